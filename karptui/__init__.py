@@ -1,0 +1,5 @@
+"""karptui: a terminal dashboard for Karpenter."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

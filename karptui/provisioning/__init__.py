@@ -1,0 +1,3 @@
+"""Karpenter's provisioner as a pure function of cluster, instance types and settings."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""One screen per question."""
+
+from __future__ import annotations

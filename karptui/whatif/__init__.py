@@ -1,0 +1,3 @@
+"""Edits, scenarios and their differences."""
+
+from __future__ import annotations

@@ -1,0 +1,47 @@
+"""Fixtures of every test: snapshots in the top-level folder, no network but loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_textual_snapshot
+from syrupy.location import PyTestLocation
+
+TESTS_ROOT = Path(__file__).resolve().parent
+SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
+
+
+class RepoSVGExtension(pytest_textual_snapshot.SVGImageExtension):  # type: ignore[misc]
+    """Stores SVG snapshots under snapshots/, mirroring tests/."""
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        """Return the folder of one test module's snapshots.
+
+        The path is left un-normalised: syrupy decides which snapshots a node id covers by looking for the test folder in this string.
+        """
+        test_file = Path(test_location.filepath).resolve()
+        target = SNAPSHOT_ROOT / test_file.relative_to(TESTS_ROOT).with_suffix("")
+        return str(test_file.parent / os.path.relpath(target, test_file.parent))
+
+
+@pytest.fixture(autouse=True)
+def _svg_in_repo_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", RepoSVGExtension)
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that tries to leave this machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to connect to {address[0]}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
