@@ -1,0 +1,165 @@
+"""Kubernetes quantities as exact integers.
+
+A quantity is held in nano-units (10⁻⁹), the finest step Kubernetes keeps, together with the format it was written in, because sums and
+messages are printed in the format of their first operand. Rules: k8s.io/apimachinery/pkg/api/resource.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+NANO: Final = 1_000_000_000
+"""Nano-units in one unit."""
+NANO_PER_MILLI: Final = 1_000_000
+"""Nano-units in one thousandth."""
+
+_MAX_UNITS: Final = (1 << 63) - 1
+_FAST_DIGITS: Final = 18
+_DECIMAL_EXPONENT: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_SHIFT: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENT.items()}
+_BINARY_SUFFIX: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+class QuantityFormat(StrEnum):
+    """How a quantity was written, and so how sums that begin with it are printed."""
+
+    DECIMAL_SI = "DecimalSI"
+    BINARY_SI = "BinarySI"
+    DECIMAL_EXPONENT = "DecimalExponent"
+
+
+class QuantityError(ValueError):
+    """Text that is not a Kubernetes quantity."""
+
+
+class Quantity(msgspec.Struct, frozen=True, gc=False, order=False):
+    """An exact amount of a resource."""
+
+    nano: int
+    """The amount in nano-units: 10⁹ is one core, one byte, one pod."""
+    format: QuantityFormat = QuantityFormat.DECIMAL_SI
+
+    @property
+    def millis(self) -> int:
+        """The amount in thousandths, rounded up as Kubernetes does."""
+        return -(-self.nano // NANO_PER_MILLI)
+
+    @property
+    def units(self) -> int:
+        """The amount in whole units (cores, bytes, pods), rounded up as Kubernetes does."""
+        return -(-self.nano // NANO)
+
+    def __bool__(self) -> bool:
+        return self.nano != 0
+
+    def __str__(self) -> str:
+        return format_quantity(self.nano, self.format)
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """Add; a zero takes over the other's format, as ``Quantity.Add`` does."""
+        return Quantity(self.nano + other.nano, self.format if self.nano else other.format)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        """Subtract; a zero takes over the other's format, as ``Quantity.Sub`` does."""
+        return Quantity(self.nano - other.nano, self.format if self.nano else other.format)
+
+
+ZERO: Final = Quantity(0)
+
+
+def of_units(units: int, format: QuantityFormat = QuantityFormat.DECIMAL_SI) -> Quantity:  # noqa: A002 - the field's own name
+    """Return a quantity of whole units: cores, bytes, pods."""
+    return Quantity(units * NANO, format)
+
+
+def of_millis(millis: int) -> Quantity:
+    """Return a quantity of thousandths: 250 is a quarter of a core."""
+    return Quantity(millis * NANO_PER_MILLI)
+
+
+@lru_cache(maxsize=16_384)
+def parse_quantity(text: str) -> Quantity:
+    """Parse every form Kubernetes accepts: ``1``, ``0.5``, ``100m``, ``1e3``, ``128Mi``, ``+1.5Gi``, ``-2k``.
+
+    Amounts finer than a nano-unit are rounded away from zero.
+
+    Raises:
+        QuantityError: when the text is not a quantity.
+    """
+    sign, whole, fraction, suffix = _split(text)
+    digits = int(whole + fraction or "0")
+    shift = _BINARY_SHIFT.get(suffix)
+    if shift is not None:
+        form = QuantityFormat.BINARY_SI
+        numerator, denominator = (digits * NANO) << shift, 10 ** len(fraction)
+    else:
+        exponent, form = _decimal_exponent(text, suffix)
+        power = exponent + 9 - len(fraction)
+        numerator, denominator = (digits * 10**power, 1) if power >= 0 else (digits, 10**-power)
+    nano = -(-numerator // denominator)
+    if len(whole) + len(fraction) > _FAST_DIGITS:
+        nano = min(nano, _MAX_UNITS * NANO)
+    return Quantity(-nano if sign == "-" else nano, form)
+
+
+def _split(text: str) -> tuple[str, str, str, str]:
+    """Return sign, digits before the point, digits after it and the suffix."""
+    position = 1 if text[:1] in ("+", "-") else 0
+    sign = text[:position]
+    start = position
+    while position < len(text) and text[position] in "0123456789":
+        position += 1
+    whole = text[start:position]
+    fraction = ""
+    if text[position : position + 1] == ".":
+        start = position = position + 1
+        while position < len(text) and text[position] in "0123456789":
+            position += 1
+        fraction = text[start:position]
+    if not whole and not fraction:
+        raise QuantityError(f"{text!r} is not a quantity")
+    return sign, whole, fraction, text[position:]
+
+
+def _decimal_exponent(text: str, suffix: str) -> tuple[int, QuantityFormat]:
+    exponent = _DECIMAL_EXPONENT.get(suffix)
+    if exponent is not None:
+        return exponent, QuantityFormat.DECIMAL_SI
+    digits = suffix[1:]
+    unsigned = digits[1:] if digits[:1] in ("+", "-") else digits
+    if suffix[:1] not in ("e", "E") or not unsigned.isascii() or not unsigned.isdigit() or len(unsigned) > 3:
+        raise QuantityError(f"{text!r} is not a quantity: unknown suffix {suffix!r}")
+    return int(digits), QuantityFormat.DECIMAL_EXPONENT
+
+
+def format_quantity(nano: int, form: QuantityFormat) -> str:
+    """Return the canonical text of an amount in nano-units, as ``Quantity.String`` prints it."""
+    if not nano:
+        return "0"
+    if form is QuantityFormat.BINARY_SI and not -1024 * NANO < nano < 1024 * NANO:
+        return _format_binary(nano)
+    return _format_decimal(nano, form)
+
+
+def _format_binary(nano: int) -> str:
+    units = -(-abs(nano) // NANO)
+    power = 0
+    while units % 1024 == 0 and power < len(_BINARY_SUFFIX) - 1:
+        units //= 1024
+        power += 1
+    return f"{'-' if nano < 0 else ''}{units}{_BINARY_SUFFIX[power]}"
+
+
+def _format_decimal(nano: int, form: QuantityFormat) -> str:
+    mantissa, exponent = nano, -9
+    while mantissa % 1000 == 0 and exponent < 18:
+        mantissa //= 1000
+        exponent += 3
+    if form is QuantityFormat.DECIMAL_EXPONENT:
+        return f"{mantissa}e{exponent}" if exponent else str(mantissa)
+    return f"{mantissa}{_DECIMAL_SUFFIX[exponent]}"

@@ -1,0 +1,58 @@
+"""Label selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class LabelSelectorRequirement(msgspec.Struct, frozen=True, gc=False):
+    """One entry of ``matchExpressions``."""
+
+    key: str
+    operator: str
+    """``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``."""
+    values: tuple[str, ...] = ()
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the API's own conversion accepts it: In and NotIn need values, the others none."""
+        if self.operator in ("In", "NotIn"):
+            return bool(self.values)
+        return self.operator in ("Exists", "DoesNotExist") and not self.values
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels meet it; NotIn and DoesNotExist are met by a missing key too."""
+        match self.operator:
+            case "In":
+                return labels.get(self.key) in self.values
+            case "NotIn":
+                return labels.get(self.key) not in self.values
+            case "Exists":
+                return self.key in labels
+            case "DoesNotExist":
+                return self.key not in labels
+            case _:
+                return False
+
+
+class LabelSelector(msgspec.Struct, frozen=True, gc=False):
+    """A label selector; the empty one matches everything. A null selector is None, and matches nothing."""
+
+    match_labels: tuple[tuple[str, str], ...] = ()
+    """Sorted by key."""
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether every expression can be converted; a selector that cannot matches nothing."""
+        return all(expression.is_valid for expression in self.match_expressions)
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels meet every part."""
+        return (
+            all(labels.get(key) == value for key, value in self.match_labels)
+            and self.is_valid
+            and all(expression.matches(labels) for expression in self.match_expressions)
+        )

@@ -1,0 +1,75 @@
+"""Taints and tolerations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+NO_SCHEDULE: Final = "NoSchedule"
+PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
+NO_EXECUTE: Final = "NoExecute"
+
+
+class Taint(msgspec.Struct, frozen=True, gc=False):
+    """A taint of a node, a NodeClaim or a NodePool template."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+    def matches(self, other: Taint) -> bool:
+        """Whether key and effect are the same, whatever the values (``MatchTaint``)."""
+        return self.key == other.key and self.effect == other.effect
+
+
+class Toleration(msgspec.Struct, frozen=True, gc=False):
+    """A toleration of a pod."""
+
+    key: str = ""
+    operator: str = ""
+    """``""`` and ``Equal`` compare values, ``Exists`` does not, ``Lt`` and ``Gt`` compare integers."""
+    value: str = ""
+    effect: str = ""
+    """Empty tolerates every effect."""
+    seconds: int | None = None
+    """``tolerationSeconds``, of NoExecute taints only."""
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether this toleration covers the taint.
+
+        Rule: ``Toleration.ToleratesTaint`` of k8s.io/api/core/v1 with the comparison operators on.
+        """
+        if (self.effect and self.effect != taint.effect) or (self.key and self.key != taint.key):
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        if self.operator in ("Lt", "Gt"):
+            return _compares(self.operator, taint.value, self.value)
+        return self.operator == "Exists"
+
+
+def _compares(operator: str, taint_value: str, toleration_value: str) -> bool:
+    left, right = _integer(taint_value), _integer(toleration_value)
+    if left is None or right is None:
+        return False
+    return left < right if operator == "Lt" else left > right
+
+
+def _integer(text: str) -> int | None:
+    digits = text[1:] if text[:1] == "-" else text
+    if not (digits.isascii() and digits.isdigit()) or (len(digits) > 1 and digits[0] == "0") or text == "-0":
+        return None
+    return int(text)
+
+
+def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> list[Taint]:
+    """Return the taints that no toleration covers; PreferNoSchedule counts like the others.
+
+    Rule: ``Taints.Tolerates`` in Karpenter's pkg/scheduling/taints.go.
+    """
+    return [taint for taint in taints if not any(toleration.tolerates(taint) for toleration in tolerations)]
