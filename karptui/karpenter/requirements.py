@@ -1,0 +1,459 @@
+"""Karpenter's requirement algebra: what label values a pod, pool, claim, type or offering allows.
+
+The rules are those of ``pkg/scheduling/requirement.go`` and ``pkg/scheduling/requirements.go``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Protocol
+
+import msgspec
+
+MAX_INT64: Final = 2**63 - 1
+MIN_INT64: Final = -(2**63)
+
+IN: Final = "In"
+NOT_IN: Final = "NotIn"
+EXISTS: Final = "Exists"
+DOES_NOT_EXIST: Final = "DoesNotExist"
+GT: Final = "Gt"
+LT: Final = "Lt"
+GTE: Final = "Gte"
+LTE: Final = "Lte"
+
+LABEL_ALIASES: Final[Mapping[str, str]] = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "topology.ebs.csi.aws.com/zone": "topology.kubernetes.io/zone",
+}
+"""Label keys that Karpenter and its AWS provider read as another key (``pkg/apis/v1/labels.go``)."""
+
+HIDDEN_IN_TEXT: Final = "kubernetes.io/hostname"
+"""The one key that the text of a requirement set leaves out: a claim's host name is a placeholder."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_NOTHING: Final[frozenset[str]] = frozenset()
+
+
+class SelectorRequirement(Protocol):
+    """A requirement as objects spell it: a key, an operator and its values."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def operator(self) -> str: ...
+    @property
+    def values(self) -> tuple[str, ...]: ...
+
+
+def parse_integer(text: str) -> int | None:
+    """Return the base-10 64-bit integer that ``text`` spells, or None: no blanks, no underscores, no overflow."""
+    if _INTEGER.fullmatch(text) is None:
+        return None
+    value = int(text)
+    return value if MIN_INT64 <= value <= MAX_INT64 else None
+
+
+def _bound(text: str) -> int:
+    """Read a bound leniently: text that is no number counts as 0 and a number out of range as the nearest 64-bit one."""
+    if _INTEGER.fullmatch(text) is None:
+        return 0
+    return max(MIN_INT64, min(MAX_INT64, int(text)))
+
+
+class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
+    """The values that one label key may have.
+
+    A set of values or, with ``complement``, everything but these; the bounds hold for values that are integers.
+    """
+
+    key: str
+    complement: bool
+    """Whether ``values`` are the excluded ones."""
+    values: frozenset[str] = _NOTHING
+    gte: int | None = None
+    """Least integer allowed; only a complement has bounds."""
+    lte: int | None = None
+    """Greatest integer allowed."""
+    min_values: int | None = None
+    """How many different values of this key the instance types of a claim must offer."""
+
+    @classmethod
+    def of(cls, key: str, operator: str, values: Iterable[str] = (), min_values: int | None = None) -> Requirement:
+        """Build a requirement from the way objects spell it.
+
+        Args:
+            key: Label key; an alias (``beta.kubernetes.io/arch``) is read as the key it stands for.
+            operator: In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte.
+            values: The operator's values; bounds use the first.
+            min_values: NodePools only.
+
+        Raises:
+            ValueError: The operator is unknown, or a bound has no value.
+        """
+        key = LABEL_ALIASES.get(key, key)
+        match operator:
+            case "In":
+                return cls(key, False, frozenset(values), None, None, min_values)
+            case "NotIn":
+                return cls(key, True, frozenset(values), None, None, min_values)
+            case "Exists":
+                return cls(key, True, _NOTHING, None, None, min_values)
+            case "DoesNotExist":
+                return cls(key, False, _NOTHING, None, None, min_values)
+            case "Gt" | "Gte" | "Lt" | "Lte":
+                return cls._bounded(key, operator, values, min_values)
+        raise ValueError(f"label {key!r}: unknown operator {operator!r}")
+
+    @classmethod
+    def _bounded(cls, key: str, operator: str, values: Iterable[str], min_values: int | None) -> Requirement:
+        first = next(iter(values), None)
+        if first is None:
+            raise ValueError(f"label {key!r}: operator {operator} needs a value")
+        bound = _bound(first)
+        match operator:
+            case "Gte":
+                return cls(key, True, _NOTHING, bound, None, min_values)
+            case "Lte":
+                return cls(key, True, _NOTHING, None, bound, min_values)
+            case "Gt" if bound == MAX_INT64:
+                return cls(key, False)
+            case "Gt":
+                return cls(key, True, _NOTHING, bound + 1, None, min_values)
+        # Below the least 64-bit integer the count wraps around, as it does in Karpenter.
+        return cls(key, True, _NOTHING, None, MAX_INT64 if bound == MIN_INT64 else bound - 1, min_values)
+
+    @classmethod
+    def exists(cls, key: str) -> Requirement:
+        """Return the requirement that allows any value, which is also what an undefined key stands for."""
+        return cls(key, True)
+
+    @property
+    def operator(self) -> str:
+        """Operator read back: NotIn, Exists, In or DoesNotExist; bounds do not show."""
+        if self.complement:
+            return NOT_IN if self.values else EXISTS
+        return IN if self.values else DOES_NOT_EXIST
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the operator is NotIn or DoesNotExist: these two never clash with each other."""
+        return self.complement is bool(self.values)
+
+    def allows(self, value: str) -> bool:
+        """Return whether a node whose label has this value meets the requirement."""
+        return ((value in self.values) is not self.complement) and _within(value, self.gte, self.lte)
+
+    def intersect(self, other: Requirement) -> Requirement:
+        """Return what both allow; the key is this one's."""
+        if self == other:
+            return self
+        gte, lte = _greatest(self.gte, other.gte), _least(self.lte, other.lte)
+        min_values = _greatest(self.min_values, other.min_values)
+        if gte is not None and lte is not None and gte > lte:
+            return Requirement(self.key, False, _NOTHING, None, None, min_values)
+        if self.complement:
+            values = self.values | other.values if other.complement else other.values - self.values
+        else:
+            values = self.values - other.values if other.complement else self.values & other.values
+        if gte is not None or lte is not None:
+            values = frozenset(value for value in values if _within(value, gte, lte))
+        if self.complement and other.complement:
+            return Requirement(self.key, True, values, gte, lte, min_values)
+        return Requirement(self.key, False, values, None, None, min_values)
+
+    def has_intersection(self, other: Requirement) -> bool:
+        """Return whether some value is allowed by both; two complements always have one unless their bounds cross."""
+        gte, lte = _greatest(self.gte, other.gte), _least(self.lte, other.lte)
+        if gte is not None and lte is not None and gte > lte:
+            return False
+        if self.complement:
+            if other.complement:
+                return True
+            both = other.values - self.values
+        elif other.complement:
+            both = self.values - other.values
+        elif gte is None and lte is None:
+            return not self.values.isdisjoint(other.values)
+        else:
+            both = self.values & other.values
+        if gte is None and lte is None:
+            return bool(both)
+        return any(_within(value, gte, lte) for value in both)
+
+    def clashes(self, incoming: Requirement) -> bool:
+        """Return whether ``incoming`` cannot be met beside this; two negative operators never clash."""
+        return not self.has_intersection(incoming) and not (incoming.is_negative and self.is_negative)
+
+    def without_min_values(self) -> Requirement:
+        """Return the same values without a number of them to offer."""
+        return self.with_min_values(None)
+
+    def with_min_values(self, min_values: int | None) -> Requirement:
+        """Return the same values with another number of them to offer."""
+        if self.min_values == min_values:
+            return self
+        return Requirement(self.key, self.complement, self.values, self.gte, self.lte, min_values)
+
+    def as_selectors(self) -> list[dict[str, Any]]:
+        """Return the entries of a NodeClaim's ``spec.requirements``: values sorted; bounds hide excluded values."""
+        if self.gte is not None or self.lte is not None:
+            entries = [(GTE, self.gte), (LTE, self.lte)]
+            found = [_selector(self.key, op, [str(n)], self.min_values) for op, n in entries if n is not None]
+            return found
+        return [_selector(self.key, self.operator, sorted(self.values), self.min_values)]
+
+    def __str__(self) -> str:
+        """Return the wording of Karpenter's messages: at most five values, then how many more."""
+        text = f"{self.key} {self.operator}"
+        if self.values:
+            shown = sorted(self.values)
+            if len(shown) > 5:
+                shown = [*shown[:5], f"and {len(shown) - 5} others"]
+            text += f" [{' '.join(shown)}]"
+        if self.gte is not None:
+            text += f" >={self.gte}"
+        if self.lte is not None:
+            text += f" <={self.lte}"
+        if self.min_values is not None:
+            text += f" minValues {self.min_values}"
+        return text
+
+
+def _selector(key: str, operator: str, values: list[str], min_values: int | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"key": key, "operator": operator}
+    if values:
+        entry["values"] = values
+    if min_values is not None:
+        entry["minValues"] = min_values
+    return entry
+
+
+def _within(value: str, gte: int | None, lte: int | None) -> bool:
+    if gte is None and lte is None:
+        return True
+    number = parse_integer(value)
+    if number is None:
+        return False
+    return (gte is None or number >= gte) and (lte is None or number <= lte)
+
+
+def _greatest(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else max(a, b)
+
+
+def _least(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else min(a, b)
+
+
+class UndefinedKey(msgspec.Struct, frozen=True):
+    """A requirement on a label that the other side does not define."""
+
+    key: str
+    hint: str = ""
+    """A known label that the key may be a misspelling of; empty if none."""
+
+    def __str__(self) -> str:
+        """Return the wording of Karpenter's messages."""
+        typo = f' (typo of "{self.hint}"?)' if self.hint else ""
+        return f'label "{self.key}" does not have known values{typo}'
+
+
+class KeyConflict(msgspec.Struct, frozen=True):
+    """Two requirements on one label that no value meets."""
+
+    incoming: Requirement
+    existing: Requirement
+
+    @property
+    def key(self) -> str:
+        """Label key of both."""
+        return self.existing.key
+
+    def __str__(self) -> str:
+        """Return the wording of Karpenter's messages."""
+        return f"key {self.key}, {self.incoming} not in {self.existing}"
+
+
+Incompatibility = UndefinedKey | KeyConflict
+"""Why one requirement set cannot be met beside another."""
+
+
+class Requirements:
+    """An immutable set of requirements, one per label key.
+
+    Equal sets compare and hash equal, whatever the order in which they were put together.
+    """
+
+    __slots__ = ("_by_key", "_hash")
+
+    _by_key: dict[str, Requirement]
+    _hash: int | None
+
+    def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
+        by_key: dict[str, Requirement] = {}
+        for requirement in requirements:
+            known = by_key.get(requirement.key)
+            by_key[requirement.key] = requirement if known is None else requirement.intersect(known)
+        self._by_key = by_key
+        self._hash = None
+
+    @classmethod
+    def _owning(cls, by_key: dict[str, Requirement]) -> Requirements:
+        made = cls.__new__(cls)
+        made._by_key = by_key
+        made._hash = None
+        return made
+
+    @classmethod
+    def from_labels(cls, labels: Mapping[str, str]) -> Requirements:
+        """Return ``key In [value]`` for every label; aliases are read as the key they stand for."""
+        return cls(Requirement.of(key, IN, (value,)) for key, value in labels.items())
+
+    @classmethod
+    def from_selectors(cls, selectors: Iterable[SelectorRequirement]) -> Requirements:
+        """Return the requirements that objects spell; several on one key are intersected.
+
+        Raises:
+            ValueError: An operator is unknown, or a bound has no value.
+        """
+        return cls(
+            Requirement.of(entry.key, entry.operator, entry.values, getattr(entry, "min_values", None))
+            for entry in selectors
+        )
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._by_key
+
+    def __iter__(self) -> Iterator[Requirement]:
+        return iter(self._by_key.values())
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Requirements) and self._by_key == other._by_key)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._by_key.values()))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Requirements({', '.join(sorted(map(str, self)))})"
+
+    def __str__(self) -> str:
+        """Return the wording of Karpenter's messages: sorted, comma-separated, without the host name."""
+        return ", ".join(sorted(str(requirement) for requirement in self if requirement.key != HIDDEN_IN_TEXT))
+
+    def keys(self) -> AbstractSet[str]:
+        """Return the label keys that are defined."""
+        return self._by_key.keys()
+
+    def get(self, key: str) -> Requirement:
+        """Return the requirement of a key; an undefined key allows any value."""
+        return self._by_key.get(key) or Requirement.exists(key)
+
+    def find(self, key: str) -> Requirement | None:
+        """Return the requirement of a key, or None where it is undefined."""
+        return self._by_key.get(key)
+
+    def add(self, *requirements: Requirement) -> Requirements:
+        """Return these requirements narrowed by more, key by key."""
+        return self.merge(requirements)
+
+    def merge(self, requirements: Iterable[Requirement]) -> Requirements:
+        """Return these requirements narrowed by another set, key by key."""
+        by_key = dict(self._by_key)
+        for requirement in requirements:
+            known = by_key.get(requirement.key)
+            by_key[requirement.key] = requirement if known is None else requirement.intersect(known)
+        return Requirements._owning(by_key)
+
+    def replace(self, requirement: Requirement) -> Requirements:
+        """Return these requirements with the one of this key exchanged, not narrowed."""
+        return Requirements._owning({**self._by_key, requirement.key: requirement})
+
+    def without(self, *keys: str) -> Requirements:
+        """Return these requirements with some keys undefined."""
+        return Requirements._owning({key: value for key, value in self._by_key.items() if key not in keys})
+
+    def only(self, keys: AbstractSet[str]) -> Requirements:
+        """Return the requirements of some keys."""
+        return Requirements._owning({key: value for key, value in self._by_key.items() if key in keys})
+
+    def has_min_values(self) -> bool:
+        """Return whether some key must offer a number of values."""
+        return any(requirement.min_values is not None for requirement in self)
+
+    def conflicts(self, incoming: Requirements) -> list[KeyConflict]:
+        """Return a conflict per key that both define and no value meets, by key; undefined keys never conflict."""
+        mine, theirs = self._by_key, incoming._by_key
+        few = mine if len(mine) <= len(theirs) else theirs
+        found = [
+            KeyConflict(theirs[key], mine[key])
+            for key in few
+            if key in mine and key in theirs and mine[key].clashes(theirs[key])
+        ]
+        found.sort(key=lambda conflict: conflict.key)
+        return found
+
+    def intersects(self, incoming: Requirements) -> bool:
+        """Return whether every key that both define has a value for both."""
+        mine, theirs = self._by_key, incoming._by_key
+        if len(mine) <= len(theirs):
+            return not any(key in theirs and value.clashes(theirs[key]) for key, value in mine.items())
+        return not any(key in mine and mine[key].clashes(value) for key, value in theirs.items())
+
+    def incompatibilities(
+        self, incoming: Requirements, allow_undefined: AbstractSet[str] = _NOTHING
+    ) -> list[UndefinedKey] | list[KeyConflict]:
+        """Return why ``incoming`` cannot be met beside these, empty if it can.
+
+        A key that these do not define is an error unless it is in ``allow_undefined`` or its operator is NotIn or
+        DoesNotExist; only the first such key is reported, and then no conflict is looked for.
+
+        Args:
+            incoming: What is asked for, such as a pod's requirements.
+            allow_undefined: The well-known labels for NodePools and claims, nothing for nodes.
+        """
+        for requirement in sorted(incoming, key=lambda r: r.key):
+            if requirement.key in self._by_key or requirement.key in allow_undefined or requirement.is_negative:
+                continue
+            return [UndefinedKey(requirement.key, self._hint(requirement.key, allow_undefined))]
+        return self.conflicts(incoming)
+
+    def compatible(self, incoming: Requirements, allow_undefined: AbstractSet[str] = _NOTHING) -> bool:
+        """Return whether ``incoming`` can be met beside these; see `incompatibilities`."""
+        mine = self._by_key
+        for key, requirement in incoming._by_key.items():
+            known = mine.get(key)
+            if known is None:
+                if key not in allow_undefined and not requirement.is_negative:
+                    return False
+            elif known.clashes(requirement):
+                return False
+        return True
+
+    def _hint(self, key: str, allow_undefined: AbstractSet[str]) -> str:
+        ending = key.partition("/")[2] if "/" in key else key
+        for known in (*sorted(allow_undefined), *sorted(self._by_key)):
+            if key in known or known.endswith(ending):
+                return known
+        return ""
+
+    def as_selectors(self) -> list[dict[str, Any]]:
+        """Return the entries of a NodeClaim's ``spec.requirements``, by key and operator."""
+        entries = [entry for requirement in self for entry in requirement.as_selectors()]
+        entries.sort(key=lambda entry: (entry["key"], entry["operator"]))
+        return entries
+
+
+NO_REQUIREMENTS: Final = Requirements()
+"""The empty set, which everything meets."""

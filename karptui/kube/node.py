@@ -1,0 +1,30 @@
+"""Nodes."""
+
+from __future__ import annotations
+
+from karptui.kube import resources
+from karptui.kube.objects import Condition, KubeObject, condition_of
+from karptui.kube.resources import ResourceList
+from karptui.kube.taints import Taint
+
+
+class Node(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A node as it reports itself."""
+
+    provider_id: str = ""
+    """Ties a Node to its NodeClaim; may come later than the Node."""
+    taints: tuple[Taint, ...] = ()
+    is_unschedulable: bool = False
+    """``spec.unschedulable``: cordoned."""
+    capacity: ResourceList = resources.EMPTY
+    allocatable: ResourceList = resources.EMPTY
+    conditions: tuple[Condition, ...] = ()
+    kubelet_version: str = ""
+    os_image: str = ""
+    architecture: str = ""
+    internal_ip: str = ""
+
+    @property
+    def ready(self) -> Condition | None:
+        """The Ready condition."""
+        return condition_of(self.conditions, "Ready")

@@ -1,0 +1,25 @@
+"""PodDisruptionBudgets."""
+
+from __future__ import annotations
+
+from karptui.kube.objects import KubeObject
+from karptui.kube.selectors import LabelSelector
+
+
+class PodDisruptionBudget(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A PodDisruptionBudget and what its controller made of it."""
+
+    selector: LabelSelector | None = None
+    """None is a null selector, which matches no pod; the empty one matches every pod of the namespace."""
+    min_available: int | str | None = None
+    """An integer or a text such as ``50%``; the two are told apart, as Karpenter does."""
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str = ""
+    """``IfHealthyBudget`` (also when empty) or ``AlwaysAllow``."""
+    disruptions_allowed: int = 0
+    """0 too while there is no status."""
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    observed_generation: int | None = None
+    """None while the controller has not looked at it."""

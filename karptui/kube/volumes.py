@@ -1,0 +1,55 @@
+"""Volumes: claims, volumes, storage classes and attach limits."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.kube.objects import KubeObject
+
+
+class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A claim for storage."""
+
+    storage_class_name: str | None = None
+    """None is absent (no default is applied here), ``""`` asks for no class."""
+    volume_name: str = ""
+    """The volume it is bound to, empty while unbound."""
+    phase: str = ""
+
+
+class PersistentVolume(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A volume and where it can be reached."""
+
+    required_node_terms: tuple[NodeSelectorTerm, ...] = ()
+    """``spec.nodeAffinity.required``: alternatives; none means everywhere."""
+    csi_driver: str = ""
+    is_aws_ebs: bool = False
+    """An in-tree ``awsElasticBlockStore`` volume, served by ``ebs.csi.aws.com``."""
+    in_tree_plugin: str = ""
+    """Field name of another in-tree source, for the translation to its CSI driver; empty for CSI volumes."""
+    is_local: bool = False
+    """A ``local`` or ``hostPath`` volume, whose hostname expressions Karpenter drops."""
+    storage_class_name: str = ""
+
+
+class TopologySelectorTerm(msgspec.Struct, frozen=True, gc=False):
+    """One alternative of ``allowedTopologies``: each key with its values."""
+
+    match_label_expressions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+class StorageClass(KubeObject, frozen=True, kw_only=True, gc=False):
+    """How claims of this class are provisioned."""
+
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+    """``Immediate``, ``WaitForFirstConsumer``, or None where absent."""
+    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+
+
+class CSINode(KubeObject, frozen=True, kw_only=True, gc=False):
+    """How many volumes each driver may attach to a node of this name."""
+
+    driver_limits: tuple[tuple[str, int | None], ...] = ()
+    """Driver and its limit, None where it reports none."""
