@@ -1,0 +1,42 @@
+"""NodeClaims. Source of the fields: pkg/apis/v1/nodeclaim.go, nodeclaim_status.go."""
+
+from __future__ import annotations
+
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.kube import resources
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.objects import Condition, KubeObject, condition_of
+from karptui.kube.resources import ResourceList
+from karptui.kube.taints import Taint
+from karptui.kube.timestamps import ABSENT_NS
+
+
+class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A request for a node, and what came of it."""
+
+    requirements: tuple[NodeSelectorRequirement, ...] = ()
+    requests: ResourceList = resources.EMPTY
+    """``spec.resources.requests``: what the pods it was made for ask."""
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    node_class_ref: NodeClassRef = NodeClassRef()
+    expire_after_ns: int | None = None
+    """None is Never."""
+    termination_grace_period_ns: int | None = None
+    node_name: str = ""
+    provider_id: str = ""
+    image_id: str = ""
+    capacity: ResourceList = resources.EMPTY
+    allocatable: ResourceList = resources.EMPTY
+    conditions: tuple[Condition, ...] = ()
+    last_pod_event_ns: int = ABSENT_NS
+    """When a pod last came or went, as Karpenter counts for consolidateAfter."""
+
+    def condition(self, type_: str) -> Condition | None:
+        """Return a condition by its type (Launched, Registered, Initialized, Consolidatable, Drifted…)."""
+        return condition_of(self.conditions, type_)
+
+    def is_true(self, type_: str) -> bool:
+        """Whether a condition is reported and True."""
+        condition = condition_of(self.conditions, type_)
+        return condition is not None and condition.status == "True"

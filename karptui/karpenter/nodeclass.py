@@ -1,0 +1,27 @@
+"""NodeClasses of any provider: the metadata and readiness common to all; the spec stays as the provider wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from karptui.kube.objects import Condition, KubeObject, condition_of
+
+
+class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
+    """An EC2NodeClass, KWOKNodeClass, AKSNodeClass or any other."""
+
+    group: str
+    kind: str
+    version: str = ""
+    spec: Mapping[str, Any] = {}
+    status: Mapping[str, Any] = {}
+    conditions: tuple[Condition, ...] = ()
+    raw: Mapping[str, Any] = {}
+    """The object as it was given, for editing and hashing."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its Ready condition is True."""
+        ready = condition_of(self.conditions, "Ready")
+        return ready is not None and ready.status == "True"

@@ -1,0 +1,72 @@
+"""NodePools. Source of the fields: pkg/apis/v1/nodepool.go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.objects import EMPTY_LABELS, Condition, KubeObject, condition_of
+from karptui.kube.resources import ResourceList
+from karptui.kube.taints import Taint
+
+WHEN_EMPTY: Final = "WhenEmpty"
+WHEN_EMPTY_OR_UNDERUTILIZED: Final = "WhenEmptyOrUnderutilized"
+BALANCED: Final = "Balanced"
+
+
+class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
+    """One line of ``spec.disruption.budgets``."""
+
+    nodes: str = "10%"
+    """A count or a percentage, as written."""
+    schedule: str | None = None
+    """Cron line in UTC, or None."""
+    duration: str | None = None
+    """How long the schedule's window stays open, as written, or None."""
+    reasons: tuple[str, ...] | None = None
+    """``Empty``, ``Drifted``, ``Underutilized``; None is every reason."""
+
+
+class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A NodePool: the pattern of NodeClaims, and how they may be disrupted."""
+
+    weight: int = 0
+    """Higher is tried first; absent is 0."""
+    replicas: int | None = None
+    """Set on static pools only, which take no part in provisioning."""
+    limits: ResourceList | None = None
+    node_class_ref: NodeClassRef = NodeClassRef()
+    template_labels: Mapping[str, str] = EMPTY_LABELS
+    template_annotations: Mapping[str, str] = EMPTY_LABELS
+    requirements: tuple[NodeSelectorRequirement, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    expire_after_ns: int | None = None
+    """None is Never."""
+    termination_grace_period_ns: int | None = None
+    """None sets no deadline for a drain."""
+    consolidation_policy: str = WHEN_EMPTY_OR_UNDERUTILIZED
+    consolidate_after_ns: int | None = None
+    """None is Never, and also absent."""
+    budgets: tuple[DisruptionBudget, ...] | None = None
+    """None is absent: the default of 10 % for every reason applies."""
+    conditions: tuple[Condition, ...] = ()
+    status_resources: ResourceList = {}
+    """``status.resources``: what the pool's nodes add up to, as Karpenter counts it."""
+    raw: Mapping[str, Any] = {}
+    """The object as it was given, for editing and hashing."""
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it keeps a fixed number of nodes."""
+        return self.replicas is not None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its Ready condition is True."""
+        ready = condition_of(self.conditions, "Ready")
+        return ready is not None and ready.status == "True"
