@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
+
+from karptui.kube.node_selector import NodeSelectorRequirement
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
@@ -41,17 +43,6 @@ _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
-class SelectorRequirement(Protocol):
-    """A requirement as objects spell it: a key, an operator and its values."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def operator(self) -> str: ...
-    @property
-    def values(self) -> tuple[str, ...]: ...
-
-
 def parse_integer(text: str) -> int | None:
     """Return the base-10 64-bit integer that ``text`` spells, or None: no blanks, no underscores, no overflow."""
     if _INTEGER.fullmatch(text) is None:
@@ -61,7 +52,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def _bound(text: str) -> int:
-    """Read a bound leniently: text that is no number counts as 0 and a number out of range as the nearest 64-bit one."""
+    """Read a bound leniently: text that is no number counts as 0, one out of range as the nearest 64-bit number."""
     if _INTEGER.fullmatch(text) is None:
         return 0
     return max(MIN_INT64, min(MAX_INT64, int(text)))
@@ -205,8 +196,7 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
         """Return the entries of a NodeClaim's ``spec.requirements``: values sorted; bounds hide excluded values."""
         if self.gte is not None or self.lte is not None:
             entries = [(GTE, self.gte), (LTE, self.lte)]
-            found = [_selector(self.key, op, [str(n)], self.min_values) for op, n in entries if n is not None]
-            return found
+            return [_selector(self.key, op, [str(n)], self.min_values) for op, n in entries if n is not None]
         return [_selector(self.key, self.operator, sorted(self.values), self.min_values)]
 
     def __str__(self) -> str:
@@ -305,28 +295,18 @@ class Requirements:
         self._hash = None
 
     @classmethod
-    def _owning(cls, by_key: dict[str, Requirement]) -> Requirements:
-        made = cls.__new__(cls)
-        made._by_key = by_key
-        made._hash = None
-        return made
-
-    @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Requirements:
         """Return ``key In [value]`` for every label; aliases are read as the key they stand for."""
         return cls(Requirement.of(key, IN, (value,)) for key, value in labels.items())
 
     @classmethod
-    def from_selectors(cls, selectors: Iterable[SelectorRequirement]) -> Requirements:
+    def from_selectors(cls, selectors: Iterable[NodeSelectorRequirement]) -> Requirements:
         """Return the requirements that objects spell; several on one key are intersected.
 
         Raises:
             ValueError: An operator is unknown, or a bound has no value.
         """
-        return cls(
-            Requirement.of(entry.key, entry.operator, entry.values, getattr(entry, "min_values", None))
-            for entry in selectors
-        )
+        return cls(Requirement.of(entry.key, entry.operator, entry.values, entry.min_values) for entry in selectors)
 
     def __contains__(self, key: object) -> bool:
         return key in self._by_key
@@ -374,19 +354,19 @@ class Requirements:
         for requirement in requirements:
             known = by_key.get(requirement.key)
             by_key[requirement.key] = requirement if known is None else requirement.intersect(known)
-        return Requirements._owning(by_key)
+        return _owning(by_key)
 
     def replace(self, requirement: Requirement) -> Requirements:
         """Return these requirements with the one of this key exchanged, not narrowed."""
-        return Requirements._owning({**self._by_key, requirement.key: requirement})
+        return _owning({**self._by_key, requirement.key: requirement})
 
     def without(self, *keys: str) -> Requirements:
         """Return these requirements with some keys undefined."""
-        return Requirements._owning({key: value for key, value in self._by_key.items() if key not in keys})
+        return _owning({key: value for key, value in self._by_key.items() if key not in keys})
 
     def only(self, keys: AbstractSet[str]) -> Requirements:
         """Return the requirements of some keys."""
-        return Requirements._owning({key: value for key, value in self._by_key.items() if key in keys})
+        return _owning({key: value for key, value in self._by_key.items() if key in keys})
 
     def has_min_values(self) -> bool:
         """Return whether some key must offer a number of values."""
@@ -453,6 +433,13 @@ class Requirements:
         entries = [entry for requirement in self for entry in requirement.as_selectors()]
         entries.sort(key=lambda entry: (entry["key"], entry["operator"]))
         return entries
+
+
+def _owning(by_key: dict[str, Requirement]) -> Requirements:
+    """Wrap a dictionary without copying or intersecting it."""
+    made = Requirements()
+    made._by_key = by_key  # noqa: SLF001 - a second constructor
+    return made
 
 
 NO_REQUIREMENTS: Final = Requirements()

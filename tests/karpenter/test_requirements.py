@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.karpenter.requirements import (
+    MAX_INT64,
+    MIN_INT64,
+    NO_REQUIREMENTS,
+    KeyConflict,
+    Requirement,
+    Requirements,
+    UndefinedKey,
+    parse_integer,
+)
+from karptui.kube.node_selector import NodeSelectorRequirement
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def req(operator: str, *values: str, key: str = "k", min_values: int | None = None) -> Requirement:
+    return Requirement.of(key, operator, values, min_values)
+
+
+EXAMPLES = [
+    req("In", "a"),
+    req("In", "a", "b"),
+    req("In", "1"),
+    req("In", "1", "9"),
+    req("In", "x", "5"),
+    req("NotIn", "a"),
+    req("NotIn", "1", "5"),
+    req("Exists"),
+    req("DoesNotExist"),
+    req("Gt", "4"),
+    req("Gte", "5"),
+    req("Lt", "6"),
+    req("Lte", "2"),
+    req("Gte", "5").intersect(req("Lte", "9")),
+    req("NotIn", "7").intersect(req("Gte", "5")),
+]
+VALUES = ["a", "b", "x", "1", "2", "5", "7", "9", "-3", "+5", "zebra", "99999999999999999999"]
+
+requirements = st.one_of(
+    st.builds(
+        lambda op, values, n: Requirement.of("k", op, values, n),
+        st.sampled_from(["In", "NotIn"]),
+        st.lists(st.sampled_from(VALUES), min_size=1, max_size=4),
+        st.none() | st.integers(1, 5),
+    ),
+    st.sampled_from([req("Exists"), req("DoesNotExist")]),
+    st.builds(lambda op, n: req(op, str(n)), st.sampled_from(["Gt", "Lt", "Gte", "Lte"]), st.integers(-5, 12)),
+)
+
+
+class TestConstruction:
+    @pytest.mark.parametrize(
+        ("operator", "values", "text"),
+        [
+            ("In", ["b", "a"], "k In [a b]"),
+            ("In", [], "k DoesNotExist"),
+            ("NotIn", ["b", "a"], "k NotIn [a b]"),
+            ("NotIn", [], "k Exists"),
+            ("Exists", [], "k Exists"),
+            ("Exists", ["ignored"], "k Exists"),
+            ("DoesNotExist", [], "k DoesNotExist"),
+            ("Gt", ["3"], "k Exists >=4"),
+            ("Gte", ["3"], "k Exists >=3"),
+            ("Lt", ["3"], "k Exists <=2"),
+            ("Lte", ["3"], "k Exists <=3"),
+            ("Gt", ["-3"], "k Exists >=-2"),
+            ("Gt", ["three"], "k Exists >=1"),
+            ("Gt", [str(MAX_INT64)], "k DoesNotExist"),
+            ("Gt", ["9" * 30], "k DoesNotExist"),
+            ("Lt", [str(MIN_INT64)], f"k Exists <={MAX_INT64}"),
+            ("In", list("gfedcba"), "k In [a b c d e and 2 others]"),
+        ],
+    )
+    def test_text(self, operator: str, values: list[str], text: str) -> None:
+        assert str(Requirement.of("k", operator, values)) == text
+
+    def test_text_of_bounds_and_min_values(self) -> None:
+        both = req("NotIn", "7").intersect(req("Gte", "5", min_values=2)).intersect(req("Lte", "9"))
+        assert str(both) == "k NotIn [7] >=5 <=9 minValues 2"
+
+    @pytest.mark.parametrize(
+        ("alias", "key"),
+        [
+            ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+            ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+            ("failure-domain.beta.kubernetes.io/zone", ZONE),
+            ("topology.ebs.csi.aws.com/zone", ZONE),
+        ],
+    )
+    def test_aliases_are_read_as_the_key_they_stand_for(self, alias: str, key: str) -> None:
+        assert Requirement.of(alias, "In", ["x"]).key == key
+
+    @pytest.mark.parametrize(("operator", "values"), [("Like", ["x"]), ("Gt", []), ("in", ["x"])])
+    def test_rejects_what_no_operator_means(self, operator: str, values: list[str]) -> None:
+        with pytest.raises(ValueError, match="'k'"):
+            Requirement.of("k", operator, values)
+
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ("5", 5),
+            ("+5", 5),
+            ("-5", -5),
+            ("007", 7),
+            (" 5", None),
+            ("5_0", None),
+            ("٥", None),
+            ("", None),
+            ("9" * 20, None),
+        ],
+    )
+    def test_integers_are_those_of_go(self, text: str, value: int | None) -> None:
+        assert parse_integer(text) == value
+
+
+class TestRequirement:
+    @pytest.mark.parametrize(
+        ("requirement", "operator"),
+        [
+            (req("In", "a"), "In"),
+            (req("NotIn", "a"), "NotIn"),
+            (req("Gt", "4"), "Exists"),
+            (req("In", "a").intersect(req("In", "b")), "DoesNotExist"),
+            (req("Gt", "9").intersect(req("Lt", "3")), "DoesNotExist"),
+            (req("NotIn", "a").intersect(req("Gt", "4")), "Exists"),
+            (req("NotIn", "7").intersect(req("Gt", "4")), "NotIn"),
+        ],
+    )
+    def test_operator_read_back(self, requirement: Requirement, operator: str) -> None:
+        assert requirement.operator == operator
+        assert requirement.is_negative == (operator in ("NotIn", "DoesNotExist"))
+
+    @pytest.mark.parametrize(("one", "other"), list(product(EXAMPLES, EXAMPLES)))
+    def test_intersection_allows_exactly_what_both_allow(self, one: Requirement, other: Requirement) -> None:
+        both = one.intersect(other)
+        for value in VALUES:
+            assert both.allows(value) == (one.allows(value) and other.allows(value)), value
+        assert both == other.intersect(one)
+
+    @pytest.mark.parametrize(("one", "other"), list(product(EXAMPLES, EXAMPLES)))
+    def test_having_an_intersection_means_that_it_is_not_empty(self, one: Requirement, other: Requirement) -> None:
+        assert one.has_intersection(other) == (one.intersect(other).operator != "DoesNotExist")
+
+    @given(requirements, requirements, requirements)
+    def test_intersection_commutes_and_associates_in_what_it_allows(
+        self, a: Requirement, b: Requirement, c: Requirement
+    ) -> None:
+        assert a.intersect(b) == b.intersect(a)
+        left, right = a.intersect(b).intersect(c), a.intersect(b.intersect(c))
+        assert [left.allows(v) for v in VALUES] == [right.allows(v) for v in VALUES]
+        assert left.min_values == right.min_values
+        assert a.intersect(a) == a
+
+    def test_min_values_is_the_greater_of_both(self) -> None:
+        assert req("In", "a", min_values=2).intersect(req("In", "b", min_values=5)) == req("DoesNotExist", min_values=5)
+        assert req("Exists", min_values=2).intersect(req("In", "b")) == req("In", "b", min_values=2)
+        assert req("In", "a", min_values=2).without_min_values() == req("In", "a")
+        assert req("In", "a").with_min_values(None) is not None
+
+    @pytest.mark.parametrize(
+        ("existing", "incoming", "clash"),
+        [
+            (req("In", "a"), req("In", "b"), True),
+            (req("DoesNotExist"), req("NotIn", "a"), False),
+            (req("DoesNotExist"), req("DoesNotExist"), False),
+            (req("NotIn", "a"), req("DoesNotExist"), False),
+            (req("Exists"), req("DoesNotExist"), True),
+            (req("Gt", "3"), req("DoesNotExist"), True),
+            (req("In", "a"), req("DoesNotExist"), True),
+            (req("In", "a"), req("NotIn", "a"), True),
+            (req("In", "x"), req("Gt", "3"), True),
+            (req("In", "x"), req("Exists"), False),
+        ],
+    )
+    def test_negative_operators_never_clash_with_each_other(
+        self, existing: Requirement, incoming: Requirement, clash: bool
+    ) -> None:
+        assert existing.clashes(incoming) is clash
+
+    @pytest.mark.parametrize(
+        ("requirement", "entries"),
+        [
+            (req("In", "b", "a"), [("In", ["a", "b"])]),
+            (req("NotIn", "a"), [("NotIn", ["a"])]),
+            (req("Exists"), [("Exists", None)]),
+            (req("DoesNotExist"), [("DoesNotExist", None)]),
+            (req("Gt", "3"), [("Gte", ["4"])]),
+            (req("Lt", "3"), [("Lte", ["2"])]),
+            (req("Gte", "5").intersect(req("Lte", "9")), [("Gte", ["5"]), ("Lte", ["9"])]),
+            (req("NotIn", "7").intersect(req("Gte", "5")), [("Gte", ["5"])]),
+        ],
+    )
+    def test_emission(self, requirement: Requirement, entries: list[tuple[str, list[str] | None]]) -> None:
+        assert [(e["operator"], e.get("values")) for e in requirement.as_selectors()] == entries
+
+    def test_emission_carries_min_values(self) -> None:
+        assert req("In", "a", min_values=3).as_selectors() == [
+            {"key": "k", "operator": "In", "values": ["a"], "minValues": 3}
+        ]
+
+
+class TestRequirements:
+    def test_several_requirements_on_a_key_are_intersected(self) -> None:
+        both = Requirements([req("In", "a", "b"), req("NotIn", "a")])
+        assert both.get("k") == req("In", "b")
+        assert Requirements([req("In", "a", "b")]).add(req("NotIn", "a")) == both
+        assert hash(Requirements([req("NotIn", "a"), req("In", "a", "b")])) == hash(both)
+
+    def test_undefined_keys_allow_everything(self) -> None:
+        assert NO_REQUIREMENTS.get("k") == req("Exists")
+        assert NO_REQUIREMENTS.find("k") is None
+        assert "k" not in NO_REQUIREMENTS
+        assert not NO_REQUIREMENTS
+
+    def test_reads_what_objects_spell(self) -> None:
+        made = Requirements.from_selectors(
+            [NodeSelectorRequirement("a", "In", ("1",), 2), NodeSelectorRequirement("b", "Gt", ("3",))]
+        )
+        assert made == Requirements([req("In", "1", key="a", min_values=2), req("Gt", "3", key="b")])
+        assert made.has_min_values()
+        assert not made.only({"b"}).has_min_values()
+        assert Requirements.from_labels({"a": "1"}) == Requirements([req("In", "1", key="a")])
+
+    def test_text_is_sorted_and_hides_the_host_name(self) -> None:
+        made = Requirements.from_labels({"b": "2", "a": "1", "kubernetes.io/hostname": "h"})
+        assert str(made) == "a In [1], b In [2]"
+        assert repr(made) == "Requirements(a In [1], b In [2], kubernetes.io/hostname In [h])"
+
+    def test_replace_and_without_do_not_narrow(self) -> None:
+        made = Requirements.from_labels({"a": "1", "b": "2"})
+        assert made.replace(req("In", "9", key="a")).get("a") == req("In", "9", key="a")
+        assert list(made.without("a").keys()) == ["b"]
+        assert made != "a"
+
+    @pytest.mark.parametrize(
+        ("existing", "incoming", "plain", "well_known"),
+        [
+            ([], req("In", "a"), False, True),
+            ([], req("Exists"), False, True),
+            ([], req("Gt", "1"), False, True),
+            ([], req("NotIn", "a"), True, True),
+            ([], req("DoesNotExist"), True, True),
+            ([req("In", "a")], req("In", "a", "b"), True, True),
+            ([req("In", "a")], req("In", "b"), False, False),
+            ([req("DoesNotExist")], req("NotIn", "b"), True, True),
+            ([req("NotIn", "a")], req("In", "b"), True, True),
+        ],
+    )
+    def test_compatible(
+        self, existing: list[Requirement], incoming: Requirement, plain: bool, well_known: bool
+    ) -> None:
+        have, want = Requirements(existing), Requirements([incoming])
+        assert have.compatible(want) is plain
+        assert have.compatible(want, {"k"}) is well_known
+        assert bool(have.incompatibilities(want)) is not plain
+        assert bool(have.incompatibilities(want, {"k"})) is not well_known
+        assert have.intersects(want) is not bool(have.conflicts(want))
+
+    @given(st.lists(requirements, max_size=2), st.lists(requirements, max_size=2), st.booleans())
+    def test_the_quick_answers_agree_with_the_reasons(
+        self, mine: list[Requirement], theirs: list[Requirement], known: bool
+    ) -> None:
+        extra = Requirement.of("other", "In", ["x"])
+        allowed = frozenset({"k"}) if known else frozenset()
+        for have, want in [
+            (Requirements(mine), Requirements([*theirs, extra])),
+            (Requirements([*mine, extra]), Requirements(theirs)),
+        ]:
+            assert have.intersects(want) is not bool(have.conflicts(want))
+            assert have.compatible(want, allowed) is not bool(have.incompatibilities(want, allowed))
+
+    def test_reasons_read_as_karpenter_words_them(self) -> None:
+        have = Requirements([req("In", "a", key="zone-x"), req("In", "b", key="y")])
+        want = Requirements([req("In", "c", key="zone-x"), req("NotIn", "b", key="y")])
+        assert [str(r) for r in have.incompatibilities(want)] == [
+            "key y, y NotIn [b] not in y In [b]",
+            "key zone-x, zone-x In [c] not in zone-x In [a]",
+        ]
+        assert [str(r) for r in have.incompatibilities(Requirements([req("In", "1", key="example.com/q")]))] == [
+            'label "example.com/q" does not have known values'
+        ]
+
+    @pytest.mark.parametrize(
+        ("key", "hint"),
+        [
+            ("zone", ZONE),
+            ("example.com/zone", ZONE),
+            ("io/nodepool", "karpenter.sh/nodepool"),
+            ("team/group", "own/group"),
+            ("nothing", ""),
+        ],
+    )
+    def test_hint_of_a_misspelt_key(self, key: str, hint: str) -> None:
+        have = Requirements.from_labels({"own/group": "x", "a": "1"})
+        [reason] = have.incompatibilities(Requirements.from_labels({key: "x"}), {ZONE, "karpenter.sh/nodepool"})
+        assert reason == UndefinedKey(key, hint)
+        assert str(reason).endswith(f' (typo of "{hint}"?)' if hint else "does not have known values")
+
+    def test_conflict_names_its_key(self) -> None:
+        assert KeyConflict(req("In", "a"), req("In", "b")).key == "k"
+
+    def test_emission_is_sorted_by_key_and_operator(self) -> None:
+        made = Requirements([req("In", "x", key="b"), req("Gte", "5", key="a"), req("Lte", "9", key="a")])
+        assert [(e["key"], e["operator"]) for e in made.as_selectors()] == [("a", "Gte"), ("a", "Lte"), ("b", "In")]
