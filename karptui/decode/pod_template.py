@@ -1,0 +1,247 @@
+"""Pod specs into shared templates."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from karptui.decode import pod_wire as wires
+from karptui.decode.wire import WireOwner, label_selector, node_terms, owners, quantities
+from karptui.kube import resources
+from karptui.kube.node_selector import PreferredSchedulingTerm
+from karptui.kube.objects import EMPTY_LABELS
+from karptui.kube.pod import (
+    HostPort,
+    PodAffinityTerm,
+    PodTemplate,
+    PodVolume,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from karptui.kube.requests import ContainerRequests, ContainerStatusResources, effective_requests
+from karptui.kube.resources import ResourceList
+from karptui.kube.taints import Toleration
+
+_DECIDING_PREFIX: Final = "karpenter.sh/"
+_DECIDING: Final = frozenset({
+    "controller.kubernetes.io/pod-deletion-cost",
+    "kubernetes.io/config.mirror",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+})
+_DEFAULT_GRACE_SECONDS: Final = 30
+
+
+class TemplateParts(msgspec.Struct, omit_defaults=True, gc=False):
+    """Everything a template is made of, and nothing that differs from pod to pod."""
+
+    namespace: str
+    labels: Mapping[str, str] | None
+    annotations: Mapping[str, str] | None
+    owners: list[WireOwner] | None
+    spec: wires.WirePodSpec
+    statuses: list[wires.WireContainerStatus] | None = None
+    """Statuses that report resources, names and amounts only."""
+    is_resize_infeasible: bool = False
+    copies_limits: bool = False
+    """Limits fill in for missing requests, as for a DaemonSet without a live pod."""
+
+
+class TemplateInterner:
+    """Gives equal parts the same template object; safe to call from several threads."""
+
+    def __init__(self) -> None:
+        self._encoder = msgspec.msgpack.Encoder(order="deterministic")
+        self._templates: dict[bytes, PodTemplate] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._templates)
+
+    def template_of(self, parts: TemplateParts) -> PodTemplate:
+        """Return the template of these parts, made on first sight.
+
+        Raises:
+            FieldError: when a field cannot be read.
+        """
+        with self._lock:
+            key = blake2b(self._encoder.encode(parts), digest_size=16).digest()
+            template = self._templates.get(key)
+            if template is None:
+                template = self._templates[key] = build_template(parts)
+        return template
+
+
+def deciding_annotations(annotations: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Return the annotations that bear on a decision, None where there are none."""
+    if not annotations:
+        return None
+    kept = {
+        key: value for key, value in annotations.items() if key in _DECIDING or key.startswith(_DECIDING_PREFIX)
+    }
+    return kept or None
+
+
+def build_template(parts: TemplateParts) -> PodTemplate:
+    """Return the template of a pod spec.
+
+    Raises:
+        FieldError: when a field cannot be read.
+    """
+    spec = parts.spec
+    affinity = spec.affinity or wires.WireAffinity()
+    node_affinity = affinity.node_affinity or wires.WireNodeAffinity()
+    pod_affinity = affinity.pod_affinity or wires.WirePodAffinity()
+    anti_affinity = affinity.pod_anti_affinity or wires.WirePodAffinity()
+    return PodTemplate(
+        namespace=parts.namespace,
+        labels=parts.labels or EMPTY_LABELS,
+        annotations=parts.annotations or EMPTY_LABELS,
+        owners=owners(parts.owners),
+        requests=_requests(parts),
+        limits=resources.add(
+            *(quantities(_resources(container).limits, f"spec.containers[{index}].resources.limits")
+              for index, container in enumerate(spec.containers or ()))
+        ),
+        node_selector=spec.node_selector or EMPTY_LABELS,
+        required_node_terms=None
+        if node_affinity.required is None
+        else node_terms(node_affinity.required.node_selector_terms),
+        preferred_node_terms=tuple(
+            PreferredSchedulingTerm(wire.weight, node_terms((wire.preference,))[0])
+            for wire in node_affinity.preferred or ()
+        ),
+        pod_affinity=_pod_terms(pod_affinity.required),
+        preferred_pod_affinity=_weighted_terms(pod_affinity.preferred),
+        pod_anti_affinity=_pod_terms(anti_affinity.required),
+        preferred_pod_anti_affinity=_weighted_terms(anti_affinity.preferred),
+        topology_spread=tuple(_spread(wire) for wire in spec.topology_spread_constraints or ()),
+        tolerations=tuple(_toleration(wire) for wire in spec.tolerations or ()),
+        host_ports=_host_ports(spec.containers or ()),
+        has_resource_claims=_has_resource_claims(spec),
+        priority=spec.priority or 0,
+        priority_class_name=spec.priority_class_name or "",
+        scheduler_name=spec.scheduler_name or "",
+        runtime_class_name=spec.runtime_class_name or "",
+        termination_grace_seconds=_DEFAULT_GRACE_SECONDS
+        if spec.termination_grace_period_seconds is None
+        else spec.termination_grace_period_seconds,
+        is_host_network=bool(spec.host_network),
+        images=tuple(container.image or "" for container in spec.containers or ()),
+    )
+
+
+def volumes_of(wire_volumes: Sequence[wires.WireVolume] | None) -> tuple[PodVolume, ...]:
+    """Return the volumes that are backed by claims."""
+    if not wire_volumes:
+        return ()
+    return tuple(
+        _volume(wire) for wire in wire_volumes if wire.persistent_volume_claim is not None or wire.ephemeral is not None
+    )
+
+
+def _volume(wire: wires.WireVolume) -> PodVolume:
+    if wire.persistent_volume_claim is not None:
+        return PodVolume(name=wire.name or "", claim_name=wire.persistent_volume_claim.claim_name or "")
+    template = wire.ephemeral.volume_claim_template if wire.ephemeral else None
+    claim = template.spec if template else None
+    return PodVolume(
+        name=wire.name or "", is_ephemeral=True, storage_class_name=claim.storage_class_name if claim else None
+    )
+
+
+def _requests(parts: TemplateParts) -> ResourceList:
+    spec = parts.spec
+    return effective_requests(
+        containers=_container_requests(spec.containers, "spec.containers", copies_limits=parts.copies_limits),
+        init_containers=_container_requests(
+            spec.init_containers, "spec.initContainers", copies_limits=parts.copies_limits
+        ),
+        statuses={
+            wire.name or "": ContainerStatusResources(
+                quantities(_resources(wire).requests, "status.containerStatuses.resources.requests"),
+                quantities(wire.allocated_resources, "status.containerStatuses.allocatedResources"),
+            )
+            for wire in parts.statuses or ()
+        },
+        is_resize_infeasible=parts.is_resize_infeasible,
+        pod_level=quantities(spec.resources.requests if spec.resources else None, "spec.resources.requests"),
+        overhead=quantities(spec.overhead, "spec.overhead"),
+    )
+
+
+def _container_requests(
+    containers: Sequence[wires.WireContainer] | None, path: str, *, copies_limits: bool
+) -> list[ContainerRequests]:
+    result = []
+    for index, container in enumerate(containers or ()):
+        wire = _resources(container)
+        requests = quantities(wire.requests, f"{path}[{index}].resources.requests")
+        if copies_limits and wire.limits:
+            requests = {**quantities(wire.limits, f"{path}[{index}].resources.limits"), **requests}
+        result.append(ContainerRequests(container.name or "", requests, container.restart_policy == "Always"))
+    return result
+
+
+def _resources(wire: wires.WireContainer | wires.WireContainerStatus) -> wires.WireResources:
+    return wire.resources or wires.WireResources()
+
+
+def _has_resource_claims(spec: wires.WirePodSpec) -> bool:
+    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+    return bool(spec.resource_claims) or any(_resources(container).claims for container in containers)
+
+
+def _pod_terms(terms: Sequence[wires.WirePodAffinityTerm] | None) -> tuple[PodAffinityTerm, ...]:
+    return tuple(
+        PodAffinityTerm(
+            topology_key=wire.topology_key,
+            label_selector=label_selector(wire.label_selector),
+            namespaces=tuple(wire.namespaces or ()),
+            namespace_selector=label_selector(wire.namespace_selector),
+            match_label_keys=tuple(wire.match_label_keys or ()),
+            mismatch_label_keys=tuple(wire.mismatch_label_keys or ()),
+        )
+        for wire in terms or ()
+    )
+
+
+def _weighted_terms(terms: Sequence[wires.WireWeightedTerm] | None) -> tuple[WeightedPodAffinityTerm, ...]:
+    return tuple(WeightedPodAffinityTerm(wire.weight, _pod_terms((wire.pod_affinity_term,))[0]) for wire in terms or ())
+
+
+def _spread(wire: wires.WireSpread) -> TopologySpreadConstraint:
+    return TopologySpreadConstraint(
+        max_skew=wire.max_skew,
+        topology_key=wire.topology_key,
+        when_unsatisfiable=wire.when_unsatisfiable,
+        label_selector=label_selector(wire.label_selector),
+        min_domains=wire.min_domains,
+        node_affinity_policy=wire.node_affinity_policy,
+        node_taints_policy=wire.node_taints_policy,
+        match_label_keys=tuple(wire.match_label_keys or ()),
+    )
+
+
+def _toleration(wire: wires.WireToleration) -> Toleration:
+    return Toleration(
+        key=wire.key or "",
+        operator=wire.operator or "",
+        value=wire.value or "",
+        effect=wire.effect or "",
+        seconds=wire.toleration_seconds,
+    )
+
+
+def _host_ports(containers: Sequence[wires.WireContainer]) -> tuple[HostPort, ...]:
+    return tuple(
+        HostPort(port.host_port, port.protocol or "TCP", port.host_ip or "")
+        for container in containers
+        for port in container.ports or ()
+        if port.host_port
+    )
+
+

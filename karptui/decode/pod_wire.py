@@ -1,0 +1,226 @@
+"""The API shape of pods and pod templates: the fields that decide something or are shown."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.decode.wire import Wire, WireCondition, WireObject, WireQuantities, WireSelector, WireTerm
+
+
+class WireResources(Wire):
+    """``resources`` of a container or a pod."""
+
+    requests: WireQuantities | None = None
+    limits: WireQuantities | None = None
+    claims: list[object] | None = None
+
+
+class WirePort(Wire):
+    """A container port."""
+
+    host_port: int | None = None
+    protocol: str | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+
+
+class WireContainer(Wire):
+    """A container."""
+
+    name: str | None = None
+    image: str | None = None
+    restart_policy: str | None = None
+    resources: WireResources | None = None
+    ports: list[WirePort] | None = None
+
+
+class WireToleration(Wire):
+    """A toleration."""
+
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+    toleration_seconds: int | None = None
+
+
+class WireNodeSelector(Wire):
+    """A node selector."""
+
+    node_selector_terms: list[WireTerm] | None = None
+
+
+class WirePreferredTerm(Wire):
+    """A preferred node term."""
+
+    weight: int
+    preference: WireTerm = msgspec.field(default_factory=WireTerm)
+
+
+class WireNodeAffinity(Wire):
+    """Node affinity."""
+
+    required: WireNodeSelector | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: list[WirePreferredTerm] | None = msgspec.field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class WirePodAffinityTerm(Wire):
+    """A pod affinity term."""
+
+    topology_key: str
+    label_selector: WireSelector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: WireSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class WireWeightedTerm(Wire):
+    """A preferred pod affinity term."""
+
+    weight: int
+    pod_affinity_term: WirePodAffinityTerm
+
+
+class WirePodAffinity(Wire):
+    """Pod affinity or anti-affinity."""
+
+    required: list[WirePodAffinityTerm] | None = msgspec.field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: list[WireWeightedTerm] | None = msgspec.field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class WireAffinity(Wire):
+    """``spec.affinity``."""
+
+    node_affinity: WireNodeAffinity | None = None
+    pod_affinity: WirePodAffinity | None = None
+    pod_anti_affinity: WirePodAffinity | None = None
+
+
+class WireSpread(Wire):
+    """A topology spread constraint."""
+
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str
+    label_selector: WireSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
+
+
+class WireClaimSource(Wire):
+    """``persistentVolumeClaim`` of a volume."""
+
+    claim_name: str | None = None
+
+
+class WireClaimTemplateSpec(Wire):
+    """Spec of an ephemeral volume's claim."""
+
+    storage_class_name: str | None = None
+
+
+class WireClaimTemplate(Wire):
+    """``volumeClaimTemplate`` of an ephemeral volume."""
+
+    spec: WireClaimTemplateSpec | None = None
+
+
+class WireEphemeral(Wire):
+    """``ephemeral`` of a volume."""
+
+    volume_claim_template: WireClaimTemplate | None = None
+
+
+class WireVolume(Wire):
+    """A volume; only those with claims are read further."""
+
+    name: str | None = None
+    persistent_volume_claim: WireClaimSource | None = None
+    ephemeral: WireEphemeral | None = None
+
+
+class WirePodSpec(Wire):
+    """``spec`` of a pod or a template."""
+
+    node_name: str | None = None
+    containers: list[WireContainer] | None = None
+    init_containers: list[WireContainer] | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: WireAffinity | None = None
+    topology_spread_constraints: list[WireSpread] | None = None
+    tolerations: list[WireToleration] | None = None
+    volumes: list[WireVolume] | None = None
+    overhead: WireQuantities | None = None
+    resources: WireResources | None = None
+    resource_claims: list[object] | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
+    scheduler_name: str | None = None
+    runtime_class_name: str | None = None
+    termination_grace_period_seconds: int | None = None
+    host_network: bool | None = None
+
+
+class WireWaiting(Wire):
+    """A waiting or terminated container state."""
+
+    reason: str | None = None
+
+
+class WireContainerState(Wire):
+    """State of a container."""
+
+    waiting: WireWaiting | None = None
+    terminated: WireWaiting | None = None
+
+
+class WireContainerStatus(Wire):
+    """Status of a container."""
+
+    name: str | None = None
+    resources: WireResources | None = None
+    allocated_resources: WireQuantities | None = None
+    state: WireContainerState | None = None
+
+
+class WirePodStatus(Wire):
+    """``status`` of a pod."""
+
+    phase: str | None = None
+    reason: str | None = None
+    start_time: str | None = None
+    nominated_node_name: str | None = None
+    conditions: list[WireCondition] | None = None
+    container_statuses: list[WireContainerStatus] | None = None
+    init_container_statuses: list[WireContainerStatus] | None = None
+
+
+class WirePod(WireObject):
+    """A pod."""
+
+    spec: WirePodSpec = msgspec.field(default_factory=WirePodSpec)
+    status: WirePodStatus | None = None
+
+
+class WireTemplateMeta(Wire):
+    """``metadata`` of a pod template."""
+
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class WirePodTemplate(Wire):
+    """A pod template inside a workload."""
+
+    metadata: WireTemplateMeta | None = None
+    spec: WirePodSpec = msgspec.field(default_factory=WirePodSpec)
