@@ -14,11 +14,13 @@ from karptui.decode.wire import WireCondition, required_name, timestamp
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod
 
-_OWN_LABELS: Final = frozenset({
-    "statefulset.kubernetes.io/pod-name",
-    "apps.kubernetes.io/pod-index",
-    "batch.kubernetes.io/job-completion-index",
-})
+_OWN_LABELS: Final = frozenset(
+    {
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+    }
+)
 """Labels that differ between pods of one workload, and would make a template of each."""
 _NO_CONDITION: Final = WireCondition()
 

@@ -27,11 +27,13 @@ from karptui.kube.resources import ResourceList
 from karptui.kube.taints import Toleration
 
 _DECIDING_PREFIX: Final = "karpenter.sh/"
-_DECIDING: Final = frozenset({
-    "controller.kubernetes.io/pod-deletion-cost",
-    "kubernetes.io/config.mirror",
-    "cluster-autoscaler.kubernetes.io/safe-to-evict",
-})
+_DECIDING: Final = frozenset(
+    {
+        "controller.kubernetes.io/pod-deletion-cost",
+        "kubernetes.io/config.mirror",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    }
+)
 _DEFAULT_GRACE_SECONDS: Final = 30
 
 
@@ -79,9 +81,7 @@ def deciding_annotations(annotations: Mapping[str, str] | None) -> dict[str, str
     """Return the annotations that bear on a decision, None where there are none."""
     if not annotations:
         return None
-    kept = {
-        key: value for key, value in annotations.items() if key in _DECIDING or key.startswith(_DECIDING_PREFIX)
-    }
+    kept = {key: value for key, value in annotations.items() if key in _DECIDING or key.startswith(_DECIDING_PREFIX)}
     return kept or None
 
 
@@ -103,8 +103,10 @@ def build_template(parts: TemplateParts) -> PodTemplate:
         owners=owners(parts.owners),
         requests=_requests(parts),
         limits=resources.add(
-            *(quantities(_resources(container).limits, f"spec.containers[{index}].resources.limits")
-              for index, container in enumerate(spec.containers or ()))
+            *(
+                quantities(_resources(container).limits, f"spec.containers[{index}].resources.limits")
+                for index, container in enumerate(spec.containers or ())
+            )
         ),
         node_selector=spec.node_selector or EMPTY_LABELS,
         required_node_terms=None
@@ -243,5 +245,3 @@ def _host_ports(containers: Sequence[wires.WireContainer]) -> tuple[HostPort, ..
         for port in container.ports or ()
         if port.host_port
     )
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -142,7 +143,7 @@ def object_fields(meta: WireMeta) -> ObjectFields:
     )
 
 
-def as_arguments(fields: ObjectFields) -> dict[str, object]:
+def as_arguments(fields: ObjectFields) -> dict[str, Any]:
     """Return the metadata as a mapping for a domain object's constructor."""
     return {name: getattr(fields, name) for name in fields.__struct_fields__}
 

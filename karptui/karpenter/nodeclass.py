@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from karptui.kube.objects import Condition, KubeObject, condition_of
+from karptui.kube.objects import EMPTY, Condition, KubeObject, condition_of
 
 
 class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -14,10 +14,10 @@ class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
     group: str
     kind: str
     version: str = ""
-    spec: Mapping[str, Any] = {}
-    status: Mapping[str, Any] = {}
+    spec: Mapping[str, Any] = EMPTY
+    status: Mapping[str, Any] = EMPTY
     conditions: tuple[Condition, ...] = ()
-    raw: Mapping[str, Any] = {}
+    raw: Mapping[str, Any] = EMPTY
     """The object as it was given, for editing and hashing."""
 
     @property

@@ -8,8 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.kube import resources
 from karptui.kube.node_selector import NodeSelectorRequirement
-from karptui.kube.objects import EMPTY_LABELS, Condition, KubeObject, condition_of
+from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
 from karptui.kube.taints import Taint
 
@@ -55,9 +56,9 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
     budgets: tuple[DisruptionBudget, ...] | None = None
     """None is absent: the default of 10 % for every reason applies."""
     conditions: tuple[Condition, ...] = ()
-    status_resources: ResourceList = {}
+    status_resources: ResourceList = resources.EMPTY
     """``status.resources``: what the pool's nodes add up to, as Karpenter counts it."""
-    raw: Mapping[str, Any] = {}
+    raw: Mapping[str, Any] = EMPTY
     """The object as it was given, for editing and hashing."""
 
     @property

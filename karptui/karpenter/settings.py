@@ -6,6 +6,7 @@ Source: pkg/operator/options/options.go, and the AWS provider's pkg/operator/opt
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -14,14 +15,16 @@ from karptui.kube.durations import DurationError, parse_duration
 
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-GATE_DEFAULTS: Final = {
-    "ReservedCapacity": True,
-    "NodeOverlay": False,
-    "StaticCapacity": False,
-    "CapacityBuffer": False,
-    "NodeRepair": False,
-    "SpotToSpotConsolidation": False,
-}
+GATE_DEFAULTS: Final[Mapping[str, bool]] = MappingProxyType(
+    {
+        "ReservedCapacity": True,
+        "NodeOverlay": False,
+        "StaticCapacity": False,
+        "CapacityBuffer": False,
+        "NodeRepair": False,
+        "SpotToSpotConsolidation": False,
+    }
+)
 """Feature gates of v1.14.1 and what they are without being set."""
 
 
@@ -43,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     reserved_enis: int = 0
     cluster_name: str = ""
     isolated_vpc: bool = False
-    environment: Mapping[str, str] = {}
+    environment: Mapping[str, str] = MappingProxyType({})
     """Everything as it was given, by name."""
 
     def gate(self, name: str) -> bool:
@@ -98,7 +101,6 @@ def _number(environment: Mapping[str, str], name: str, default: float) -> float:
 
 
 def _seconds(name: str, text: str) -> float:
-
 
     try:
         return parse_duration(text) / 1e9

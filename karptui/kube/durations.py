@@ -9,8 +9,15 @@ import re
 from typing import Final
 
 _UNIT_NS: Final = {
-    "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000,
-}  # fmt: skip
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
 _MAX_NS: Final = (1 << 63) - 1
 _PART: Final = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)")
 
@@ -52,7 +59,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(duration_ns: int) -> str:
-    """Return Go's text of a duration of whole seconds or more: ``720h0m0s``, ``1m30s``, ``0s``; fractions of a second are kept."""
+    """Return the text of a duration as Go prints those of a second or more: ``720h0m0s``, ``1m30s``, ``0s``."""
     sign, rest = ("-", -duration_ns) if duration_ns < 0 else ("", duration_ns)
     seconds, fraction = divmod(rest, 1_000_000_000)
     minutes, seconds = divmod(seconds, 60)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from karptui.kube.owners import OwnerReference
 from karptui.kube.timestamps import ABSENT_NS
 
+EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 EMPTY_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
 

@@ -86,7 +86,7 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False)
     """Only those that decide something: Karpenter's, the pod deletion cost, the mirror pod's, safe-to-evict."""
     owners: tuple[OwnerReference, ...] = ()
     requests: ResourceList = resources.EMPTY
-    """Effective requests: containers, init containers, sidecars, pod-level resources, overhead, resizes; without the pod slot."""
+    """Effective requests (see ``kube.requests``), without the slot the pod takes itself."""
     limits: ResourceList = resources.EMPTY
     """Sum of the containers' limits; shown, never decides."""
     node_selector: Mapping[str, str] = EMPTY_LABELS

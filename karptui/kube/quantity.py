@@ -1,7 +1,7 @@
 """Kubernetes quantities as exact integers.
 
-A quantity is held in nano-units (10⁻⁹), the finest step Kubernetes keeps, together with the format it was written in, because sums and
-messages are printed in the format of their first operand. Rules: k8s.io/apimachinery/pkg/api/resource.
+A quantity is held in nano-units (10⁻⁹), the finest step Kubernetes keeps, together with the format it was written in,
+because sums and messages are printed in the format of their first operand. Rules: k8s.io/apimachinery/pkg/api/resource.
 """
 
 from __future__ import annotations

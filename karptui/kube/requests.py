@@ -1,6 +1,7 @@
 """Effective pod requests: what a pod takes from a node, from its containers and what the status reports of resizes.
 
-Rule: ``PodRequests`` of k8s.io/component-helpers/resource (v0.35), with the status taken into account, as Karpenter calls it.
+Rule: ``PodRequests`` of k8s.io/component-helpers/resource (v0.35) with the status taken into account, as Karpenter
+calls it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ NS_PER_SECOND: Final = 1_000_000_000
 ABSENT_NS: Final = 0
 """Stands for a timestamp that an object does not carry."""
 
-_INSTANT: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))")
+_INSTANT: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))"
+)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -1,0 +1,210 @@
+"""Which kinds are read, and how each is built from its API shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from karptui.decode import event, karpenter, node, policy, storage, workload
+from karptui.decode.errors import DecodeError, FieldError
+from karptui.decode.pod import build_pod
+from karptui.decode.pod_template import TemplateInterner
+from karptui.decode.pod_wire import WirePod
+from karptui.decode.wire import WireObject
+
+
+class Kind(StrEnum):
+    """A kind that karptui keeps; NodeClass stands for every provider's."""
+
+    NODE = "Node"
+    POD = "Pod"
+    NODEPOOL = "NodePool"
+    NODECLAIM = "NodeClaim"
+    NODECLASS = "NodeClass"
+    NODEOVERLAY = "NodeOverlay"
+    DAEMONSET = "DaemonSet"
+    PDB = "PodDisruptionBudget"
+    REPLICASET = "ReplicaSet"
+    DEPLOYMENT = "Deployment"
+    STATEFULSET = "StatefulSet"
+    JOB = "Job"
+    CRONJOB = "CronJob"
+    REPLICATION_CONTROLLER = "ReplicationController"
+    PVC = "PersistentVolumeClaim"
+    PV = "PersistentVolume"
+    STORAGE_CLASS = "StorageClass"
+    CSI_NODE = "CSINode"
+    NAMESPACE = "Namespace"
+    PRIORITY_CLASS = "PriorityClass"
+    SERVICE = "Service"
+    EVENT = "Event"
+    CAPACITY_BUFFER = "CapacityBuffer"
+    POD_TEMPLATE = "PodTemplate"
+
+
+WORKLOAD_API_VERSIONS: Final[Mapping[Kind, str]] = {
+    Kind.REPLICASET: "apps/v1",
+    Kind.DEPLOYMENT: "apps/v1",
+    Kind.STATEFULSET: "apps/v1",
+    Kind.JOB: "batch/v1",
+    Kind.CRONJOB: "batch/v1",
+}
+"""Owners of pods that are read as ``Workload``."""
+
+_GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.NODE: ("",),
+    Kind.POD: ("",),
+    Kind.NODEPOOL: ("karpenter.sh",),
+    Kind.NODECLAIM: ("karpenter.sh",),
+    Kind.NODEOVERLAY: ("karpenter.sh",),
+    Kind.DAEMONSET: ("apps",),
+    Kind.PDB: ("policy",),
+    Kind.REPLICASET: ("apps",),
+    Kind.DEPLOYMENT: ("apps",),
+    Kind.STATEFULSET: ("apps",),
+    Kind.JOB: ("batch",),
+    Kind.CRONJOB: ("batch",),
+    Kind.REPLICATION_CONTROLLER: ("",),
+    Kind.PVC: ("",),
+    Kind.PV: ("",),
+    Kind.STORAGE_CLASS: ("storage.k8s.io",),
+    Kind.CSI_NODE: ("storage.k8s.io",),
+    Kind.NAMESPACE: ("",),
+    Kind.PRIORITY_CLASS: ("scheduling.k8s.io",),
+    Kind.SERVICE: ("",),
+    Kind.EVENT: ("", "events.k8s.io"),
+    Kind.CAPACITY_BUFFER: ("autoscaling.x-k8s.io",),
+    Kind.POD_TEMPLATE: ("",),
+}
+_WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
+
+
+def kind_of(api_version: str, kind: str) -> Kind | None:
+    """Return the kind an object is kept as, None for kinds that are passed over.
+
+    A NodeClass of any provider is one whose kind ends in ``NodeClass`` and whose group names Karpenter.
+    """
+    group = api_version.rpartition("/")[0]
+    if kind.endswith("NodeClass") and "karpenter" in group:
+        return Kind.NODECLASS
+    try:
+        known = Kind(kind)
+    except ValueError:
+        return None
+    return known if group in _GROUPS.get(known, ()) else None
+
+
+class KindReader:
+    """Builds the objects of one kind; ``api_version`` and ``kind`` fill in what list items leave out."""
+
+    def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
+        self.kind = kind
+        self.api_version = api_version or WORKLOAD_API_VERSIONS.get(kind, "v1")
+        self.api_kind = api_kind or kind.value
+        self.wire_type: type[WireObject] = _WIRE_TYPES[kind]
+        self.needs_raw = kind in (Kind.NODEPOOL, Kind.NODECLASS)
+        """Whether the object as given is kept beside the domain value."""
+
+    def build(self, wire: WireObject, raw: Mapping[str, Any] | None = None) -> Any:
+        """Return the domain object of a decoded API object.
+
+        Raises:
+            DecodeError: naming kind, object and field.
+        """
+        try:
+            if self.kind in _WORKLOADS:
+                assert isinstance(wire, workload.WireWorkload | workload.WireReplicationController)
+                version = wire.api_version or self.api_version
+                return workload.build_workload(wire, version, wire.kind or self.api_kind)
+            if self.kind is Kind.NODECLASS:
+                assert isinstance(wire, karpenter.WireNodeClass)
+                group, _, version = (wire.api_version or self.api_version).rpartition("/")
+                return karpenter.build_nodeclass(wire, group, version, wire.kind or self.api_kind, raw or {})
+            if self.kind is Kind.NODEPOOL:
+                assert isinstance(wire, karpenter.WireNodePool)
+                return karpenter.build_nodepool(wire, raw or {})
+            return _BUILDERS[self.kind](wire)
+        except FieldError as error:
+            meta = wire.metadata
+            key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or ""
+            raise DecodeError(self.api_kind, key, error) from None
+
+    def convert(self, raw: Mapping[str, Any]) -> Any:
+        """Return the domain object of a plain mapping, as YAML or JSON gives it.
+
+        Raises:
+            DecodeError: naming kind, object and field.
+        """
+        try:
+            wire = msgspec.convert(raw, self.wire_type)
+        except msgspec.ValidationError as error:
+            raise DecodeError(self.api_kind, key_of_mapping(raw), field_error(error)) from None
+        return self.build(wire, raw)
+
+
+def field_error(error: msgspec.ValidationError) -> FieldError:
+    """Return msgspec's complaint with the path first and in the API's own notation."""
+    problem, separator, path = str(error).partition(" - at `$")
+    if not separator:
+        return FieldError("", str(error))
+    return FieldError(path.rstrip("`").lstrip("."), problem[:1].lower() + problem[1:].replace("`", ""))
+
+
+def key_of_mapping(raw: Mapping[str, Any]) -> str:
+    """Return ``namespace/name`` of an object that may be malformed, as well as it can be told."""
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return ""
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    return f"{namespace}/{name}" if isinstance(namespace, str) and namespace else str(name or "")
+
+
+_INTERNER: Final = TemplateInterner()
+
+_WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
+    Kind.NODE: node.WireNode,
+    Kind.POD: WirePod,
+    Kind.NODEPOOL: karpenter.WireNodePool,
+    Kind.NODECLAIM: karpenter.WireNodeClaim,
+    Kind.NODECLASS: karpenter.WireNodeClass,
+    Kind.NODEOVERLAY: karpenter.WireOverlay,
+    Kind.DAEMONSET: workload.WireWorkload,
+    Kind.PDB: policy.WirePodDisruptionBudget,
+    Kind.REPLICASET: workload.WireWorkload,
+    Kind.DEPLOYMENT: workload.WireWorkload,
+    Kind.STATEFULSET: workload.WireWorkload,
+    Kind.JOB: workload.WireWorkload,
+    Kind.CRONJOB: workload.WireWorkload,
+    Kind.REPLICATION_CONTROLLER: workload.WireReplicationController,
+    Kind.PVC: storage.WireClaim,
+    Kind.PV: storage.WireVolumeObject,
+    Kind.STORAGE_CLASS: storage.WireStorageClass,
+    Kind.CSI_NODE: storage.WireCSINode,
+    Kind.NAMESPACE: WireObject,
+    Kind.PRIORITY_CLASS: policy.WirePriorityClass,
+    Kind.SERVICE: workload.WireService,
+    Kind.EVENT: event.WireEvent,
+    Kind.CAPACITY_BUFFER: karpenter.WireBuffer,
+    Kind.POD_TEMPLATE: workload.WirePodTemplateObject,
+}
+_BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
+    Kind.NODE: node.build_node,
+    Kind.POD: lambda wire: build_pod(wire, _INTERNER),
+    Kind.NODECLAIM: karpenter.build_nodeclaim,
+    Kind.NODEOVERLAY: karpenter.build_overlay,
+    Kind.DAEMONSET: workload.build_daemonset,
+    Kind.PDB: policy.build_pdb,
+    Kind.PVC: storage.build_claim,
+    Kind.PV: storage.build_volume,
+    Kind.STORAGE_CLASS: storage.build_storage_class,
+    Kind.CSI_NODE: storage.build_csi_node,
+    Kind.NAMESPACE: policy.build_namespace,
+    Kind.PRIORITY_CLASS: policy.build_priority_class,
+    Kind.SERVICE: workload.build_service,
+    Kind.EVENT: event.build_event,
+    Kind.CAPACITY_BUFFER: karpenter.build_capacity_buffer,
+    Kind.POD_TEMPLATE: workload.build_pod_template,
+}

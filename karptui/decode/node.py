@@ -1,0 +1,82 @@
+"""Nodes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.decode.wire import (
+    Wire,
+    WireCondition,
+    WireObject,
+    WireQuantities,
+    WireTaint,
+    as_arguments,
+    conditions,
+    object_fields,
+    quantities,
+    taints,
+)
+from karptui.kube.node import Node
+
+
+class WireNodeSpec(Wire):
+    """``spec`` of a Node."""
+
+    provider_id: str | None = msgspec.field(default=None, name="providerID")
+    taints: list[WireTaint] | None = None
+    unschedulable: bool | None = None
+
+
+class WireNodeInfo(Wire):
+    """``status.nodeInfo``."""
+
+    kubelet_version: str | None = None
+    os_image: str | None = None
+    architecture: str | None = None
+
+
+class WireAddress(Wire):
+    """An address of a node."""
+
+    type: str | None = None
+    address: str | None = None
+
+
+class WireNodeStatus(Wire):
+    """``status`` of a Node."""
+
+    capacity: WireQuantities | None = None
+    allocatable: WireQuantities | None = None
+    conditions: list[WireCondition] | None = None
+    node_info: WireNodeInfo | None = None
+    addresses: list[WireAddress] | None = None
+
+
+class WireNode(WireObject):
+    """A Node."""
+
+    spec: WireNodeSpec | None = None
+    status: WireNodeStatus | None = None
+
+
+def build_node(wire: WireNode) -> Node:
+    """Return a Node.
+
+    Raises:
+        FieldError: when a field cannot be read.
+    """
+    spec, status = wire.spec or WireNodeSpec(), wire.status or WireNodeStatus()
+    info = status.node_info or WireNodeInfo()
+    return Node(
+        **as_arguments(object_fields(wire.metadata)),
+        provider_id=spec.provider_id or "",
+        taints=taints(spec.taints),
+        is_unschedulable=bool(spec.unschedulable),
+        capacity=quantities(status.capacity, "status.capacity"),
+        allocatable=quantities(status.allocatable, "status.allocatable"),
+        conditions=conditions(status.conditions),
+        kubelet_version=info.kubelet_version or "",
+        os_image=info.os_image or "",
+        architecture=info.architecture or "",
+        internal_ip=next((a.address or "" for a in status.addresses or () if a.type == "InternalIP"), ""),
+    )

@@ -1,0 +1,141 @@
+"""DaemonSets, other owners of pods, pod templates and Services."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.decode.pod_template import TemplateParts, build_template, deciding_annotations, volumes_of
+from karptui.decode.pod_wire import WirePodTemplate
+from karptui.decode.wire import Wire, WireObject, WireSelector, as_arguments, label_selector, object_fields
+from karptui.kube.pod import PodTemplate
+from karptui.kube.workload import DaemonSet, PodTemplateObject, Service, Workload
+
+
+class WireWorkloadSpec(Wire):
+    """``spec`` of a workload."""
+
+    replicas: int | None = None
+    selector: WireSelector | None = None
+    template: WirePodTemplate | None = None
+
+
+class WireWorkloadStatus(Wire):
+    """``status`` of a workload."""
+
+    desired_number_scheduled: int | None = None
+
+
+class WireWorkload(WireObject):
+    """A DaemonSet, ReplicaSet, Deployment, StatefulSet or Job; only the metadata where no more was fetched."""
+
+    spec: WireWorkloadSpec | None = None
+    status: WireWorkloadStatus | None = None
+
+
+class WireControllerSpec(Wire):
+    """``spec`` of a ReplicationController, whose selector is a plain map."""
+
+    replicas: int | None = None
+    selector: dict[str, str] | None = None
+    template: WirePodTemplate | None = None
+
+
+class WireReplicationController(WireObject):
+    """A ReplicationController."""
+
+    spec: WireControllerSpec | None = None
+
+
+class WireServiceSpec(Wire):
+    """``spec`` of a Service."""
+
+    selector: dict[str, str] | None = None
+
+
+class WireService(WireObject):
+    """A Service."""
+
+    spec: WireServiceSpec | None = None
+
+
+class WirePodTemplateObject(WireObject):
+    """A ``v1 PodTemplate``."""
+
+    template: WirePodTemplate = msgspec.field(default_factory=WirePodTemplate)
+
+
+def build_daemonset(wire: WireWorkload) -> DaemonSet:
+    """Return a DaemonSet.
+
+    Raises:
+        FieldError: when a field cannot be read.
+    """
+    fields = object_fields(wire.metadata)
+    spec = wire.spec or WireWorkloadSpec()
+    template = spec.template or WirePodTemplate()
+    return DaemonSet(
+        **as_arguments(fields),
+        template=_template(template, fields.namespace, copies_limits=True),
+        volumes=volumes_of(template.spec.volumes),
+        selector=label_selector(spec.selector),
+        desired_count=(wire.status.desired_number_scheduled if wire.status else None) or 0,
+    )
+
+
+def build_workload(wire: WireWorkload | WireReplicationController, api_version: str, kind: str) -> Workload:
+    """Return an owner of pods.
+
+    Raises:
+        FieldError: when a field cannot be read.
+    """
+    fields = object_fields(wire.metadata)
+    spec = wire.spec or WireWorkloadSpec()
+    selector = spec.selector
+    if isinstance(selector, dict):
+        selector = WireSelector(match_labels=selector)
+    return Workload(
+        **as_arguments(fields),
+        api_version=api_version,
+        kind=kind,
+        replicas=spec.replicas,
+        selector=label_selector(selector),
+        template=None if spec.template is None else _template(spec.template, fields.namespace),
+        volumes=() if spec.template is None else volumes_of(spec.template.spec.volumes),
+    )
+
+
+def build_pod_template(wire: WirePodTemplateObject) -> PodTemplateObject:
+    """Return a ``v1 PodTemplate``.
+
+    Raises:
+        FieldError: when a field cannot be read.
+    """
+    fields = object_fields(wire.metadata)
+    return PodTemplateObject(
+        **as_arguments(fields),
+        template=_template(wire.template, fields.namespace),
+        volumes=volumes_of(wire.template.spec.volumes),
+    )
+
+
+def build_service(wire: WireService) -> Service:
+    """Return a Service."""
+    selector = wire.spec.selector if wire.spec else None
+    return Service(
+        **as_arguments(object_fields(wire.metadata)),
+        selector=None if selector is None else tuple(sorted(selector.items())),
+    )
+
+
+def _template(wire: WirePodTemplate, namespace: str, *, copies_limits: bool = False) -> PodTemplate:
+    meta = wire.metadata
+    return build_template(
+        TemplateParts(
+            namespace=namespace,
+            labels=meta.labels if meta else None,
+            annotations=deciding_annotations(meta.annotations if meta else None),
+            owners=None,
+            spec=wire.spec,
+            copies_limits=copies_limits,
+        )
+    )
