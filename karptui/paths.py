@@ -1,0 +1,34 @@
+"""Where karptui keeps its files, as each system wants it (XDG on Linux)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+_NAME = "karptui"
+
+
+def config_file() -> Path:
+    """Return the configuration file: ``KARPTUI_CONFIG``, or config.toml in the user's configuration folder."""
+    chosen = os.environ.get("KARPTUI_CONFIG")
+    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_config_path(_NAME)) / "config.toml"
+
+
+def cache_dir() -> Path:
+    """Return the folder for what can be fetched again; made when missing, readable by its owner only."""
+    return _private(platformdirs.user_cache_path(_NAME))
+
+
+def state_dir() -> Path:
+    """Return the folder for what should survive a restart, such as the audit log.
+
+    Made when missing, readable by its owner only.
+    """
+    return _private(platformdirs.user_state_path(_NAME))
+
+
+def _private(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder

@@ -1,0 +1,226 @@
+"""The filter language: words, ``!words``, ``-l k=v`` and typed comparisons, joined by spaces; all must hold.
+
+``runner !spot -l team=ci cpu>80% mem<=4Gi age<2h pool=spot*,general``. Words are looked for anywhere in what
+identifies a row, without regard to case; ``*`` and ``?`` are wildcards. Quotes keep blanks together and make a
+comparison a plain word.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import translate
+from typing import Any, Final, Generic
+
+import msgspec
+
+from karptui.views.fields import Field, FieldKind, Fields, ItemT, example, parse_amount
+from karptui.views.label_query import LabelTest, parse_label_query
+
+_TYPED: Final = re.compile(r"^(?P<name>[A-Za-z$][\w.$-]*|\$)(?P<operator><=|>=|!=|==|=|<|>)(?P<value>.*)$", re.DOTALL)
+_ORDER: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+    "=": lambda left, right: left == right,
+    "!=": lambda left, right: left != right,
+}
+
+
+class QueryError(ValueError):
+    """A filter that cannot be read; the text is a sentence for the person who typed it."""
+
+
+class Subject(msgspec.Struct, Generic[ItemT], frozen=True):
+    """What a filter can look at in one kind of item."""
+
+    text: Callable[[ItemT], str]
+    """Lower-case text that plain words are looked for in."""
+    fields: Fields[ItemT]
+    labels: Callable[[ItemT], Mapping[str, str]] | None = None
+    """Labels for ``-l``; None when such items have none."""
+
+
+class WordTerm(msgspec.Struct, frozen=True):
+    """A plain word."""
+
+    word: str
+    """Lower case."""
+    negated: bool = False
+
+
+class LabelTerm(msgspec.Struct, frozen=True):
+    """A label selector."""
+
+    tests: tuple[LabelTest, ...]
+    negated: bool = False
+
+
+class FieldTerm(msgspec.Struct, frozen=True):
+    """A typed comparison."""
+
+    name: str
+    operator: str
+    value: str
+    """Text alternatives separated by commas, in lower case; for numbers the text as typed."""
+    amount: float | None = None
+    """The number compared with, in the unit of the field or in percent; None for text."""
+    is_share: bool = False
+    """Whether ``amount`` is a percentage."""
+    negated: bool = False
+
+
+class Query(msgspec.Struct, frozen=True):
+    """A filter that was understood; without terms it lets everything through."""
+
+    text: str = ""
+    terms: tuple[WordTerm | LabelTerm | FieldTerm, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+
+EVERYTHING: Final = Query()
+
+
+def parse_query(text: str, subject: Subject[Any]) -> Query:
+    """Parse a filter for one kind of item.
+
+    Raises:
+        QueryError: a sentence naming the word that cannot be read, and what could stand there.
+    """
+    words = iter(_split(text))
+    terms: list[WordTerm | LabelTerm | FieldTerm] = []
+    for word, is_quoted in words:
+        if word == "-l" and not is_quoted:
+            terms.append(_label_term(next(words, ("", False))[0], subject))
+            continue
+        negated = word.startswith("!") and not is_quoted
+        body = word[1:] if negated else word
+        if not body:
+            raise QueryError("! needs a word behind it: !spot leaves out every row with spot in it")
+        match = None if is_quoted else _TYPED.match(body)
+        terms.append(_field_term(match, subject, negated=negated) if match else WordTerm(body.lower(), negated))
+    return Query(text.strip(), tuple(terms))
+
+
+def compile_query(query: Query, subject: Subject[ItemT], now_ns: int) -> Callable[[ItemT], bool]:
+    """Return the test that an item passes when every term holds for it."""
+    tests = [_compile_term(term, subject, now_ns) for term in query.terms]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda item: all(test(item) for test in tests)
+
+
+def _compile_term(
+    term: WordTerm | LabelTerm | FieldTerm, subject: Subject[ItemT], now_ns: int
+) -> Callable[[ItemT], bool]:
+    if isinstance(term, WordTerm):
+        return _word_test(term, subject.text)
+    if isinstance(term, LabelTerm):
+        labels = subject.labels
+        if labels is None:
+            return lambda _: False
+        return lambda item: all(test.matches(labels(item)) for test in term.tests) is not term.negated
+    field = subject.fields[term.name]
+    if term.amount is None:
+        return _text_test(term, field, now_ns)
+    return _amount_test(term, field, now_ns)
+
+
+def _word_test(term: WordTerm, text: Callable[[ItemT], str]) -> Callable[[ItemT], bool]:
+    if "*" in term.word or "?" in term.word:
+        pattern = re.compile(translate(f"*{term.word}*"))
+        return lambda item: (pattern.match(text(item)) is not None) is not term.negated
+    return lambda item: (term.word in text(item)) is not term.negated
+
+
+def _text_test(term: FieldTerm, field: Field[ItemT], now_ns: int) -> Callable[[ItemT], bool]:
+    patterns = [re.compile(translate(option.strip())) for option in term.value.split(",")]
+    wanted = (term.operator != "!=") is not term.negated
+
+    def matches(item: ItemT) -> bool:
+        value = field.value(item, now_ns)
+        texts = value if isinstance(value, tuple) else ("" if value is None else str(value),)
+        return any(pattern.match(text.lower()) for pattern in patterns for text in texts or ("",)) is wanted
+
+    return matches
+
+
+def _amount_test(term: FieldTerm, field: Field[ItemT], now_ns: int) -> Callable[[ItemT], bool]:
+    compare, amount, share = _ORDER[term.operator], term.amount or 0.0, field.share
+
+    def matches(item: ItemT) -> bool:
+        value = share(item) if term.is_share and share else field.value(item, now_ns)
+        if not isinstance(value, int | float):
+            return False
+        return compare(value, amount) is not term.negated
+
+    return matches
+
+
+def _label_term(text: str, subject: Subject[Any]) -> LabelTerm:
+    if not text:
+        raise QueryError("-l needs a label selector behind it, such as -l team=ci")
+    if subject.labels is None:
+        raise QueryError("rows of this screen have no labels to select by")
+    try:
+        return LabelTerm(parse_label_query(text))
+    except ValueError as error:
+        raise QueryError(str(error)) from error
+
+
+def _field_term(match: re.Match[str], subject: Subject[Any], *, negated: bool) -> FieldTerm:
+    name, value = match["name"].lower(), match["value"].strip()
+    operator = "=" if match["operator"] == "==" else match["operator"]
+    field = subject.fields.get(name)
+    if field is None:
+        raise QueryError(_unknown_field(match[0], name, subject.fields))
+    if field.kind is FieldKind.TEXT:
+        if operator not in ("=", "!="):
+            raise QueryError(f"{name} is text: ask {name}=… or {name}!=…, not {match[0]}")
+        return FieldTerm(name, operator, value.lower(), negated=negated)
+    is_share = value.endswith("%") and field.share is not None
+    try:
+        amount = float(value.removesuffix("%")) if is_share else parse_amount(field.kind, value)
+    except ValueError as error:
+        values = example(field.kind, has_share=field.share is not None)
+        said = f"{value!r} is not one" if value else "nothing follows"
+        raise QueryError(f"{name}{operator} takes a value such as {values}; {said}") from error
+    return FieldTerm(name, operator, value, amount, is_share, negated)
+
+
+def _unknown_field(word: str, name: str, fields: Fields[Any]) -> str:
+    near = difflib.get_close_matches(name, fields, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(fields)}."
+    return f'no field is called {name}: {hint} To look for the text itself, write "{word}".'
+
+
+def _split(text: str) -> list[tuple[str, bool]]:
+    """Return the words and whether each began with a quote; an unclosed quote ends with the text."""
+    words: list[tuple[str, bool]] = []
+    position, end = 0, len(text)
+    while position < end:
+        if text[position].isspace():
+            position += 1
+            continue
+        is_quoted = text[position] in "'\""
+        word: list[str] = []
+        quote = ""
+        while position < end and (quote or not text[position].isspace()):
+            char = text[position]
+            if quote:
+                if char == quote:
+                    quote = ""
+                else:
+                    word.append(char)
+            elif char in "'\"":
+                quote = char
+            else:
+                word.append(char)
+            position += 1
+        if word:
+            words.append(("".join(word), is_quoted))
+    return words

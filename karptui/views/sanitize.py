@@ -1,0 +1,71 @@
+"""Makes text from a cluster safe to put on a terminal.
+
+Names, messages and annotations are written by others. Escape sequences, control characters and direction overrides
+could move the cursor, recolour the screen or make one name look like another; they are replaced by visible marks of
+one cell, and characters without a width of their own are dropped so that columns stay aligned.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+LIMIT: Final = 2_000
+"""Characters kept of one string: more than any screen shows, less than a hostile annotation costs."""
+REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+ELLIPSIS: Final = "…"
+_NEWLINE: Final = "⏎"
+_MAX_MARKS: Final = 2
+_SELECTORS: Final = range(0xFE00, 0xFE10)
+_INVISIBLE: Final = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+_CONTROLS: Final = {chr(code): chr(0x2400 + code) for code in range(0x20)} | {
+    "\n": _NEWLINE,
+    "\r": "",
+    "\t": " ",
+    "\x7f": "␡",
+}
+_BREAKS: Final = frozenset("\u2028\u2029\x85")
+
+
+def clean(text: str, *, limit: int = LIMIT) -> str:
+    """Return the text on one line without anything a terminal would act on.
+
+    Args:
+        text: any string, even one with lone surrogates.
+        limit: characters kept; a longer text ends with an ellipsis.
+    """
+    if len(text) > limit:
+        text = text[: limit - 1] + ELLIPSIS
+    if text.isascii() and text.isprintable():
+        return text
+    kept: list[str] = []
+    marks = 0
+    for char in text:
+        shown = _shown(char)
+        is_mark = shown != "" and unicodedata.category(char) in ("Mn", "Me")
+        marks = marks + 1 if is_mark else 0
+        if marks <= _MAX_MARKS:
+            kept.append(shown)
+    return "".join(kept)
+
+
+def clean_lines(text: str) -> list[str]:
+    """Return the lines of a longer text, each one clean; tabs become four spaces."""
+    return [clean(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def _shown(char: str) -> str:
+    """Return what stands for one character: itself, a visible mark, or nothing."""
+    code = ord(char)
+    if code <= 0x7F:
+        return _CONTROLS.get(char, char)
+    if char in _BREAKS:
+        return _NEWLINE
+    if char in _INVISIBLE or code in _SELECTORS:
+        return ""
+    category = unicodedata.category(char)
+    if category == "Zs":
+        return " "
+    if category in ("Cc", "Cf", "Cs", "Co", "Cn"):
+        return REPLACEMENT
+    return char

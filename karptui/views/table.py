@@ -1,0 +1,150 @@
+"""From items to the rows of a table: filtered, sorted, and built only when looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Generic, overload
+
+import msgspec
+
+from karptui.views.column import Column, Heading, SortKey
+from karptui.views.fields import ItemT
+from karptui.views.query import EVERYTHING, Query, Subject, compile_query
+from karptui.views.row import Row, Tone
+
+_DIGITS: Final = re.compile(r"(\d+)")
+
+
+class Sort(msgspec.Struct, frozen=True):
+    """The column rows are ordered by."""
+
+    column_id: str
+    is_descending: bool = False
+
+
+class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
+    """Everything a screen says about its table."""
+
+    noun: str
+    """What rows are, in the plural: "nodes"."""
+    columns: tuple[Column[ItemT], ...]
+    subject: Subject[ItemT]
+    key: Callable[[ItemT], str]
+    default_sort: Sort
+    tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL
+    is_notable: Callable[[ItemT], bool] = lambda _: False
+    """Whether the row is blocked or faulty (ctrl-z)."""
+
+    def headings(self) -> tuple[Heading, ...]:
+        """Return the headings of the columns, in order."""
+        return tuple(column.heading for column in self.columns)
+
+    def column(self, column_id: str) -> Column[ItemT]:
+        """Return a column by its id.
+
+        Raises:
+            KeyError: when there is none.
+        """
+        for column in self.columns:
+            if column.heading.id == column_id:
+                return column
+        raise KeyError(column_id)
+
+
+class Rows(Sequence[Row], Generic[ItemT]):
+    """The rows of a table in order.
+
+    Each is built when it is asked for, so a hundred thousand cost what is seen of them.
+    """
+
+    __slots__ = ("items", "keys", "now_ns", "spec", "total")
+
+    def __init__(self, spec: TableSpec[ItemT], items: Sequence[ItemT], *, total: int, now_ns: int) -> None:
+        self.spec = spec
+        self.items = items
+        """The items behind the rows, in row order."""
+        self.total = total
+        """How many items there are without the filter."""
+        self.now_ns = now_ns
+        self.keys: tuple[str, ...] = tuple(map(spec.key, items))
+        """The row keys in order."""
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        """Build one row, or the rows of a slice."""
+        if isinstance(index, slice):
+            return [self._build(position) for position in range(*index.indices(len(self.items)))]
+        return self._build(index)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self._build(position) for position in range(len(self.items)))
+
+    def _build(self, position: int) -> Row:
+        item = self.items[position]
+        cells = tuple(column.cell(item, self.now_ns) for column in self.spec.columns)
+        return Row(self.spec.key(item), cells, self.spec.tone(item))
+
+
+def build_rows(
+    spec: TableSpec[ItemT],
+    items: Sequence[ItemT],
+    *,
+    query: Query = EVERYTHING,
+    sort: Sort | None = None,
+    is_notable_only: bool = False,
+    now_ns: int,
+) -> Rows[ItemT]:
+    """Filter and sort items into rows.
+
+    Args:
+        spec: the table.
+        items: every item, in any order.
+        query: the filter.
+        sort: the order; the table's default when None or when it names no column.
+        is_notable_only: whether to leave out rows that are neither blocked nor faulty.
+        now_ns: nanoseconds since the epoch, for ages.
+    """
+    shown: Sequence[ItemT] = items
+    if query:
+        test = compile_query(query, spec.subject, now_ns)
+        shown = [item for item in shown if test(item)]
+    if is_notable_only:
+        shown = [item for item in shown if spec.is_notable(item)]
+    return Rows(spec, sort_items(spec, shown, sort or spec.default_sort), total=len(items), now_ns=now_ns)
+
+
+def sort_items(spec: TableSpec[ItemT], items: Sequence[ItemT], sort: Sort) -> list[ItemT]:
+    """Return the items in order: by the column, then by key; items without a value come last either way."""
+    try:
+        value = spec.column(sort.column_id).sort
+    except KeyError:
+        sort = spec.default_sort
+        value = spec.column(sort.column_id).sort
+    with_value: list[tuple[Any, ItemT]] = []
+    without: list[ItemT] = []
+    for item in sorted(items, key=spec.key):
+        place: SortKey = value(item)
+        if place is None:
+            without.append(item)
+        else:
+            with_value.append((place, item))
+    with_value.sort(key=lambda pair: pair[0], reverse=sort.is_descending)
+    return [item for _, item in with_value] + without
+
+
+def natural_key(text: str) -> tuple[float | str, ...]:
+    """Return a sort key by which ``node-9`` comes before ``node-10``.
+
+    Text and numbers alternate, so keys always compare.
+    """
+    parts = _DIGITS.split(text)
+    return tuple(float(part) if index % 2 else part for index, part in enumerate(parts))

@@ -1,0 +1,148 @@
+"""How amounts are written: one unit per kind of amount, the same on every screen.
+
+cpu in millicores, cores from 10 up; memory in Mi, Gi from 10Gi, Ti from 10Ti; ages as kubectl prints them; money per
+node-hour with four digits, totals with two.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+
+NA: Final = "n/a"
+HOURS_PER_MONTH: Final = 730
+"""365 × 24 / 12, the month that AWS and eks-node-viewer bill by."""
+NS_PER_SECOND: Final = 1_000_000_000
+_KI: Final = 1 << 10
+_MI: Final = 1 << 20
+_GI: Final = 1 << 30
+_TI: Final = 1 << 40
+_CORES_FROM_MILLIS: Final = 10_000
+
+
+def cpu_text(cpu_millis: int) -> str:
+    """Return ``0``, ``250m``, ``9500m``, ``57.3``."""
+    if cpu_millis == 0:
+        return "0"
+    if abs(cpu_millis) < _CORES_FROM_MILLIS:
+        return f"{cpu_millis}m"
+    return _one_decimal(cpu_millis, 1000)
+
+
+def memory_text(memory_bytes: int) -> str:
+    """Return ``0``, ``512Ki``, ``938Mi``, ``31.2Gi``, ``12.5Ti``."""
+    size = abs(memory_bytes)
+    if size >= 10 * _TI:
+        return f"{_one_decimal(memory_bytes, _TI)}Ti"
+    if size >= 10 * _GI:
+        return f"{_one_decimal(memory_bytes, _GI)}Gi"
+    if size >= _MI:
+        return f"{_rounded(memory_bytes, _MI)}Mi"
+    if size >= _KI:
+        return f"{_rounded(memory_bytes, _KI)}Ki"
+    return f"{memory_bytes}B" if memory_bytes else "0"
+
+
+def cpu_pair_text(used_millis: int, total_millis: int) -> str:
+    """Return both amounts in the unit of the larger: ``1930/3920m``, ``12.4/15.9``."""
+    if max(used_millis, total_millis) < _CORES_FROM_MILLIS:
+        return f"{used_millis}/{total_millis}m"
+    return f"{_one_decimal(used_millis, 1000)}/{_one_decimal(total_millis, 1000)}"
+
+
+def memory_pair_text(used_bytes: int, total_bytes: int) -> str:
+    """Return both amounts in the unit of the larger: ``938/7,120Mi``, ``12.4/122Gi``."""
+    larger = max(used_bytes, total_bytes)
+    if larger >= 10 * _TI:
+        return f"{_one_decimal(used_bytes, _TI)}/{_one_decimal(total_bytes, _TI)}Ti"
+    if larger >= 10 * _GI:
+        return f"{_one_decimal(used_bytes, _GI)}/{_one_decimal(total_bytes, _GI)}Gi"
+    return f"{_rounded(used_bytes, _MI)}/{_rounded(total_bytes, _MI)}Mi"
+
+
+def percent(part: int, whole: int) -> int | None:
+    """Return how many whole percent ``part`` is of ``whole``, cut like kubectl does.
+
+    None when the whole is not known.
+    """
+    return part * 100 // whole if whole > 0 else None
+
+
+def percent_text(part: int, whole: int) -> str:
+    """Return ``61%``, or ``n/a`` when the whole is not known."""
+    share = percent(part, whole)
+    return NA if share is None else f"{share}%"
+
+
+def count_text(count: int) -> str:
+    """Return a count with thousands separators."""
+    return f"{count:,}"
+
+
+def price_text(price_per_hour: float) -> str:
+    """Return the price of one node: ``$0.0960``."""
+    return f"${price_per_hour:,.4f}"
+
+
+def cost_text(price_per_hour: float) -> str:
+    """Return a total: ``$25.08/h · $18,310/mo``."""
+    return f"${price_per_hour:,.2f}/h · ${price_per_hour * HOURS_PER_MONTH:,.0f}/mo"
+
+
+def duration_text(seconds: float) -> str:
+    """Return an age as kubectl prints it: ``45s``, ``2m5s``, ``12m``, ``3h20m``, ``4d6h``, ``380d``, ``2y45d``.
+
+    Follows k8s.io/apimachinery/pkg/util/duration HumanDuration.
+    """
+    whole = max(int(seconds), 0)
+    minutes, hours = whole // 60, whole // 3600
+    if whole < 120:
+        return f"{whole}s"
+    if minutes < 10:
+        return _two_units(minutes, "m", whole % 60, "s")
+    if minutes < 180:
+        return f"{minutes}m"
+    if hours < 8:
+        return _two_units(hours, "h", minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    days = hours // 24
+    if days < 8:
+        return _two_units(days, "d", hours % 24, "h")
+    if days < 730:
+        return f"{days}d"
+    if days < 365 * 8:
+        return _two_units(days // 365, "y", days % 365, "d")
+    return f"{days // 365}y"
+
+
+def age_text(since_ns: int, now_ns: int) -> str:
+    """Return the time from one instant (nanoseconds since the epoch) to now; an instant ahead of now counts as now."""
+    return duration_text((now_ns - since_ns) // NS_PER_SECOND)
+
+
+def clock_text(instant_ns: int) -> str:
+    """Return the UTC time of day: ``12:00:07Z``."""
+    return f"{datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC):%H:%M:%S}Z"
+
+
+def instant_text(instant_ns: int, local: tzinfo | None = None) -> str:
+    """Return ``2026-11-20 12:00:07Z``, with the local time in brackets when a zone other than UTC is given."""
+    instant = datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC)
+    text = f"{instant:%Y-%m-%d %H:%M:%S}Z"
+    if local is None or not instant.astimezone(local).utcoffset():
+        return text
+    there = instant.astimezone(local)
+    return f"{text} ({there:%H:%M} {there.tzname()})"
+
+
+def _two_units(major: int, major_unit: str, minor: int, minor_unit: str) -> str:
+    return f"{major}{major_unit}{minor}{minor_unit}" if minor else f"{major}{major_unit}"
+
+
+def _rounded(amount: int, unit: int) -> str:
+    return f"{(amount + unit // 2) // unit:,}"
+
+
+def _one_decimal(amount: int, unit: int) -> str:
+    return f"{amount / unit:,.1f}".removesuffix(".0")

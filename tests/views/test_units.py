@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from datetime import UTC, timedelta, timezone
+
+import pytest
+
+from karptui.views import units
+
+MI = 1 << 20
+GI = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("millis", "text"),
+    [(0, "0"), (1, "1m"), (250, "250m"), (9_999, "9999m"), (10_000, "10"), (57_340, "57.3"), (-250, "-250m")],
+)
+def test_cpu_is_millicores_and_cores_from_ten_up(millis: int, text: str) -> None:
+    assert units.cpu_text(millis) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0"),
+        (12, "12B"),
+        (2048, "2Ki"),
+        (938 * MI, "938Mi"),
+        (9 * GI, "9,216Mi"),
+        (10 * GI, "10Gi"),
+        (int(31.24 * GI), "31.2Gi"),
+        (2150 * GI, "2,150Gi"),
+        (12 * 1024 * GI, "12Ti"),
+        (-938 * MI, "-938Mi"),
+    ],
+)
+def test_memory_is_mi_and_gi_from_ten_up(size: int, text: str) -> None:
+    assert units.memory_text(size) == text
+
+
+def test_pairs_share_the_unit_of_the_larger() -> None:
+    assert units.cpu_pair_text(1930, 3920) == "1930/3920m"
+    assert units.cpu_pair_text(12_400, 15_890) == "12.4/15.9"
+    assert units.cpu_pair_text(120, 15_890) == "0.1/15.9"
+    assert units.memory_pair_text(938 * MI, 7120 * MI) == "938/7,120Mi"
+    assert units.memory_pair_text(12 * GI, 122 * GI) == "12/122Gi"
+    assert units.memory_pair_text(512 * GI, 12 * 1024 * GI) == "0.5/12Ti"
+
+
+def test_percent_is_cut_not_rounded_and_unknown_without_a_whole() -> None:
+    assert units.percent_text(999, 1000) == "99%"
+    assert units.percent_text(1300, 1000) == "130%"
+    assert units.percent_text(5, 0) == "n/a"
+
+
+def test_money_and_counts() -> None:
+    assert units.price_text(0.096) == "$0.0960"
+    assert units.cost_text(25.08) == "$25.08/h · $18,308/mo"
+    assert units.count_text(15000) == "15,000"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "0s"),
+        (0, "0s"),
+        (119, "119s"),
+        (120, "2m"),
+        (125, "2m5s"),
+        (600, "10m"),
+        (179 * 60, "179m"),
+        (3 * 3600, "3h"),
+        (3 * 3600 + 20 * 60, "3h20m"),
+        (8 * 3600 + 59, "8h"),
+        (47 * 3600, "47h"),
+        (48 * 3600, "2d"),
+        (4 * 86400 + 6 * 3600, "4d6h"),
+        (8 * 86400 + 6 * 3600, "8d"),
+        (729 * 86400, "729d"),
+        (775 * 86400, "2y45d"),
+        (730 * 86400, "2y"),
+        (9 * 365 * 86400, "9y"),
+    ],
+)
+def test_durations_read_as_kubectl_prints_them(seconds: int, text: str) -> None:
+    assert units.duration_text(seconds) == text
+
+
+def test_ages_and_instants() -> None:
+    noon = 1_795_521_607 * units.NS_PER_SECOND
+    assert units.age_text(noon - 90 * units.NS_PER_SECOND, noon) == "90s"
+    assert units.age_text(noon + units.NS_PER_SECOND, noon) == "0s"
+    assert units.clock_text(noon) == "12:00:07Z"
+    assert units.instant_text(noon) == "2026-11-24 12:00:07Z"
+    zone = timezone(timedelta(hours=1), "CET")
+    assert units.instant_text(noon, zone) == "2026-11-24 12:00:07Z (13:00 CET)"
+    assert units.instant_text(noon, UTC) == "2026-11-24 12:00:07Z"
