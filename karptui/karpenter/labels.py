@@ -28,6 +28,9 @@ SPOT: Final = "spot"
 ON_DEMAND: Final = "on-demand"
 RESERVED: Final = "reserved"
 
+NODE_CLASS: Final = "karpenter.k8s.aws/ec2nodeclass"
+RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
+
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
@@ -45,5 +48,68 @@ KEY_ALIASES: Final = {
     "beta.kubernetes.io/arch": ARCH,
     "beta.kubernetes.io/os": OS,
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "topology.ebs.csi.aws.com/zone": ZONE,
 }
-"""Older keys and what Karpenter reads them as, in requirements only."""
+"""Older keys, and the AWS operator's volume zone, and what Karpenter reads them as: in requirements only."""
+
+SIMULATION_KEYS: Final = frozenset({REGISTERED, INITIALIZED})
+"""Keys that NodeClaims carry while scheduling is computed, for DaemonSets that select them; lost before creation."""
+
+WELL_KNOWN: Final = frozenset(
+    {
+        NODEPOOL,
+        ZONE,
+        REGION,
+        INSTANCE_TYPE,
+        ARCH,
+        OS,
+        CAPACITY_TYPE,
+        WINDOWS_BUILD,
+        RESERVATION_ID,
+        "karpenter.k8s.aws/capacity-reservation-type",
+        "karpenter.k8s.aws/capacity-reservation-interruptible",
+        "karpenter.k8s.aws/instance-hypervisor",
+        "karpenter.k8s.aws/instance-encryption-in-transit-supported",
+        "karpenter.k8s.aws/instance-category",
+        "karpenter.k8s.aws/instance-capability-flex",
+        "karpenter.k8s.aws/instance-family",
+        "karpenter.k8s.aws/instance-generation",
+        "karpenter.k8s.aws/instance-size",
+        "karpenter.k8s.aws/instance-local-nvme",
+        "karpenter.k8s.aws/instance-cpu",
+        "karpenter.k8s.aws/instance-cpu-manufacturer",
+        "karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz",
+        "karpenter.k8s.aws/instance-memory",
+        "karpenter.k8s.aws/instance-ebs-bandwidth",
+        "karpenter.k8s.aws/instance-network-bandwidth",
+        "karpenter.k8s.aws/instance-gpu-name",
+        "karpenter.k8s.aws/instance-gpu-manufacturer",
+        "karpenter.k8s.aws/instance-gpu-count",
+        "karpenter.k8s.aws/instance-gpu-memory",
+        "karpenter.k8s.aws/instance-accelerator-name",
+        "karpenter.k8s.aws/instance-accelerator-manufacturer",
+        "karpenter.k8s.aws/instance-accelerator-count",
+        "karpenter.k8s.aws/instance-tenancy",
+        "karpenter.k8s.aws/placement-group-id",
+        "karpenter.k8s.aws/placement-group-partition",
+        "topology.k8s.aws/zone-id",
+    }
+)
+"""Labels that a NodePool may leave open and pods may still ask for: Karpenter's own and the AWS provider's."""
+
+RESTRICTED_DOMAINS: Final = frozenset({GROUP, AWS_GROUP})
+"""Domains in which only well-known labels may be asked for."""
+
+KNOWN_VALUES: Final = {
+    CAPACITY_TYPE: frozenset({ON_DEMAND, SPOT, RESERVED}),
+    "karpenter.k8s.aws/instance-tenancy": frozenset({"default", "dedicated"}),
+}
+"""Labels of which a pod must name at least one value that exists."""
+
+
+def is_restricted(key: str) -> bool:
+    """Return whether pods and NodePools may not ask for this label (``IsRestrictedLabel``)."""
+    if key in WELL_KNOWN:
+        return False
+    domain = key.partition("/")[0] if "/" in key else ""
+    return key == HOSTNAME or any(domain == own or domain.endswith(f".{own}") for own in RESTRICTED_DOMAINS)

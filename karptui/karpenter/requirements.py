@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.kube.node_selector import NodeSelectorRequirement
 
 MAX_INT64: Final = 2**63 - 1
@@ -25,19 +26,6 @@ GT: Final = "Gt"
 LT: Final = "Lt"
 GTE: Final = "Gte"
 LTE: Final = "Lte"
-
-LABEL_ALIASES: Final[Mapping[str, str]] = {
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-    "topology.ebs.csi.aws.com/zone": "topology.kubernetes.io/zone",
-}
-"""Label keys that Karpenter and its AWS provider read as another key (``pkg/apis/v1/labels.go``)."""
-
-HIDDEN_IN_TEXT: Final = "kubernetes.io/hostname"
-"""The one key that the text of a requirement set leaves out: a claim's host name is a placeholder."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -88,7 +76,7 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
         Raises:
             ValueError: The operator is unknown, or a bound has no value.
         """
-        key = LABEL_ALIASES.get(key, key)
+        key = KEY_ALIASES.get(key, key)
         match operator:
             case "In":
                 return cls(key, False, frozenset(values), None, None, min_values)
@@ -330,7 +318,7 @@ class Requirements:
 
     def __str__(self) -> str:
         """Return the wording of Karpenter's messages: sorted, comma-separated, without the host name."""
-        return ", ".join(sorted(str(requirement) for requirement in self if requirement.key != HIDDEN_IN_TEXT))
+        return ", ".join(sorted(str(requirement) for requirement in self if requirement.key != HOSTNAME))
 
     def keys(self) -> AbstractSet[str]:
         """Return the label keys that are defined."""
