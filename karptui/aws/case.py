@@ -1,0 +1,216 @@
+"""Cases of `karptui types`: an EC2NodeClass, settings and zones in one document, and the types that come of it.
+
+The document is the one of tests/goldens/aws: ``region``, ``settings``, ``nodeClass``, ``zones``, and where it matters
+``typeZones``, ``discovered``, ``reservations`` and ``placementGroup``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from karptui.aws.catalogue import instance_type_facts, price_list
+from karptui.aws.compatibility import incompatibility
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.instance_types import allocatable, instance_types
+from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
+from karptui.aws.market import Market, built_in_market, region_of
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, parse_spec_and_status
+from karptui.aws.placement import PlacementGroup
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE
+from karptui.karpenter.settings import Settings, SettingsError, parse_settings
+from karptui.kube.quantity import Quantity
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceList
+
+_UNITS: Final = {CPU: "cpuMilli", MEMORY: "memoryBytes", EPHEMERAL_STORAGE: "ephemeralStorageBytes"}
+
+
+class CaseError(ValueError):
+    """A document that is no case; the message names the field."""
+
+
+class _Zone(msgspec.Struct, frozen=True):
+    name: str
+    id: str = ""
+
+
+class _Document(msgspec.Struct, frozen=True, rename="camel"):
+    node_class: Mapping[str, Any]
+    region: str = ""
+    settings: Mapping[str, str | int | float | bool] = {}
+    zones: tuple[_Zone, ...] = ()
+    type_zones: Mapping[str, tuple[str, ...]] = {}
+    discovered: Mapping[str, tuple[int, ...]] = {}
+    reservations: Mapping[str, int] = {}
+    placement_group: PlacementGroup | None = None
+
+
+class TypesCase(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Everything that instance types are computed from."""
+
+    nodeclass: Ec2NodeClass
+    settings: Settings
+    market: Market
+    placement_group: PlacementGroup | None
+    discovered_memory_bytes: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+    """What was assumed because the document does not say."""
+
+
+def parse_case(content: Any) -> TypesCase:
+    """Read a case.
+
+    Raises:
+        CaseError: A field is missing, has the wrong type, or nothing says which region is meant.
+        NodeClassError: The EC2NodeClass cannot be read.
+    """
+    try:
+        document = msgspec.convert(content, _Document)
+        settings = parse_settings({name: _text(value) for name, value in document.settings.items()})
+    except msgspec.ValidationError as error:
+        sentence, _, path = str(error).partition(" - at `$")
+        raise CaseError(f"{path.rstrip('`').lstrip('.') or 'document'}: {sentence.lower()}") from None
+    except SettingsError as error:
+        raise CaseError(f"settings: {error}") from None
+    nodeclass, notes = _nodeclass(document)
+    region = document.region or _region(document, nodeclass)
+    market = _market(document, region, nodeclass)
+    if market.zones_assumed:
+        notes = (
+            *notes,
+            f"what {', '.join(market.zones_assumed)} offers is not known: all types of {region} are taken as offered",
+        )
+    return TypesCase(
+        nodeclass=nodeclass,
+        settings=settings,
+        market=market,
+        placement_group=document.placement_group if nodeclass.spec.placement_group_selector is not None else None,
+        # The first report counts as it is, later ones only where they are lower.
+        discovered_memory_bytes={name: min(reports) for name, reports in document.discovered.items() if reports},
+        notes=notes,
+    )
+
+
+def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return the answer document: types with integers in named units, offerings, and what the NodeClass rules out.
+
+    Raises:
+        CaseError: A name is not in the catalogue.
+        NodeClassError: The NodeClass has a value that Karpenter refuses or crashes on.
+    """
+    facts = _chosen(names)
+    resolved = instance_types(
+        case.nodeclass,
+        case.settings,
+        case.market,
+        facts=facts,
+        placement_group=case.placement_group,
+        discovered_memory_bytes=case.discovered_memory_bytes,
+    )
+    ruled_out = [one.name for one in facts if incompatibility(one, case.nodeclass, case.placement_group) is not None]
+    return {
+        "region": case.market.region,
+        "prices": case.market.on_demand.label,
+        "incompatible": ruled_out,
+        "types": {one.name: _type_document(one) for one in resolved},
+    }
+
+
+def _text(value: str | float | bool) -> str:  # noqa: FBT001 - a value of a document, not a switch
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _nodeclass(document: _Document) -> tuple[Ec2NodeClass, tuple[str, ...]]:
+    content = document.node_class
+    metadata, spec, status = content.get("metadata"), content.get("spec"), content.get("status")
+    for field, value in (("metadata", metadata), ("spec", spec), ("status", status)):
+        if value is not None and not isinstance(value, Mapping):
+            raise CaseError(f"nodeClass.{field}: must be an object")
+    if spec is None:
+        raise CaseError("nodeClass.spec: is missing")
+    name = str((metadata or {}).get("name", ""))
+    status = dict(status or {})
+    notes: tuple[str, ...] = ()
+    if not status.get("subnets") and document.zones:
+        status["subnets"] = [{"zone": zone.name, "zoneID": zone.id} for zone in document.zones]
+        notes = (f"{KIND} {name}: status.subnets is empty: a subnet in each of the zones is assumed",)
+    return parse_spec_and_status(name, spec, status), notes
+
+
+def _region(document: _Document, nodeclass: Ec2NodeClass) -> str:
+    names = (*(zone.name for zone in document.zones), *(zone.name for zone in nodeclass.zones))
+    region = next(filter(None, map(region_of, names)), "")
+    if not region:
+        raise CaseError("region: is missing, and no zone tells it")
+    return region
+
+
+def _market(document: _Document, region: str, nodeclass: Ec2NodeClass) -> Market:
+    """Return the market the case describes; without zones of its own, the built-in catalogue's."""
+    if not document.zones:
+        return built_in_market(region, nodeclass.zones, document.reservations)
+    every = frozenset(zone.name for zone in document.zones)
+    by_type = {name: frozenset(document.type_zones.get(name, every)) for name in instance_type_facts()}
+    return Market(
+        region=region,
+        zones=tuple(sorted(every.union(*by_type.values()))),
+        zones_by_type=by_type,
+        on_demand=price_list(region),
+        instances_left=document.reservations,
+    )
+
+
+def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
+    known = instance_type_facts()
+    if names is None:
+        return tuple(known.values())
+    wanted = tuple(names)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise CaseError(f"--types: the catalogue has no {', '.join(unknown)}")
+    return tuple(known[name] for name in wanted)
+
+
+def _type_document(instance_type: InstanceType) -> dict[str, Any]:
+    kept = instance_type.overhead
+    return {
+        "capacity": _integers(instance_type.capacity),
+        "overhead": {
+            "kubeReserved": _integers(kept.kube_reserved),
+            "systemReserved": _integers(kept.system_reserved),
+            "evictionThreshold": _integers(kept.eviction_threshold),
+        },
+        "allocatable": _integers(allocatable(instance_type)),
+        "requirements": [
+            {"key": one.key, "operator": one.operator, "values": list(one.values)}
+            for one in sorted(instance_type.requirements, key=lambda one: one.key)
+        ],
+        "offerings": [_offering_document(offering) for offering in instance_type.offerings],
+    }
+
+
+def _integers(amounts: ResourceList) -> dict[str, int]:
+    return {_UNITS.get(name, name): _integer(name, amount) for name, amount in sorted(amounts.items())}
+
+
+def _integer(name: str, amount: Quantity) -> int:
+    return amount.millis if name == CPU else amount.units
+
+
+def _offering_document(offering: Offering) -> dict[str, Any]:
+    labels = {one.key: one.values[0] for one in offering.requirements if one.values}
+    document: dict[str, Any] = {
+        "capacityType": labels[CAPACITY_TYPE],
+        "zone": labels[ZONE],
+        "zoneId": labels.get(ZONE_ID),
+        "price": offering.price_per_hour,
+        "available": offering.is_available,
+    }
+    if labels[CAPACITY_TYPE] == RESERVED:
+        document |= {"reservation": labels[RESERVATION_ID], "remaining": offering.reservation_capacity}
+    if PLACEMENT_GROUP_PARTITION in labels:
+        document["partition"] = labels[PLACEMENT_GROUP_PARTITION]
+    return document

@@ -1,0 +1,155 @@
+"""Instance types as the scheduler gets them: EC2's facts seen through an EC2NodeClass, settings and a region's market.
+
+Source: pkg/providers/instancetype/instancetype.go and types.go of Karpenter's AWS provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from karptui.aws.capacity import capacity
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.compatibility import incompatibility
+from karptui.aws.errors import NodeClassError
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, has_value, requirements
+from karptui.aws.market import Market
+from karptui.aws.nodeclass import KIND, Ec2NodeClass
+from karptui.aws.offerings import offerings
+from karptui.aws.placement import PlacementGroup
+from karptui.aws.pods import eni_limited_pods
+from karptui.aws.reserved import eviction_threshold, kube_reserved, system_reserved
+from karptui.karpenter.instance_type import InstanceType, Overhead
+from karptui.karpenter.settings import Settings
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.quantity import Quantity, QuantityFormat, of_units
+from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
+
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+def instance_types(
+    nodeclass: Ec2NodeClass,
+    settings: Settings,
+    market: Market,
+    *,
+    facts: Iterable[InstanceTypeFacts] | None = None,
+    placement_group: PlacementGroup | None = None,
+    discovered_memory_bytes: Mapping[str, int] = _NOTHING,
+) -> tuple[InstanceType, ...]:
+    """Return every instance type for a NodeClass; unsuitable ones carry only unavailable offerings.
+
+    Args:
+        nodeclass: Decides zones, operating system, disks and what the kubelet keeps back.
+        settings: VM_MEMORY_OVERHEAD_PERCENT, RESERVED_ENIS and the gate ReservedCapacity count.
+        market: What the region sells, and at what price.
+        facts: The types to resolve; the whole built-in catalogue by default.
+        placement_group: The NodeClass's placement group, where it has one.
+        discovered_memory_bytes: Memory that nodes of a type have reported, by type; see `karptui.aws.discovered`.
+
+    Raises:
+        NodeClassError: The NodeClass has no subnets, or a value that Karpenter refuses or crashes on.
+    """
+    if not nodeclass.zones:
+        raise NodeClassError(f"{KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
+    chosen = instance_type_facts().values() if facts is None else facts
+    return tuple(
+        _resolve(
+            one,
+            nodeclass,
+            settings,
+            market,
+            placement_group=placement_group,
+            reported_memory_bytes=discovered_memory_bytes.get(one.name),
+        )
+        for one in chosen
+    )
+
+
+def incompatible_types(
+    nodeclass: Ec2NodeClass,
+    facts: Iterable[InstanceTypeFacts] | None = None,
+    placement_group: PlacementGroup | None = None,
+) -> dict[str, str]:
+    """Return the types that a NodeClass rules out, and why."""
+    chosen = instance_type_facts().values() if facts is None else facts
+    reasons = ((one.name, incompatibility(one, nodeclass, placement_group)) for one in chosen)
+    return {name: reason for name, reason in reasons if reason is not None}
+
+
+def _resolve(
+    facts: InstanceTypeFacts,
+    nodeclass: Ec2NodeClass,
+    settings: Settings,
+    market: Market,
+    *,
+    placement_group: PlacementGroup | None,
+    reported_memory_bytes: int | None,
+) -> InstanceType:
+    amounts = capacity(facts, nodeclass, settings)
+    kept = overhead(facts, nodeclass, amounts)
+    if reported_memory_bytes is not None:
+        amounts[MEMORY] = of_units(reported_memory_bytes, QuantityFormat.BINARY_SI)
+    sold_in = market.zones_by_type.get(facts.name, frozenset())
+    zones = [zone for zone in nodeclass.zones if zone.name in sold_in]
+    reservations = nodeclass.reservations.get(facts.name, ())
+    return InstanceType(
+        name=facts.name,
+        requirements=(
+            *requirements(facts, nodeclass.family, market.region, zones, reservations),
+            *_placement_requirements(placement_group),
+        ),
+        capacity=amounts,
+        overhead=kept,
+        offerings=offerings(
+            facts,
+            nodeclass,
+            market,
+            is_compatible=incompatibility(facts, nodeclass, placement_group) is None,
+            has_reserved_capacity=settings.gate("ReservedCapacity"),
+            placement_group=placement_group,
+        ),
+    )
+
+
+def overhead(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, estimate: ResourceList) -> Overhead:
+    """Return what a node keeps for itself.
+
+    Args:
+        facts: The instance type.
+        nodeclass: Whose kubelet settings apply.
+        estimate: Capacity as `karptui.aws.capacity.capacity` gives it: memory estimated, not reported.
+    """
+    if nodeclass.family.reserves_for_eni_pods:
+        pods = eni_limited_pods(facts, 0, nodeclass.efa_only_on_first_card)
+    else:
+        pods = estimate[PODS].units
+    memory, storage = estimate[MEMORY], estimate[EPHEMERAL_STORAGE]
+    return Overhead(
+        kube_reserved=kube_reserved(facts.vcpus, pods, nodeclass),
+        system_reserved=system_reserved(nodeclass),
+        eviction_threshold=eviction_threshold(memory, storage, nodeclass),
+    )
+
+
+def allocatable(instance_type: InstanceType) -> dict[str, Quantity]:
+    """Return what pods may request of a node: exact, and below zero where more is kept back than there is."""
+    kept = instance_type.overhead
+    total: dict[str, Quantity] = {}
+    for name, amount in instance_type.capacity.items():
+        left = amount
+        for reserved in (kept.kube_reserved, kept.system_reserved, kept.eviction_threshold):
+            if name in reserved:
+                left -= reserved[name]
+        total[name] = left
+    return total
+
+
+def _placement_requirements(group: PlacementGroup | None) -> tuple[NodeSelectorRequirement, ...]:
+    if group is None:
+        return ()
+    own = has_value(PLACEMENT_GROUP_ID, group.id)
+    partitions = group.partition_names
+    return (own, has_value(PLACEMENT_GROUP_PARTITION, *partitions)) if partitions else (own,)

@@ -1,0 +1,270 @@
+"""EC2NodeClasses: the fields that decide what instance types are offered and how large they count.
+
+Source of the fields: pkg/apis/v1/ec2nodeclass.go and ec2nodeclass_status.go of Karpenter's AWS provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from karptui.aws.ami_family import AL2, ALIASES, CUSTOM, FAMILIES, AmiFamily
+from karptui.aws.errors import NodeClassError
+from karptui.karpenter.labels import AWS_GROUP
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.kube.node_selector import NodeSelectorRequirement
+
+KIND: Final = "EC2NodeClass"
+RAID0: Final = "RAID0"
+EFA_ONLY: Final = "efa-only"
+EXPIRING: Final = "expiring"
+
+_Shape = TypeVar("_Shape", bound="Shape")
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An object as the API spells it; unknown fields are ignored."""
+
+
+class Kubelet(Shape, frozen=True, kw_only=True):
+    """``spec.kubelet``."""
+
+    max_pods: int | None = None
+    pods_per_core: int | None = None
+    kube_reserved: Mapping[str, str] | None = None
+    system_reserved: Mapping[str, str] | None = None
+    eviction_hard: Mapping[str, str] | None = None
+    eviction_soft: Mapping[str, str] | None = None
+
+
+class Ebs(Shape, frozen=True, kw_only=True):
+    """``spec.blockDeviceMappings[].ebs``."""
+
+    volume_size: str | int | None = None
+
+
+class BlockDevice(Shape, frozen=True, kw_only=True):
+    """One of ``spec.blockDeviceMappings``."""
+
+    device_name: str | None = None
+    ebs: Ebs | None = None
+    root_volume: bool = False
+
+
+class NetworkInterface(Shape, frozen=True, kw_only=True):
+    """One of ``spec.networkInterfaces``."""
+
+    network_card_index: int = 0
+    device_index: int = 0
+    interface_type: str = "interface"
+
+
+class AmiTerm(Shape, frozen=True, kw_only=True):
+    """One of ``spec.amiSelectorTerms``."""
+
+    alias: str = ""
+
+
+class CpuOptions(Shape, frozen=True, kw_only=True):
+    """``spec.cpuOptions``."""
+
+    nested_virtualization: str | None = None
+
+
+class Spec(Shape, frozen=True, kw_only=True):
+    """``spec``."""
+
+    ami_family: str | None = None
+    ami_selector_terms: tuple[AmiTerm, ...] | None = None
+    kubelet: Kubelet | None = None
+    block_device_mappings: tuple[BlockDevice, ...] | None = None
+    instance_store_policy: str | None = None
+    network_interfaces: tuple[NetworkInterface, ...] | None = None
+    connection_tracking: Mapping[str, Any] | None = None
+    cpu_options: CpuOptions | None = None
+    placement_group_selector: Mapping[str, Any] | None = None
+    user_data: str | None = None
+
+
+class Subnet(msgspec.Struct, frozen=True, kw_only=True):
+    """One of ``status.subnets``."""
+
+    id: str = ""
+    zone: str = ""
+    zone_id: str = msgspec.field(default="", name="zoneID")
+
+
+class CapacityReservation(Shape, frozen=True, kw_only=True):
+    """One of ``status.capacityReservations``."""
+
+    id: str = ""
+    instance_type: str = ""
+    availability_zone: str = ""
+    reservation_type: str = "default"
+    interruptible: bool = False
+    state: str = "active"
+
+
+class AmiRequirement(Shape, frozen=True, kw_only=True):
+    """One of an AMI's requirements."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] | None = None
+
+
+class Ami(Shape, frozen=True, kw_only=True):
+    """One of ``status.amis``."""
+
+    id: str = ""
+    name: str = ""
+    requirements: tuple[AmiRequirement, ...] | None = None
+
+    @property
+    def selectors(self) -> tuple[NodeSelectorRequirement, ...]:
+        """What a type must be for the image to fit it."""
+        return tuple(NodeSelectorRequirement(r.key, r.operator, r.values or ()) for r in self.requirements or ())
+
+
+class Status(Shape, frozen=True, kw_only=True):
+    """``status``."""
+
+    subnets: tuple[Subnet, ...] | None = None
+    amis: tuple[Ami, ...] | None = None
+    capacity_reservations: tuple[CapacityReservation, ...] | None = None
+
+
+class SubnetZone(msgspec.Struct, frozen=True):
+    """A zone that the NodeClass has subnets in."""
+
+    name: str
+    zone_id: str
+    """Empty where the status does not say."""
+
+
+class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """An EC2NodeClass as far as the model of instance types reads it."""
+
+    name: str
+    family: AmiFamily
+    spec: Spec
+    status: Status
+
+    @property
+    def kubelet(self) -> Kubelet:
+        """``spec.kubelet``, empty where it is not given."""
+        return self.spec.kubelet or _NO_KUBELET
+
+    @property
+    def block_devices(self) -> tuple[BlockDevice, ...]:
+        """``spec.blockDeviceMappings``; an empty list counts as none."""
+        return self.spec.block_device_mappings or ()
+
+    @property
+    def uses_raid0(self) -> bool:
+        """Whether local disks become the pods' ephemeral storage."""
+        return self.spec.instance_store_policy == RAID0
+
+    @property
+    def efa_only_count(self) -> int:
+        """How many network interfaces carry EFA alone."""
+        return sum(interface.interface_type == EFA_ONLY for interface in self.spec.network_interfaces or ())
+
+    @property
+    def efa_only_on_first_card(self) -> int:
+        """How many of these sit on card 0, where they cost pods their addresses."""
+        return sum(
+            interface.interface_type == EFA_ONLY and interface.network_card_index == 0
+            for interface in self.spec.network_interfaces or ()
+        )
+
+    @property
+    def wants_nested_virtualization(self) -> bool:
+        """Whether only types with nested virtualization will do."""
+        options = self.spec.cpu_options
+        return options is not None and options.nested_virtualization == "enabled"
+
+    @cached_property
+    def zones(self) -> tuple[SubnetZone, ...]:
+        """Zones of the subnets, one per zone ID: the first subnet of an ID names the zone.
+
+        Subnets without a zone ID therefore fall together, and only the first one's zone counts.
+        """
+        by_id: dict[str, SubnetZone] = {}
+        for subnet in self.status.subnets or ():
+            by_id.setdefault(subnet.zone_id, SubnetZone(subnet.zone, subnet.zone_id))
+        return tuple(by_id.values())
+
+    @cached_property
+    def reservations(self) -> Mapping[str, tuple[CapacityReservation, ...]]:
+        """Capacity reservations of the status, by instance type."""
+        by_type: dict[str, tuple[CapacityReservation, ...]] = {}
+        for reservation in self.status.capacity_reservations or ():
+            by_type[reservation.instance_type] = (*by_type.get(reservation.instance_type, ()), reservation)
+        return by_type
+
+    @property
+    def amis(self) -> tuple[Ami, ...]:
+        """Images of the status, in the order in which Karpenter tries them."""
+        return self.status.amis or ()
+
+
+_NO_KUBELET: Final = Kubelet()
+
+
+def is_ec2_nodeclass(nodeclass: NodeClass) -> bool:
+    """Tell whether a NodeClass is the AWS provider's."""
+    return nodeclass.group == AWS_GROUP and nodeclass.kind == KIND
+
+
+def parse_nodeclass(nodeclass: NodeClass) -> Ec2NodeClass:
+    """Read an EC2NodeClass.
+
+    Raises:
+        NodeClassError: naming the object and the field that has the wrong type, or an alias nobody knows.
+    """
+    return parse_spec_and_status(nodeclass.name, nodeclass.spec, nodeclass.status)
+
+
+def parse_spec_and_status(name: str, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Ec2NodeClass:
+    """Read an EC2NodeClass from its two halves; see `parse_nodeclass`."""
+    parsed_spec = _convert(name, "spec", spec, Spec)
+    parsed_status = _convert(name, "status", status, Status)
+    return Ec2NodeClass(name=name, family=_family(name, parsed_spec), spec=parsed_spec, status=parsed_status)
+
+
+def _convert(name: str, part: str, content: Mapping[str, Any], type_: type[_Shape]) -> _Shape:
+    try:
+        return msgspec.convert(content, type_)
+    except msgspec.ValidationError as error:
+        sentence, _, path = str(error).partition(" - at `$")
+        where = path.rstrip("`")
+        raise NodeClassError(f"{KIND} {name}: {part}{where}: {sentence.lower()}") from None
+
+
+def _family(name: str, spec: Spec) -> AmiFamily:
+    """Return the family of ``amiFamily``, else of the first alias, else Custom; unknown families behave as AL2."""
+    if spec.ami_family is not None:
+        return FAMILIES.get(spec.ami_family, AL2)
+    return family_of_terms(name, spec.ami_selector_terms or ())
+
+
+def family_of_terms(name: str, terms: Iterable[AmiTerm]) -> AmiFamily:
+    """Return the family that AMI selector terms imply.
+
+    Raises:
+        NodeClassError: The alias is not ``family@version`` with a known family; Karpenter would end on it.
+    """
+    alias = next((term.alias for term in terms if term.alias), None)
+    if alias is None:
+        return CUSTOM
+    parts = alias.split("@")
+    if len(parts) != 2 or parts[0] not in ALIASES:
+        known = ", ".join(ALIASES)
+        raise NodeClassError(
+            f"{KIND} {name}: spec.amiSelectorTerms: alias {alias!r} is not one of {known}, @ and a version"
+        )
+    return ALIASES[parts[0]]

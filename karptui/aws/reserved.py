@@ -1,0 +1,115 @@
+"""What a node keeps for itself: kubeReserved, systemReserved and the eviction thresholds.
+
+Source: ``kubeReservedResources``, ``systemReservedResources`` and ``evictionThreshold`` in
+pkg/providers/instancetype/types.go of Karpenter's AWS provider.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from karptui.aws.ami_family import GIB
+from karptui.aws.errors import NodeClassError
+from karptui.aws.nodeclass import KIND, Ec2NodeClass
+from karptui.kube.quantity import NANO, Quantity, QuantityError, QuantityFormat, of_millis, of_units, parse_quantity
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+
+MIB: Final = 1 << 20
+MEMORY_SIGNAL: Final = "memory.available"
+STORAGE_SIGNAL: Final = "nodefs.available"
+
+_MIB_PER_POD: Final = 11
+_MIB_PER_NODE: Final = 255
+_DEFAULT_STORAGE: Final = of_units(GIB, QuantityFormat.BINARY_SI)
+_DEFAULT_EVICTION_MEMORY: Final = of_units(100 * MIB, QuantityFormat.BINARY_SI)
+_CPU_TIERS: Final = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000, 1 << 31, 0.0025))
+"""From millicores, to millicores, share of it that is reserved."""
+_FLOAT: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_EXPONENT_FROM: Final = 1e6
+"""Go prints doubles from here on with an exponent, which then is the format of the quantity."""
+
+
+@lru_cache(maxsize=256)
+def kube_reserved_cpu_millis(vcpus: int) -> int:
+    """Return the share of each tier of cores, cut to whole millicores tier by tier."""
+    millis = vcpus * 1000
+    return sum(int((min(millis, end) - start) * share) for start, end, share in _CPU_TIERS if millis >= start)
+
+
+def kube_reserved(vcpus: int, pods: int, nodeclass: Ec2NodeClass) -> dict[str, Quantity]:
+    """Return kubeReserved: defaults, replaced key by key by ``spec.kubelet.kubeReserved``.
+
+    Args:
+        vcpus: Of the type.
+        pods: The interface limit, or on Bottlerocket and Windows the effective number of pods.
+        nodeclass: Whose kubelet settings apply.
+    """
+    reserved = {
+        CPU: of_millis(kube_reserved_cpu_millis(vcpus)),
+        MEMORY: of_units((_MIB_PER_POD * pods + _MIB_PER_NODE) * MIB, QuantityFormat.BINARY_SI),
+        EPHEMERAL_STORAGE: _DEFAULT_STORAGE,
+    }
+    reserved.update(_quantities(nodeclass, "kubeReserved", nodeclass.kubelet.kube_reserved))
+    return reserved
+
+
+def system_reserved(nodeclass: Ec2NodeClass) -> dict[str, Quantity]:
+    """Return ``spec.kubelet.systemReserved``; there is no default."""
+    return _quantities(nodeclass, "systemReserved", nodeclass.kubelet.system_reserved)
+
+
+def eviction_threshold(memory: Quantity, storage: Quantity, nodeclass: Ec2NodeClass) -> dict[str, Quantity]:
+    """Return the hard eviction thresholds; ``evictionSoft`` and other signals have no effect on scheduling.
+
+    Args:
+        memory: Estimated capacity: percentages are of the estimate even where a node's real memory is known.
+        storage: Ephemeral storage capacity.
+        nodeclass: Whose ``spec.kubelet.evictionHard`` applies.
+    """
+    hard = nodeclass.kubelet.eviction_hard or {}
+    memory_signal, storage_signal = hard.get(MEMORY_SIGNAL), hard.get(STORAGE_SIGNAL)
+    return {
+        MEMORY: _DEFAULT_EVICTION_MEMORY
+        if memory_signal is None
+        else _threshold(nodeclass, MEMORY_SIGNAL, memory_signal, memory),
+        EPHEMERAL_STORAGE: _from_double(math.ceil(float(storage.units) / 100 * 10))
+        if storage_signal is None
+        else _threshold(nodeclass, STORAGE_SIGNAL, storage_signal, storage),
+    }
+
+
+def _threshold(nodeclass: Ec2NodeClass, signal: str, text: str, capacity: Quantity) -> Quantity:
+    if not text.endswith("%"):
+        return _quantity(nodeclass, f"evictionHard[{signal}]", text)
+    number = text.strip("%")
+    if _FLOAT.fullmatch(number) is None:
+        raise NodeClassError(
+            f"{KIND} {nodeclass.name}: spec.kubelet.evictionHard[{signal}]: {text!r} is not a percentage"
+        )
+    percent = float(number)
+    # All of the capacity means that the threshold is switched off.
+    share = 0.0 if percent == 100 else percent
+    # The order of the operations decides the last byte.
+    return _from_double(math.ceil(capacity.nano / NANO / 100 * share))
+
+
+def _from_double(whole: int) -> Quantity:
+    """Return a whole number that Karpenter has printed as a double and parsed again."""
+    return of_units(
+        whole, QuantityFormat.DECIMAL_EXPONENT if abs(whole) >= _EXPONENT_FROM else QuantityFormat.DECIMAL_SI
+    )
+
+
+def _quantities(nodeclass: Ec2NodeClass, field: str, texts: Mapping[str, str] | None) -> dict[str, Quantity]:
+    return {key: _quantity(nodeclass, f"{field}[{key}]", text) for key, text in (texts or {}).items()}
+
+
+def _quantity(nodeclass: Ec2NodeClass, field: str, text: str) -> Quantity:
+    try:
+        return parse_quantity(text)
+    except QuantityError as error:
+        raise NodeClassError(f"{KIND} {nodeclass.name}: spec.kubelet.{field}: {error}") from None

@@ -1,0 +1,115 @@
+"""`karptui types CASE`: the instance types that an EC2NodeClass and settings come to, with every number in them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Final
+
+HELP: Final = "what instance types an EC2NodeClass and settings come to"
+MIB: Final = 1 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "case",
+        metavar="CASE.json",
+        help="document with region, settings, nodeClass and zones, plain or gzip; - reads standard input",
+    )
+    parser.add_argument("--types", metavar="A,B", help="only these instance types")
+    parser.add_argument("-o", "--output", choices=("table", "json", "csv"), default="table", help="default: table")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the answer; 2 where the case cannot be read."""
+    from karptui.aws.case import CaseError, answer, parse_case
+    from karptui.aws.errors import NodeClassError
+
+    names = [name.strip() for name in args.types.split(",") if name.strip()] if args.types else None
+    try:
+        case = parse_case(_read(args.case))
+        document = answer(case, names)
+    except (OSError, ValueError) as error:
+        expected = isinstance(error, (CaseError, NodeClassError, OSError))
+        sentence = str(error) if expected else f"is not a JSON document: {error}"
+        print(f"karptui types: {args.case}: {sentence}", file=sys.stderr)
+        return 2
+    for note in case.notes:
+        print(f"karptui types: {note}", file=sys.stderr)
+    if args.output == "json":
+        _print_json(document)
+    else:
+        _print_rows(document, args.output)
+    return 0
+
+
+def _read(path: str) -> Any:
+    import gzip
+    from pathlib import Path
+
+    import msgspec
+
+    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    return msgspec.json.decode(content)
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(document).decode())
+    sys.stdout.write("\n")
+
+
+COLUMNS: Final = (
+    "name",
+    "vcpus",
+    "memory_mib",
+    "allocatable_cpu_millis",
+    "allocatable_memory_mib",
+    "pods",
+    "on_demand_price_per_hour",
+    "offered_in",
+    "ruled_out",
+)
+
+
+def _print_rows(document: dict[str, Any], form: str) -> None:
+    import csv
+
+    rows = [_row(name, one, document) for name, one in document["types"].items()]
+    if form == "csv":
+        writer = csv.writer(sys.stdout)
+        writer.writerow(COLUMNS)
+        writer.writerows(rows)
+        return
+    headings = ("NAME", "VCPU", "MEM Mi", "ALLOC CPU m", "ALLOC MEM Mi", "PODS", "$/H", "OFFERED IN", "RULED OUT")
+    texts = [headings, *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[index]) for row in texts) for index in range(len(headings))]
+    for row in texts:
+        print("  ".join(_padded(index, cell, widths[index]) for index, cell in enumerate(row)).rstrip())
+    print(f"prices: {document['prices']}, on demand; no spot prices are known")
+
+
+def _padded(index: int, cell: str, width: int) -> str:
+    return cell.rjust(width) if 0 < index < 7 else cell.ljust(width)
+
+
+def _row(name: str, one: dict[str, Any], document: dict[str, Any]) -> tuple[Any, ...]:
+    labels = {entry["key"]: entry["values"] for entry in one["requirements"]}
+    on_demand = [offering for offering in one["offerings"] if offering["capacityType"] == "on-demand"]
+    prices = [offering["price"] for offering in on_demand if offering["price"]]
+    zones = sorted({offering["zone"] for offering in one["offerings"] if offering["available"]})
+    return (
+        name,
+        one["capacity"]["cpuMilli"] // 1000,
+        int(labels["karpenter.k8s.aws/instance-memory"][0]),
+        one["allocatable"]["cpuMilli"],
+        one["allocatable"]["memoryBytes"] // MIB,
+        one["capacity"]["pods"],
+        f"{prices[0]:.4f}" if prices else "n/a",
+        " ".join(zones) or "-",
+        "yes" if name in document["incompatible"] else "",
+    )
