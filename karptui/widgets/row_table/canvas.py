@@ -1,0 +1,313 @@
+"""The drawing half of the table: rows, columns and styles become lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Protocol
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from karptui.views.column import Heading
+from karptui.views.row import Row, Tone
+from karptui.views.table import Sort
+from karptui.widgets.row_table import layout as layouts
+from karptui.widgets.row_table.cursor import Cursor
+from karptui.widgets.row_table.layout import Widths
+from karptui.widgets.row_table.painter import Painter, Palette, RowState, scrolled
+
+HEADER_LINES: Final = 1
+_MEASURED_ROWS: Final = 200
+"""Rows looked at when a list is new; columns grow later when a wider row comes into view."""
+_CACHED_STRIPS: Final = 1_000
+
+
+class RowSequence(Protocol):
+    """Rows in order, cheap to hold and built when asked for."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The row keys in order."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Row: ...
+
+
+class NoRows:
+    """An empty list of rows."""
+
+    keys: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, index: int, /) -> Row:
+        raise IndexError(index)
+
+
+class RowCanvas(ScrollView):
+    """Draws the rows that are seen, under a pinned header and beside a pinned first column.
+
+    Text is never read as markup.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "row-table--header",
+        "row-table--header-sorted",
+        "row-table--header-picked",
+        "row-table--cursor",
+        "row-table--cursor-blurred",
+        "row-table--hover",
+        "row-table--marked",
+        "row-table--free",
+        *(f"row-table--{tone}" for tone in Tone),
+    }
+
+    DEFAULT_CSS = """
+    RowCanvas {
+        height: 1fr;
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+        & > .row-table--header { text-style: bold; }
+        & > .row-table--header-picked { text-style: underline; }
+        & > .row-table--strong { text-style: bold; }
+    }
+    """
+
+    def __init__(
+        self,
+        headings: Sequence[Heading],
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        """Make an empty table.
+
+        Args:
+            headings: the columns, in order.
+            name: as for every widget.
+            id: as for every widget.
+            classes: as for every widget.
+            disabled: as for every widget.
+        """
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self._headings = tuple(headings)
+        self._rows: RowSequence = NoRows()
+        self._cursor = Cursor()
+        self._sort: Sort | None = None
+        self._picked = -1
+        self._is_wide = False
+        self._hovered = -1
+        self._placeholder: tuple[tuple[str, Tone], ...] = ()
+        self._widths: tuple[Widths, ...] = tuple(Widths() for _ in self._headings)
+        self._layout = layouts.EMPTY
+        self._offset_x = 0
+        self._painter: Painter | None = None
+        self._strips: dict[tuple[str, RowState], tuple[Row, Strip]] = {}
+        self._drawn: dict[int, Row] = {}
+
+    # What the owner reads and sets
+
+    @property
+    def rows(self) -> RowSequence:
+        """The rows in order."""
+        return self._rows
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        """Every column, drawn or not."""
+        return self._headings
+
+    @property
+    def layout_columns(self) -> tuple[Heading, ...]:
+        """The columns drawn now."""
+        return tuple(self._headings[placed.index] for placed in self._layout.columns)
+
+    @property
+    def dropped_columns(self) -> int:
+        """How many columns found no room."""
+        return self._layout.dropped
+
+    @property
+    def cursor_key(self) -> str | None:
+        """The key under the cursor, or None when the table is empty."""
+        return self._cursor.key
+
+    @property
+    def cursor_index(self) -> int:
+        """The row the cursor is on."""
+        return self._cursor.index
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """Keys of the marked rows."""
+        return self._cursor.marked
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether every column is drawn and scrolled to, rather than dropped."""
+        return self._is_wide
+
+    def set_placeholder(self, *lines: tuple[str, Tone]) -> None:
+        """Say what stands in the place of rows while there are none."""
+        if lines != self._placeholder:
+            self._placeholder = lines
+            if not len(self._rows):
+                self.refresh()
+
+    def set_wide(self, *, is_wide: bool) -> None:
+        """Draw every column and scroll to those without room, or drop them."""
+        if is_wide != self._is_wide:
+            self._is_wide = is_wide
+            self._offset_x = 0
+            self._lay_out()
+            self.refresh()
+
+    @property
+    def _body(self) -> Size:
+        """The size of the table without its scrollbar."""
+        return self.scrollable_content_region.size
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line: the header, a row, the placeholder or nothing."""
+        width, painter = self._body.width, self._current_painter()
+        if y < HEADER_LINES:
+            header = painter.header(self._sort, self._picked)
+            return scrolled(header, self._layout, self._offset_x, width, painter.palette.header)
+        index = self.scroll_offset.y + y - HEADER_LINES
+        if index >= len(self._rows):
+            return self._placeholder_line(y, width, painter.palette)
+        row = self._rows[index]
+        self._drawn[y] = row
+        state = self._state(index)
+        strip = self._strip(row, state, painter)
+        return scrolled(strip, self._layout, self._offset_x, width, painter.palette.row(state))
+
+    def _strip(self, row: Row, state: RowState, painter: Painter) -> Strip:
+        cached = self._strips.get((row.key, state))
+        if cached is not None and cached[0] == row:
+            return cached[1]
+        strip = painter.row(row, state)
+        if len(self._strips) >= _CACHED_STRIPS:
+            self._strips.clear()
+        self._strips[row.key, state] = (row, strip)
+        return strip
+
+    def _state(self, index: int) -> RowState:
+        return RowState(
+            is_cursor=index == self._cursor.index,
+            is_marked=bool(self._cursor.marked) and self._cursor.keys[index] in self._cursor.marked,
+            is_hovered=index == self._hovered,
+        )
+
+    def _placeholder_line(self, y: int, width: int, palette: Palette) -> Strip:
+        first = max(HEADER_LINES, (self._body.height - len(self._placeholder)) // 2)
+        if len(self._rows) or not 0 <= y - first < len(self._placeholder):
+            return Strip.blank(width, palette.base)
+        text, tone = self._placeholder[y - first]
+        strip = Strip([Segment(text, palette.base + palette.tone(tone))])
+        left = max((width - strip.cell_length) // 2, 0)
+        return Strip([Segment(" " * left, palette.base), *strip]).crop_extend(0, width, palette.base)
+
+    def _current_painter(self) -> Painter:
+        if self._painter is None:
+            base = self.rich_style
+            header = base + self._component("row-table--header")
+            palette = Palette(
+                base=base,
+                header=header,
+                header_sorted=header + self._component("row-table--header-sorted"),
+                header_picked=self._component("row-table--header-picked"),
+                cursor=self._component("row-table--cursor" if self.has_focus else "row-table--cursor-blurred"),
+                hover=self._component("row-table--hover"),
+                marked=self._component("row-table--marked"),
+                free=self._component("row-table--free"),
+                tones={tone: self._component(f"row-table--{tone}") for tone in Tone},
+            )
+            self._painter = Painter(self._headings, self._layout, palette)
+        return self._painter
+
+    def _component(self, name: str) -> Style:
+        return self.get_component_rich_style(name, partial=True)
+
+    # Layout
+
+    def _sample(self) -> range:
+        """Return rows spread over the whole list, all of them when it is short."""
+        count = len(self._rows)
+        return range(0, count, max(1, -(-count // _MEASURED_ROWS)))
+
+    def _visible_range(self) -> range:
+        first = self.scroll_offset.y
+        return range(first, min(first + self._body.height, len(self._rows)))
+
+    def _measure(self, indexes: range) -> None:
+        """Let columns grow to the rows at these positions.
+
+        They shrink again only when the list was empty in between.
+        """
+        rows = self._rows
+        known = self._widths if indexes and len(rows) else ()
+        widths = layouts.measure((rows[index] for index in indexes if index < len(rows)), len(self._headings), known)
+        if widths != self._widths:
+            self._widths = widths
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Place the columns again for the current width, content and sort."""
+        sorted_id = self._sort.column_id if self._sort else ""
+        layout = layouts.fit(self._headings, self._widths, self._body.width, is_wide=self._is_wide, sorted_id=sorted_id)
+        if layout != self._layout:
+            self._layout = layout
+            self._offset_x = min(self._offset_x, self._max_offset_x())
+            self._forget_drawn()
+        self.refresh()
+
+    def _resize_content(self) -> None:
+        self.virtual_size = Size(self._body.width, len(self._rows) + HEADER_LINES)
+
+    def _max_offset_x(self) -> int:
+        return max(self._layout.width - self._body.width, 0)
+
+    def _refresh_changed(self, *, everything: bool) -> None:
+        """Draw again the lines whose row differs from what is on the screen."""
+        if everything:
+            self.refresh()
+            return
+        top, count = self.scroll_offset.y, len(self._rows)
+        for y in range(HEADER_LINES, self._body.height):
+            index = top + y - HEADER_LINES
+            drawn = self._drawn.get(y)
+            if index >= count:
+                if drawn is not None:
+                    del self._drawn[y]
+                    self._refresh_line_at(y)
+            elif drawn is None or drawn != self._rows[index]:
+                self._refresh_line_at(y)
+
+    def _refresh_line_at(self, y: int) -> None:
+        self.refresh(Region(0, y, self._body.width, 1))
+
+    def _refresh_row(self, index: int) -> None:
+        self._refresh_line_at(index - self.scroll_offset.y + HEADER_LINES)
+
+    def _forget_drawn(self) -> None:
+        """Throw away lines drawn with another layout or in other colours."""
+        self._painter = None
+        self._strips.clear()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Forget everything drawn in the old colours."""
+        super().notify_style_update()
+        self._forget_drawn()

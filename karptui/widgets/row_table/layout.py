@@ -1,0 +1,199 @@
+"""Which columns are drawn, where, and how wide: pure arithmetic over headings and measured widths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.cells import cell_len
+
+from karptui.views.column import Heading
+from karptui.views.row import Row
+
+GUTTER: Final = 2
+"""Cells before the first column: the cursor's and the mark's glyph."""
+GAP: Final = 2
+NARROW_GAP: Final = 1
+NARROW_BELOW: Final = 100
+"""Width of the table under which columns stand one cell apart instead of two."""
+BAR_MIN: Final = 4
+BAR_IDEAL: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """The widest content seen in one column."""
+
+    text: int = 0
+    """Cells of the long form."""
+    short: int = 0
+    """Cells of the short form."""
+    has_bar: bool = False
+    """Whether a bar stands before the text."""
+
+    @property
+    def long_total(self) -> int:
+        """Cells of the long form with its bar."""
+        return self.text + BAR_IDEAL + 1 if self.has_bar else self.text
+
+    @property
+    def short_total(self) -> int:
+        """Cells of the short form with its bar."""
+        return self.short + BAR_MIN + 1 if self.has_bar else self.short
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A column that is drawn."""
+
+    index: int
+    """Its place among the headings and in each row's cells."""
+    x: int
+    """Its first cell, before any horizontal scrolling."""
+    width: int
+    is_long: bool
+    """Whether cells show their long form: a column never mixes the two."""
+    bar_width: int = 0
+    """Cells of the bar, the same in every row of the column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The drawn columns of a table."""
+
+    columns: tuple[Placed, ...]
+    width: int
+    """Cells from the left edge to the end of the last column."""
+    dropped: int
+    """How many columns of this layout found no room."""
+
+    @property
+    def frozen_width(self) -> int:
+        """Cells at the left that stay in place when the rest scrolls: the gutter and the first column."""
+        if len(self.columns) < 2:
+            return 0
+        return self.columns[1].x
+
+    def column_at(self, x: int) -> int | None:
+        """Return the index of the heading over a cell, or None between and beyond columns."""
+        for placed in self.columns:
+            if placed.x <= x < placed.x + placed.width:
+                return placed.index
+        return None
+
+
+EMPTY: Final = Layout((), 0, 0)
+
+
+def text_width(text: str) -> int:
+    """Return the cells a text takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> tuple[Widths, ...]:
+    """Return the widest content per column of the given rows, never less than the widths already known.
+
+    Args:
+        rows: the rows to look at, each with ``count`` cells.
+        count: number of columns.
+        widths: what is known from earlier rows.
+    """
+    texts = [known.text for known in widths] or [0] * count
+    shorts = [known.short for known in widths] or [0] * count
+    bars = [known.has_bar for known in widths] or [False] * count
+    for row in rows:
+        for index, cell in enumerate(row.cells):
+            text = text_width(cell.text)
+            texts[index] = max(texts[index], text)
+            shorts[index] = max(shorts[index], text_width(cell.short) if cell.short else text)
+            if cell.bar is not None:
+                bars[index] = True
+    return tuple(map(Widths, texts, shorts, bars))
+
+
+def fit(
+    headings: Sequence[Heading],
+    widths: Sequence[Widths],
+    available: int,
+    *,
+    is_wide: bool = False,
+    sorted_id: str = "",
+) -> Layout:
+    """Place the columns: long forms where there is room, else short ones, then squeezed, then fewer columns.
+
+    The wide layout drops nothing: what does not fit is reached by scrolling.
+
+    Args:
+        headings: every column.
+        widths: measured content, one per heading.
+        available: cells of the table.
+        is_wide: whether wide-only columns are drawn and none is dropped.
+        sorted_id: the column that needs a cell more for the arrow.
+    """
+    gap = NARROW_GAP if available < NARROW_BELOW else GAP
+    chosen = [index for index, heading in enumerate(headings) if is_wide or not heading.is_wide_only]
+    total = len(chosen)
+    while True:
+        titles = {i: text_width(headings[i].title) + (headings[i].id == sorted_id) for i in chosen}
+        longs = {i: _clamp(max(titles[i], widths[i].long_total), headings[i]) for i in chosen}
+        shorts = {i: min(longs[i], _clamp(max(titles[i], widths[i].short_total), headings[i])) for i in chosen}
+        least = {i: min(shorts[i], max(headings[i].min_width, titles[i])) for i in chosen}
+        room = available - GUTTER - gap * max(len(chosen) - 1, 0)
+        if is_wide or sum(least.values()) <= room:
+            break
+        droppable = [i for i in chosen if headings[i].drop_order]
+        if not droppable:
+            break
+        chosen.remove(max(droppable, key=lambda i: (headings[i].drop_order, i)))
+    sizes = _lengthen(_squeeze(shorts, least, room), longs, shorts, room)
+    is_long = {i: sizes[i] >= longs[i] for i in chosen}
+    placed: list[Placed] = []
+    x = GUTTER
+    for i, size in _grow(sizes, headings, room).items():
+        text = widths[i].text if is_long[i] else widths[i].short
+        placed.append(Placed(i, x, size, is_long[i], max(size - text - 1, 0) if widths[i].has_bar else 0))
+        x += size + gap
+    return Layout(tuple(placed), x - gap if placed else 0, total - len(chosen))
+
+
+def _clamp(width: int, heading: Heading) -> int:
+    return min(max(width, heading.min_width), max(heading.max_width, heading.min_width))
+
+
+def _squeeze(sizes: dict[int, int], least: dict[int, int], room: int) -> dict[int, int]:
+    """Take cells from the columns with the most to spare until the rest fits or nothing can be spared."""
+    sizes = dict(sizes)
+    excess = sum(sizes.values()) - room
+    while excess > 0:
+        index = max(sizes, key=lambda i: sizes[i] - least[i])
+        if sizes[index] <= least[index]:
+            break
+        sizes[index] -= 1
+        excess -= 1
+    return sizes
+
+
+def _lengthen(sizes: dict[int, int], longs: dict[int, int], shorts: dict[int, int], room: int) -> dict[int, int]:
+    """Give columns their long form, from the left, as far as the room goes; half a form more helps nobody."""
+    sizes = dict(sizes)
+    spare = room - sum(sizes.values())
+    for index, size in sizes.items():
+        extra = longs[index] - size
+        if size == shorts[index] and extra <= spare:
+            sizes[index] += extra
+            spare -= extra
+    return sizes
+
+
+def _grow(sizes: dict[int, int], headings: Sequence[Heading], room: int) -> dict[int, int]:
+    """Hand spare cells in turn to the columns that can use them."""
+    sizes = dict(sizes)
+    spare = room - sum(sizes.values())
+    growing = [i for i in sizes if sizes[i] < headings[i].fill_width]
+    while spare > 0 and growing:
+        for index in growing[:spare]:
+            sizes[index] += 1
+        spare -= min(spare, len(growing))
+        growing = [i for i in growing if sizes[i] < headings[i].fill_width]
+    return sizes

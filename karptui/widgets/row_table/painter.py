@@ -1,0 +1,175 @@
+"""Draws rows and the header as strips of segments; knows styles, not where the table stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.cells import set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from karptui.views.column import Heading
+from karptui.views.row import Bar, Cell, Row, Span, Tone
+from karptui.views.sanitize import ELLIPSIS, clean
+from karptui.views.table import Sort
+from karptui.widgets.row_table.layout import GUTTER, Layout, Placed, text_width
+from karptui.widgets.stacked_bar import DAEMON, FREE, WORKLOAD, bar_parts
+
+CURSOR_GLYPH: Final = "▌"
+MARK_GLYPH: Final = "✓"
+ASCENDING: Final = "↑"
+DESCENDING: Final = "↓"
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """What the reader did to a row."""
+
+    is_cursor: bool = False
+    is_marked: bool = False
+    is_hovered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The styles a table draws with, taken from the theme."""
+
+    base: Style
+    header: Style
+    header_sorted: Style
+    header_picked: Style
+    cursor: Style
+    hover: Style
+    marked: Style
+    free: Style
+    tones: dict[Tone, Style] = field(default_factory=dict)
+
+    def row(self, state: RowState) -> Style:
+        """Return the style under everything in a row."""
+        style = self.base
+        if state.is_marked:
+            style += self.marked
+        if state.is_hovered:
+            style += self.hover
+        if state.is_cursor:
+            style += self.cursor
+        return style
+
+    def tone(self, tone: Tone) -> Style:
+        """Return the partial style of a tone."""
+        return self.tones.get(tone, Style.null())
+
+
+@dataclass(frozen=True, slots=True)
+class Painter:
+    """Draws the lines of one table in one layout and one set of styles."""
+
+    headings: Sequence[Heading]
+    layout: Layout
+    palette: Palette
+
+    def row(self, row: Row, state: RowState) -> Strip:
+        """Return a row as a strip of the layout's width, before scrolling."""
+        base = self.palette.row(state)
+        gutter = (CURSOR_GLYPH if state.is_cursor else " ") + (MARK_GLYPH if state.is_marked else " ")
+        segments = [Segment(gutter, base + self.palette.tone(Tone.STRONG))]
+        x = GUTTER
+        for placed in self.layout.columns:
+            if placed.x > x:
+                segments.append(Segment(" " * (placed.x - x), base))
+            segments += self._cell(row, placed, base)
+            x = placed.x + placed.width
+        return Strip(segments, x)
+
+    def header(self, sort: Sort | None, picked: int) -> Strip:
+        """Return the header line; ``picked`` is the heading chosen for sorting, -1 for none."""
+        palette = self.palette
+        segments = [Segment(" " * GUTTER, palette.header)]
+        x = GUTTER
+        for placed in self.layout.columns:
+            heading = self.headings[placed.index]
+            if placed.x > x:
+                segments.append(Segment(" " * (placed.x - x), palette.header))
+            is_sorted = sort is not None and sort.column_id == heading.id
+            style = palette.header_sorted if is_sorted else palette.header
+            if placed.index == picked:
+                style += palette.header_picked
+            segments.append(Segment(_title(heading, placed, sort if is_sorted else None), style))
+            x = placed.x + placed.width
+        return Strip(segments, x)
+
+    def _cell(self, row: Row, placed: Placed, base: Style) -> list[Segment]:
+        cell, width = row.cells[placed.index], placed.width
+        style = base + self.palette.tone(row.tone if cell.tone is Tone.NORMAL else cell.tone)
+        if cell.bar is not None:
+            return self._bar(cell, cell.bar, placed, base, style)
+        text, is_long = _form(cell, width, is_long=placed.is_long)
+        if is_long and cell.spans:
+            return self._spans(text, cell.spans, width, base, style)
+        is_right = self.headings[placed.index].is_right_aligned
+        return [Segment(_padded(text, width, is_right=is_right), style)]
+
+    def _bar(self, cell: Cell, bar: Bar, placed: Placed, base: Style, style: Style) -> list[Segment]:
+        text, _ = _form(cell, placed.width - placed.bar_width - 1, is_long=placed.is_long)
+        daemons, workload, free = bar_parts(bar, placed.bar_width)
+        segments = [
+            Segment(DAEMON * daemons, base + self.palette.tone(Tone.DAEMON)),
+            Segment(WORKLOAD * workload, base + self.palette.tone(Tone.WORKLOAD)),
+            Segment(FREE * free, base + self.palette.free),
+        ]
+        drawn = daemons + workload + free
+        return [*segments, Segment(_padded(text, placed.width - drawn, is_right=True), style)]
+
+    def _spans(self, text: str, spans: tuple[Span, ...], width: int, base: Style, style: Style) -> list[Segment]:
+        segments: list[Segment] = []
+        position = 0
+        for span in spans:
+            if span.start > position:
+                segments.append(Segment(text[position : span.start], style))
+            segments.append(Segment(text[span.start : span.end], base + self.palette.tone(span.tone)))
+            position = max(position, span.end)
+        segments.append(Segment(text[position:], style))
+        return list(Strip(segments).adjust_cell_length(width, style))
+
+
+def scrolled(strip: Strip, layout: Layout, scroll_x: int, width: int, filler: Style) -> Strip:
+    """Return the part of a strip that shows.
+
+    The frozen columns, then the rest from ``scroll_x`` on, filled up to ``width``.
+    """
+    if scroll_x:
+        frozen = layout.frozen_width
+        rest = strip.crop(frozen + scroll_x, scroll_x + width)
+        strip = Strip.join([strip.crop(0, frozen), rest])
+    return strip.crop_extend(0, width, filler)
+
+
+def _title(heading: Heading, placed: Placed, sort: Sort | None) -> str:
+    title = heading.title
+    if sort is not None:
+        title += DESCENDING if sort.is_descending else ASCENDING
+    title = set_cell_size(title, placed.width) if text_width(title) > placed.width else title
+    return title.rjust(placed.width) if heading.is_right_aligned else title.ljust(placed.width)
+
+
+def _form(cell: Cell, width: int, *, is_long: bool) -> tuple[str, bool]:
+    """Return the column's form, or the short one where the long one does not fit, and whether it is the long one."""
+    text = _safe(cell.text)
+    if cell.short and (not is_long or text_width(text) > width):
+        return _safe(cell.short), False
+    return text, True
+
+
+def _safe(text: str) -> str:
+    """Clean once more at the last place before the terminal, whatever built the cell."""
+    return text if text.isascii() and text.isprintable() else clean(text)
+
+
+def _padded(text: str, width: int, *, is_right: bool) -> str:
+    cells = text_width(text)
+    if cells > width:
+        return set_cell_size(set_cell_size(text, max(width - 1, 0)) + ELLIPSIS, width) if width else ""
+    return " " * (width - cells) + text if is_right else text + " " * (width - cells)

@@ -1,0 +1,218 @@
+"""The table widget: takes rows, and says what the reader did."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from karptui.views.table import Sort
+from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas, RowSequence
+from karptui.widgets.row_table.messages import MarksChanged, RowHighlighted, RowSelected, SortRequested
+
+_COLUMN_STEP: Final = 8
+"""Cells that one key of horizontal scrolling moves."""
+
+
+class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
+    """A table with a row cursor, marks, sorting by header and horizontal scrolling; rows are drawn only when seen."""
+
+    RowHighlighted = RowHighlighted
+    RowSelected = RowSelected
+    SortRequested = SortRequested
+    MarksChanged = MarksChanged
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", show=False, id="table.up"),
+        Binding("down,j", "cursor(1)", "Down", show=False, id="table.down"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="table.page-up"),
+        Binding("pagedown,ctrl+f", "page(1)", "Page down", show=False, id="table.page-down"),
+        Binding("home,g", "edge(-1)", "First row", show=False, id="table.first"),
+        Binding("end,G", "edge(1)", "Last row", show=False, id="table.last"),
+        Binding("left,h", "scroll_columns(-1)", "Columns to the left", show=False, id="table.left"),
+        Binding("right,l", "scroll_columns(1)", "Columns to the right", show=False, id="table.right"),
+        Binding("space", "mark", "Mark row", show=False, id="table.mark"),
+        Binding("shift+left", "pick_column(-1)", "Pick sort column to the left", show=False, id="table.pick-left"),
+        Binding("shift+right", "pick_column(1)", "Pick sort column to the right", show=False, id="table.pick-right"),
+        Binding("O", "sort_picked", "Sort by the picked column, again to reverse", show=False, id="table.sort"),
+        Binding("enter", "select", "Detail", id="table.select"),
+    ]
+    BINDING_GROUP_TITLE = "Table"
+
+    def set_rows(self, rows: RowSequence, sort: Sort | None = None) -> None:
+        """Show other rows; the cursor and marks stay with their keys, and only lines that differ are drawn again.
+
+        Args:
+            rows: the rows in order.
+            sort: the order they are in, for the arrow in the header.
+        """
+        before_key, before_count = self._cursor.key, len(self._rows)
+        is_first = before_count == 0
+        self._rows = rows
+        moved_by = self._cursor.replace(rows.keys)
+        if sort != self._sort:
+            self._sort = sort
+            self._lay_out()
+        self._measure(self._sample() if is_first else self._visible_range())
+        if len(rows) != before_count:
+            self._resize_content()
+        if moved_by and self._cursor.has_moved:
+            self.scroll_to(y=self.scroll_offset.y + moved_by, animate=False, immediate=True)
+            self._show_cursor()
+        elif not self._cursor.has_moved:
+            self.scroll_to(y=0, animate=False, immediate=True)
+        self._refresh_changed(everything=bool(moved_by) or is_first or not rows)
+        if self._cursor.key != before_key or is_first:
+            self.post_message(RowHighlighted(self, self._cursor.key))
+
+    def move_cursor_to(self, key: str) -> bool:
+        """Put the cursor on a row and return whether the table has it."""
+        found = self._cursor.move_to_key(key)
+        if found:
+            self._show_cursor()
+            self.refresh()
+            self.post_message(RowHighlighted(self, key))
+        return found
+
+    # Moving
+
+    @property
+    def _page(self) -> int:
+        return max(self._body.height - HEADER_LINES, 1)
+
+    def _show_cursor(self) -> None:
+        """Scroll the cursor's row into view."""
+        index, top = self._cursor.index, self.scroll_offset.y
+        if index < top:
+            self.scroll_to(y=index, animate=False, immediate=True)
+        elif index >= top + self._page:
+            self.scroll_to(y=index - self._page + 1, animate=False, immediate=True)
+
+    def _move_cursor(self, index: int) -> None:
+        before = self._cursor.index
+        if self._cursor.move_to(index):
+            self._refresh_row(before)
+            self._refresh_row(self._cursor.index)
+            self._show_cursor()
+            self.post_message(RowHighlighted(self, self._cursor.key))
+
+    def action_cursor(self, step: int) -> None:
+        """Move the cursor by rows."""
+        self._move_cursor(self._cursor.index + step)
+
+    def action_page(self, step: int) -> None:
+        """Move the cursor by pages."""
+        self._move_cursor(self._cursor.index + step * self._page)
+
+    def action_edge(self, step: int) -> None:
+        """Move the cursor to the first or last row."""
+        self._move_cursor(0 if step < 0 else len(self._rows) - 1)
+
+    def action_scroll_columns(self, step: int) -> None:
+        """Scroll columns that have no room, past the pinned first one."""
+        offset = max(0, min(self._offset_x + step * _COLUMN_STEP, self._max_offset_x()))
+        if offset != self._offset_x:
+            self._offset_x = offset
+            self.refresh()
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or take the mark away, and go to the next."""
+        if self._cursor.key is None:
+            return
+        self._cursor.toggle_mark()
+        self._refresh_row(self._cursor.index)
+        self.post_message(MarksChanged(self, self._cursor.marked))
+        self._move_cursor(self._cursor.index + 1)
+
+    def clear_marks(self) -> None:
+        """Take all marks away."""
+        if self._cursor.marked:
+            self._cursor.marked = frozenset()
+            self.refresh()
+            self.post_message(MarksChanged(self, frozenset()))
+
+    def action_pick_column(self, step: int) -> None:
+        """Pick the column that sorting would use next."""
+        drawn = [placed.index for placed in self._layout.columns]
+        if not drawn:
+            return
+        if self._picked in drawn:
+            position = (drawn.index(self._picked) + step) % len(drawn)
+        else:
+            ids = [self._headings[index].id for index in drawn]
+            sorted_id = self._sort.column_id if self._sort else ""
+            start = ids.index(sorted_id) if sorted_id in ids else -1
+            position = (start + step) % len(drawn)
+        self._picked = drawn[position]
+        self._refresh_line_at(0)
+
+    def action_sort_picked(self) -> None:
+        """Ask for the order by the picked column, or for the reverse of the present one."""
+        if 0 <= self._picked < len(self._headings):
+            self.post_message(SortRequested(self, self._headings[self._picked].id))
+        elif self._sort is not None:
+            self.post_message(SortRequested(self, self._sort.column_id))
+
+    def action_select(self) -> None:
+        """Ask for the row under the cursor."""
+        if (key := self._cursor.key) is not None:
+            self.post_message(RowSelected(self, key))
+
+    # Events
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Measure the rows that came into view."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self._measure(self._visible_range())
+
+    def on_focus(self) -> None:
+        """Draw the cursor as the one that keys move."""
+        self._forget_drawn()
+
+    def on_blur(self) -> None:
+        """Draw the cursor as one that keys do not move."""
+        self._forget_drawn()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Place the columns for the new width and keep the cursor in view."""
+        self._drawn.clear()
+        self._measure(self._visible_range())
+        self._lay_out()
+        self._resize_content()
+        if self._cursor.has_moved:
+            self._show_cursor()
+
+    def on_click(self, event: events.Click) -> None:
+        """Sort by a header, move the cursor to a row, or select it with the second click."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        if offset.y < HEADER_LINES:
+            x = offset.x + (self._offset_x if offset.x >= self._layout.frozen_width else 0)
+            index = self._layout.column_at(x)
+            if index is not None:
+                self._picked = -1
+                self.post_message(SortRequested(self, self._headings[index].id))
+            return
+        row = self.scroll_offset.y + offset.y - HEADER_LINES
+        if row < len(self._rows):
+            self._move_cursor(row)
+            if event.chain == 2:
+                self.action_select()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Light up the row under the pointer."""
+        offset = event.get_content_offset(self)
+        self._hover(-1 if offset is None else self.scroll_offset.y + offset.y - HEADER_LINES)
+
+    def on_leave(self, _event: events.Leave) -> None:
+        """Put out the light when the pointer is elsewhere."""
+        self._hover(-1)
+
+    def _hover(self, index: int) -> None:
+        before, self._hovered = self._hovered, index
+        if before != index:
+            self._refresh_row(before)
+            self._refresh_row(index)

@@ -1,0 +1,18 @@
+"""Where the style sheets are: inside the installed package, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def styles_dir() -> Path:
+    """Return the folder of the style sheets."""
+    installed = _PACKAGE / "styles"
+    return installed if installed.is_dir() else _PACKAGE.parent / "styles"
+
+
+def style_sheets(*names: str) -> list[str | Path]:
+    """Return the paths of style sheets by name, without their suffix."""
+    return [styles_dir() / f"{name}.tcss" for name in names]
