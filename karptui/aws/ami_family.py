@@ -1,6 +1,6 @@
 """AMI families: what the operating system decides about pods, reservations and disks.
 
-Source: pkg/providers/amifamily of Karpenter's AWS provider: resolver.go, al2023.go, bottlerocket.go, windows.go, custom.go.
+Source: pkg/providers/amifamily of Karpenter's AWS provider, one file per family.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.settings import Settings
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
-from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
+from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList, add, subtract
 
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
@@ -137,14 +137,7 @@ def overhead(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, estimate: Resour
 def allocatable(instance_type: InstanceType) -> dict[str, Quantity]:
     """Return what pods may request of a node: exact, and below zero where more is kept back than there is."""
     kept = instance_type.overhead
-    total: dict[str, Quantity] = {}
-    for name, amount in instance_type.capacity.items():
-        left = amount
-        for reserved in (kept.kube_reserved, kept.system_reserved, kept.eviction_threshold):
-            if name in reserved:
-                left -= reserved[name]
-        total[name] = left
-    return total
+    return subtract(instance_type.capacity, add(kept.kube_reserved, kept.system_reserved, kept.eviction_threshold))
 
 
 def _placement_requirements(group: PlacementGroup | None) -> tuple[NodeSelectorRequirement, ...]:

@@ -1,7 +1,7 @@
 """Offerings: the zones and capacity types that a type can be launched in.
 
-Source: pkg/providers/instancetype/offering of Karpenter's AWS provider: base_resolver.go, reserved_capacity_resolver.go,
-placement_group_resolver.go.
+Source: pkg/providers/instancetype/offering of Karpenter's AWS provider: base_resolver.go, placement_group_resolver.go
+and reserved_capacity_resolver.go.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def format_quantity(nano: int, form: QuantityFormat) -> str:
     """Return the canonical text of an amount in nano-units, as ``Quantity.String`` prints it."""
     if not nano:
         return "0"
-    if form is QuantityFormat.BINARY_SI and not -1024 * NANO < nano < 1024 * NANO:
+    if form is QuantityFormat.BINARY_SI and nano % NANO == 0 and not -1024 * NANO < nano < 1024 * NANO:
         return _format_binary(nano)
     return _format_decimal(nano, form)
 

@@ -1,0 +1,36 @@
+"""Comparing an answer of `karptui types` with the AWS provider's, as far as the latter goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+OFFERING_KEY = ("capacityType", "zone", "reservation", "partition")
+PARTS = ("capacity", "overhead", "allocatable", "requirements", "offerings")
+
+
+def differences(golden: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+    """Return what differs, as sentences; the order of requirements, their values and offerings does not count."""
+    found = []
+    for name, expected in golden["types"].items():
+        actual = made["types"].get(name)
+        if actual is None:
+            found.append(f"{name}: is missing")
+            continue
+        for part in PARTS:
+            if part in expected and _plain(part, expected[part]) != _plain(part, actual[part]):
+                found.append(f"{name}: {part}: Karpenter {expected[part]}, karptui {actual[part]}")
+    if "incompatible" in golden:
+        ruled_out = sorted(set(made["incompatible"]) & golden["types"].keys())
+        if ruled_out != sorted(golden["incompatible"]):
+            found.append(f"incompatible: Karpenter {golden['incompatible']}, karptui {ruled_out}")
+    return found
+
+
+def _plain(part: str, value: Any) -> Any:
+    if part == "requirements":
+        return {one["key"]: (one["operator"], sorted(one.get("values") or [])) for one in value}
+    if part == "offerings":
+        rows = [{key: cell for key, cell in one.items() if cell is not None} for one in value]
+        return sorted(rows, key=lambda row: [str(row.get(key)) for key in OFFERING_KEY])
+    return value

@@ -1,0 +1,64 @@
+"""Seeded comparison with Karpenter's own AWS provider.
+
+Opt in with KARPTUI_AWS_ORACLE=/path/to/the/oracle and KARPTUI_AWS_FACTS=/folder/with/instance-types.json.gz; KARPTUI_AWS_SEED and
+KARPTUI_AWS_COUNT choose other variants and more of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.aws.case import answer, parse_case
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.instance_types import allocatable, instance_types
+from tests.aws.comparison import differences
+from tests.aws.variants import REGIONS, make_variants
+
+ORACLE, FACTS = os.environ.get("KARPTUI_AWS_ORACLE"), os.environ.get("KARPTUI_AWS_FACTS")
+SEED, COUNT = int(os.environ.get("KARPTUI_AWS_SEED", "1")), int(os.environ.get("KARPTUI_AWS_COUNT", "8"))
+
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.skipif(not (ORACLE and FACTS), reason="KARPTUI_AWS_ORACLE and KARPTUI_AWS_FACTS are not set"),
+]
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_types_are_those_of_the_provider(region: str, tmp_path: Path) -> None:
+    variants = make_variants(SEED, COUNT, region, tuple(instance_type_facts()))
+    job = {
+        "region": region,
+        "instanceTypes": str(Path(str(FACTS)) / "instance-types.json.gz"),
+        "outDir": str(tmp_path),
+        "variants": [{key: value for key, value in variant.items() if key != "region"} for variant in variants],
+    }
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    subprocess.run([str(ORACLE), "resolve", str(tmp_path / "job.json")], check=True, capture_output=True, timeout=300)
+    found = []
+    for variant in variants:
+        golden = json.loads((tmp_path / f"{variant['name']}.json").read_text())
+        case = {key: value for key, value in variant.items() if key != "types"}
+        made = answer(parse_case(case), variant["types"])
+        found += [f"{variant['name']}: {one}" for one in differences(golden, made) + texts_that_differ(golden, case)]
+    assert not found, f"{len(found)} differences, the first:\n" + "\n".join(one[:1000] for one in found[:3])
+
+
+def texts_that_differ(golden: dict[str, Any], document: dict[str, Any]) -> list[str]:
+    """Return where allocatable quantities are written otherwise than by Kubernetes."""
+    case = parse_case(document)
+    facts = [instance_type_facts()[name] for name in golden["types"]]
+    resolved = instance_types(
+        case.nodeclass, case.settings, case.market, facts=facts, discovered_memory_bytes=case.discovered_memory_bytes
+    )
+    texts = {one.name: {name: str(amount) for name, amount in allocatable(one).items()} for one in resolved}
+    return [
+        f"{name}: Kubernetes writes {golden['types'][name]['strings']['allocatable']}, karptui {text}"
+        for name, text in texts.items()
+        if text != golden["types"][name]["strings"]["allocatable"]
+    ]

@@ -1,0 +1,214 @@
+"""Random EC2NodeClasses, settings and regions to compare with Karpenter's own AWS provider, the same for the same seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+ALIASES = (
+    "al2@latest",
+    "al2023@v20260601",
+    "bottlerocket@latest",
+    "windows2019@latest",
+    "windows2022@latest",
+    "windows2025@latest",
+)
+MEMORY = (
+    "1Gi",
+    "1.5Gi",
+    "700Mi",
+    "1000.25Ki",
+    "123456789",
+    "1e9",
+    "0.5G",
+    "1500m",
+    "2E3",
+    "0",
+    "+300Mi",
+    "12345678901n",
+)
+CPU = ("100m", "0.25", "1", "100.5m", "0.0005", "2e-1", "1500u", "0", "33")
+STORAGE = ("2Gi", "3G", "0.3Ti", "100000000", "1", "5e9")
+PERCENTS = ("5%", "12.5%", "33.3%", "0%", "100%", "100.0%", "99.99%", "0.01%", "7.77%", "1.1%", "50%", "3%", "14.29%")
+VOLUMES = ("20Gi", "100Gi", "250G", "1Ti", "64T", "58Ti", "1Gi", "33G")
+DEVICES = ("/dev/xvda", "/dev/xvdb", "/dev/sda1", "/dev/sdf")
+REGIONS = {
+    "us-east-1": "use1",
+    "eu-west-1": "euw1",
+    "us-gov-west-1": "usgw1",
+    "us-gov-east-1": "usge1",
+    "cn-north-1": "cnn1",
+    "ap-southeast-5": "apse5",
+}
+
+
+def make_variants(seed: int, count: int, region: str, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return variants of one region for the provider's `resolve` job; `karptui types` reads the same documents."""
+    chance = random.Random(f"{seed}/{region}")
+    return [_variant(chance, f"{region}-{number}", region, names) for number in range(count)]
+
+
+def _variant(chance: random.Random, name: str, region: str, all_names: Sequence[str]) -> dict[str, Any]:
+    names = sorted(chance.sample(all_names, chance.choice((40, 120, 300))))
+    zones = [{"name": f"{region}{letter}", "id": f"{REGIONS[region]}-az{n}"} for n, letter in enumerate("abcdef", 1)]
+    zones = zones[: chance.randint(1, 6)]
+    variant: dict[str, Any] = {
+        "name": name,
+        "region": region,
+        "types": names,
+        "zones": zones,
+        "settings": {
+            "VM_MEMORY_OVERHEAD_PERCENT": chance.choice(
+                (0.075, 0, 0.048, 1, round(chance.random() / 4, chance.randint(1, 9)))
+            ),
+            "RESERVED_ENIS": chance.choice((0, 0, 0, 1, 2, 5)),
+        },
+        "requirements": True,
+        "offerings": True,
+        "strings": True,
+    }
+    spec = _spec(chance)
+    status: dict[str, Any] = {"subnets": _subnets(chance, zones), "amis": _amis()}
+    if chance.random() < 0.4:
+        every = [zone["name"] for zone in zones]
+        variant["typeZones"] = {
+            one: chance.sample(every, chance.randint(1, len(every))) for one in names if chance.random() < 0.7
+        }
+    if chance.random() < 0.4:
+        status["capacityReservations"], variant["reservations"] = _reservations(chance, names, zones)
+    if chance.random() < 0.3:
+        variant["discovered"] = {
+            one: [chance.randint(10**8, 10**12) for _ in range(chance.randint(1, 4))]
+            for one in chance.sample(names, 10)
+        }
+    if chance.random() < 0.3:
+        spec["placementGroupSelector"] = {"name": "group"}
+        strategy = chance.choice(("cluster", "spread", "partition"))
+        variant["placementGroup"] = {
+            "id": "pg-0123456789abcdef0",
+            "strategy": strategy,
+            "partitions": chance.randint(0, 7),
+        }
+    variant["nodeClass"] = {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "default"},
+        "spec": spec,
+        "status": status,
+    }
+    return variant
+
+
+def _spec(chance: random.Random) -> dict[str, Any]:
+    spec: dict[str, Any] = {"role": "node", "subnetSelectorTerms": [], "securityGroupSelectorTerms": []}
+    if chance.random() < 0.2:
+        spec["amiFamily"] = chance.choice(("Custom", "AL2", "AL2023", "Bottlerocket", "Windows2022"))
+        spec["amiSelectorTerms"] = [{"id": "ami-0123456789abcdef0"}]
+    else:
+        spec["amiSelectorTerms"] = [{"alias": chance.choice(ALIASES)}]
+    if chance.random() < 0.7:
+        spec["kubelet"] = _kubelet(chance)
+    if chance.random() < 0.3:
+        spec["instanceStorePolicy"] = "RAID0"
+    if chance.random() < 0.5:
+        spec["blockDeviceMappings"] = _block_devices(chance)
+    if chance.random() < 0.35:
+        spec["networkInterfaces"] = [
+            {
+                "networkCardIndex": chance.choice((0, 0, 0, 1, 2, 5)),
+                "deviceIndex": chance.choice((0, 1, 1, 2, 7)),
+                "interfaceType": chance.choice(("interface", "efa-only")),
+            }
+            for _ in range(chance.randint(0, 3))
+        ]
+    if chance.random() < 0.15:
+        spec["connectionTracking"] = {"tcpEstablishedTimeout": 300}
+    if chance.random() < 0.15:
+        spec["cpuOptions"] = {"nestedVirtualization": chance.choice(("enabled", "disabled"))}
+    return spec
+
+
+def _kubelet(chance: random.Random) -> dict[str, Any]:
+    kubelet: dict[str, Any] = {}
+    if chance.random() < 0.4:
+        kubelet["maxPods"] = chance.choice((0, 1, 8, 20, 58, 110, 250, 2000))
+    if chance.random() < 0.4:
+        kubelet["podsPerCore"] = chance.choice((0, 1, 4, 10, 100))
+    for field in ("kubeReserved", "systemReserved"):
+        if chance.random() < 0.4:
+            amounts = {
+                "cpu": chance.choice(CPU),
+                "memory": chance.choice(MEMORY),
+                "ephemeral-storage": chance.choice(STORAGE),
+            }
+            kubelet[field] = {key: value for key, value in amounts.items() if chance.random() < 0.6}
+            if chance.random() < 0.3:
+                kubelet[field]["pid"] = "1000"
+    if chance.random() < 0.6:
+        kubelet["evictionHard"] = {
+            signal: chance.choice((*PERCENTS, *amounts))
+            for signal, amounts in (
+                ("memory.available", MEMORY),
+                ("nodefs.available", STORAGE),
+                ("pid.available", ("5%",)),
+            )
+            if chance.random() < 0.7
+        }
+    if chance.random() < 0.2:
+        kubelet["evictionSoft"] = {"memory.available": "20%"}
+        kubelet["evictionSoftGracePeriod"] = {"memory.available": "2m0s"}
+    return kubelet
+
+
+def _block_devices(chance: random.Random) -> list[dict[str, Any]]:
+    devices: list[dict[str, Any]] = []
+    for device in chance.choices(DEVICES, k=chance.randint(0, 4)):
+        ebs: dict[str, Any] = {"snapshotID": "snap-0123456789abcdef0"}
+        if chance.random() < 0.75:
+            ebs["volumeSize"] = chance.choice(VOLUMES)
+        devices.append({"deviceName": device, "ebs": ebs})
+    if devices and chance.random() < 0.3:
+        chance.choice(devices)["rootVolume"] = True
+    return devices
+
+
+def _subnets(chance: random.Random, zones: list[dict[str, str]]) -> list[dict[str, str]]:
+    subnets = [
+        {"id": f"subnet-{number}", "zone": zone["name"], "zoneID": zone["id"]}
+        for number, zone in enumerate(chance.sample(zones, chance.randint(1, len(zones))))
+    ]
+    if chance.random() < 0.3:
+        subnets.append({"id": "subnet-elsewhere", "zone": "elsewhere-1z", "zoneID": "else1-az9"})
+    if chance.random() < 0.3:
+        subnets.append({"id": "subnet-again", **{key: subnets[0][key] for key in ("zone", "zoneID")}})
+    if chance.random() < 0.2:
+        for subnet in subnets:
+            del subnet["zoneID"]
+    return subnets
+
+
+def _amis() -> list[dict[str, Any]]:
+    return [
+        {"id": f"ami-{arch}", "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": [arch]}]}
+        for arch in ("amd64", "arm64")
+    ]
+
+
+def _reservations(
+    chance: random.Random, names: Sequence[str], zones: list[dict[str, str]]
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    found = [
+        {
+            "id": f"cr-{number:017d}",
+            "instanceType": name,
+            "availabilityZone": chance.choice((*(zone["name"] for zone in zones), "elsewhere-1z", "nowhere-1a")),
+            "instanceMatchCriteria": "targeted",
+            "ownerID": "123456789012",
+            "reservationType": chance.choice(("default", "capacity-block")),
+            "interruptible": chance.random() < 0.3,
+            "state": chance.choice(("active", "active", "expiring")),
+        }
+        for number, name in enumerate(chance.choices(names, k=12))
+    ]
+    return found, {str(one["id"]): chance.choice((0, 1, 7)) for one in found if chance.random() < 0.9}
