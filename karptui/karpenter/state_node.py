@@ -1,18 +1,19 @@
 """A node as Karpenter sees it: a Node and its NodeClaim joined by provider ID, either of which may be missing.
 
-Rules: ``pkg/controllers/state/statenode.go`` and ``UpdateNodeClaim``/``UpdateNode`` in ``pkg/controllers/state/cluster.go``.
+Rules: ``pkg/controllers/state/statenode.go``, ``UpdateNodeClaim`` and ``UpdateNode`` in ``pkg/controllers/state/cluster.go``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Final
 
 from karptui.karpenter.labels import INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 
-INSTANCE_TERMINATING = "InstanceTerminating"
+INSTANCE_TERMINATING: Final = "InstanceTerminating"
 
 
 class StateNode:
