@@ -1,6 +1,6 @@
 """A node as Karpenter sees it: a Node and its NodeClaim joined by provider ID, either of which may be missing.
 
-Rules: ``pkg/controllers/state/statenode.go``, ``UpdateNodeClaim`` and ``UpdateNode`` in ``pkg/controllers/state/cluster.go``.
+Rules: ``pkg/controllers/state/statenode.go``, and ``UpdateNodeClaim`` and ``UpdateNode`` of cluster.go beside it.
 """
 
 from __future__ import annotations
