@@ -1,0 +1,77 @@
+"""What every source of cluster data is: something that starts, fills a mailbox, and stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from karptui.decode.kinds import Kind
+
+if TYPE_CHECKING:
+    from karptui.sources.mailbox import Mailbox
+
+
+class SourceError(Exception):
+    """A source cannot do what was asked; the text is a sentence for the user.
+
+    Its kinds for live clusters are drawn in sources.cluster.errors.
+    """
+
+
+class Phase(StrEnum):
+    """How far a source has come with a kind; best first, so that the last of several is the one to show."""
+
+    OFFLINE = "offline"
+    """Complete, and never to change: a snapshot."""
+    LIVE = "live"
+    """Complete, and following."""
+    NOT_INSTALLED = "not installed"
+    """The server does not know the kind; asked again now and then."""
+    CONNECTING = "connecting"
+    """Nothing has arrived yet."""
+    SYNCING = "syncing"
+    """Arriving: what is there is true, but not all."""
+    STALE = "stale"
+    """Complete, but nothing says that it still holds."""
+    FORBIDDEN = "forbidden"
+    """The user may not see this kind; asked again now and then."""
+    DISCONNECTED = "disconnected"
+    """Waiting to try again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStatus:
+    """How a source stands with one kind."""
+
+    kind: Kind
+    phase: Phase
+    since_ns: int
+    """When the phase began: nanoseconds since the epoch."""
+    last_error: str = ""
+    """A sentence: why it is not live, or what could not be read. Empty when all is well."""
+    count: int = 0
+    """Objects held."""
+    total_estimate: int | None = None
+    """About how many there will be, while syncing; None where the server does not say."""
+    last_contact_ns: int = 0
+    """When the server last said anything about this kind: nanoseconds since the epoch, 0 for never."""
+    retry_at_ns: int = 0
+    """When it will be tried again: nanoseconds since the epoch, 0 where it is not waiting."""
+
+
+class Source(Protocol):
+    """Where objects come from: a live API server, a snapshot, the demo recording."""
+
+    @property
+    def title(self) -> str:
+        """What the top bar calls it: the context, the file, ``demo``."""
+        ...
+
+    def start(self, mailbox: Mailbox) -> None:
+        """Begin to fill the mailbox and return at once."""
+        ...
+
+    def stop(self) -> None:
+        """End every thread and connection; returns within about a second, and does nothing the second time."""
+        ...

@@ -1,0 +1,84 @@
+"""The requests that a list and a watch are made of."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Final
+
+import msgspec
+
+from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.resources import Resource
+from karptui.sources.cluster.stream import LineStream
+from karptui.sources.cluster.transport import JSON, Transport
+
+METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+class _PeekMeta(msgspec.Struct, rename="camel"):
+    remaining_item_count: int | None = None
+
+
+class _Peek(msgspec.Struct):
+    metadata: _PeekMeta
+    items: list[msgspec.Raw] | None = None
+
+
+class Collection:
+    """One resource at one API server; every method raises as ``Transport.get`` does."""
+
+    def __init__(self, resource: Resource, transport: Transport) -> None:
+        self._resource = resource
+        self._transport = transport
+
+    def peek(self) -> int | None:
+        """Return about how many objects there are, None where the server does not say.
+
+        The field selector is left out, as with one a server does not say how many items remain.
+        """
+        try:
+            data = self._transport.get(self._resource.path, {"limit": "1"}, accept=METADATA_LIST)
+            peek = msgspec.json.decode(data, type=_Peek)
+        except (ApiError, msgspec.DecodeError):
+            return None
+        return (peek.metadata.remaining_item_count or 0) + len(peek.items or ())
+
+    def page(self, limit: int, token: str) -> bytes:
+        """Return a page of the list; an empty token asks for the first.
+
+        There is no resourceVersion in the request: with "0" servers disregard the limit.
+        """
+        query = self._selected({"limit": str(limit)})
+        if token:
+            query["continue"] = token
+        accept = METADATA_LIST if self._resource.metadata_only else JSON
+        return self._transport.get(self._resource.path, query, accept=accept)
+
+    def stream_list(self, *, seconds: int, silence_seconds: float) -> AbstractContextManager[LineStream]:
+        """Open a watch that begins with everything there is, and ends that part with a marked bookmark."""
+        return self._stream(
+            {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}, seconds, silence_seconds
+        )
+
+    def watch(self, version: str, *, seconds: int, silence_seconds: float) -> AbstractContextManager[LineStream]:
+        """Open a watch of what happened after a resourceVersion.
+
+        Args:
+            version: the resourceVersion.
+            seconds: when the server is to end the watch.
+            silence_seconds: after this long without a byte the stream counts as broken.
+        """
+        return self._stream({"resourceVersion": version}, seconds, silence_seconds)
+
+    def _stream(self, query: dict[str, str], seconds: int, silence: float) -> AbstractContextManager[LineStream]:
+        query = self._selected(
+            {**query, "watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
+        )
+        accept = METADATA if self._resource.metadata_only else JSON
+        return self._transport.stream(self._resource.path, query, accept=accept, silence_seconds=silence)
+
+    def _selected(self, query: dict[str, str]) -> dict[str, str]:
+        if self._resource.field_selector:
+            query["fieldSelector"] = self._resource.field_selector
+        return query

@@ -1,0 +1,162 @@
+"""What identifies the user on each request, whatever it comes from."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from karptui.sources.cluster.connection import Connection, Pem
+from karptui.sources.cluster.errors import CredentialError
+from karptui.sources.cluster.exec_credential import ExecCredential
+
+TOKEN_FILE_SECONDS: Final = 60.0
+"""How long the contents of a token file are trusted, as in client-go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one request is sent with; compared by identity to find out whether a refused one has been replaced since."""
+
+    authorization: str = ""
+    """The Authorization header, empty for none."""
+    certificate: Pem | None = None
+    key: Pem | None = None
+
+
+class Credentials(Protocol):
+    """Hands out grants; safe to use from several threads."""
+
+    def current(self) -> Grant:
+        """Return the grant to use now.
+
+        Raises:
+            CredentialError: when none can be had.
+        """
+        ...
+
+    def refused(self, grant: Grant) -> bool:
+        """Note that the server answered 401 to a grant; return whether a different one is to be had.
+
+        Raises:
+            CredentialError: when a new one is needed and cannot be had.
+        """
+        ...
+
+    def close(self) -> None:
+        """Abandon what is under way."""
+        ...
+
+
+class FixedCredentials:
+    """A token, a password, a client certificate, or nothing: never changes."""
+
+    def __init__(self, grant: Grant) -> None:
+        self._grant = grant
+
+    def current(self) -> Grant:
+        """Return the one grant."""
+        return self._grant
+
+    def refused(self, grant: Grant) -> bool:  # noqa: ARG002  part of the protocol
+        """Return False: there is no other."""
+        return False
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class FileCredentials:
+    """A bearer token in a file that somebody rotates."""
+
+    def __init__(self, path: Path, fallback: str = "", *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._fallback = fallback
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._grant: Grant | None = None
+        self._read_at = 0.0
+
+    def current(self) -> Grant:
+        """Return the token, read again once a minute."""
+        with self._lock:
+            if self._grant is None or self._monotonic() - self._read_at >= TOKEN_FILE_SECONDS:
+                self._read()
+            assert self._grant is not None
+            return self._grant
+
+    def refused(self, grant: Grant) -> bool:
+        """Read the file at once, unless another thread has; return whether the token has changed."""
+        with self._lock:
+            if self._grant is grant:
+                self._read()
+            return self._grant is not grant
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _read(self) -> None:
+        try:
+            token = self._path.read_text(encoding="utf-8").strip() or self._fallback
+        except (OSError, UnicodeDecodeError) as error:
+            if self._grant is not None:
+                return
+            if not self._fallback:
+                raise CredentialError(f"cannot read the token file {self._path}: {error}") from error
+            token = self._fallback
+        if not token:
+            raise CredentialError(f"the token file {self._path} is empty")
+        self._read_at = self._monotonic()
+        header = f"Bearer {token}"
+        if self._grant is None or self._grant.authorization != header:
+            self._grant = Grant(header)
+
+
+class ExecCredentials:
+    """What an exec plugin prints: a token, a client certificate, or both."""
+
+    def __init__(self, runner: ExecCredential) -> None:
+        self._runner = runner
+        self._lock = threading.Lock()
+        self._last: tuple[object, Grant] | None = None
+
+    def current(self) -> Grant:
+        """Return the plugin's credential, asked for anew when it is about to expire."""
+        issued = self._runner.current()
+        with self._lock:
+            if self._last is None or self._last[0] is not issued:
+                self._last = (
+                    issued,
+                    Grant(f"Bearer {issued.token}" if issued.token else "", issued.certificate, issued.key),
+                )
+            return self._last[1]
+
+    def refused(self, grant: Grant) -> bool:
+        """Run the plugin again unless that has happened since the grant was handed out."""
+        with self._lock:
+            last = self._last
+        if last is not None and last[1] is grant:
+            self._runner.invalidate(last[0])
+        return self.current() is not grant
+
+    def close(self) -> None:
+        """End a plugin that is running."""
+        self._runner.close()
+
+
+def credentials_for(connection: Connection) -> Credentials:
+    """Return the credentials that a connection asks for."""
+    if connection.token_file is not None:
+        return FileCredentials(connection.token_file, connection.token)
+    if connection.exec_plugin is not None:
+        return ExecCredentials(ExecCredential(connection.exec_plugin))
+    authorization = ""
+    if connection.token:
+        authorization = f"Bearer {connection.token}"
+    elif connection.basic is not None:
+        authorization = "Basic " + base64.b64encode(":".join(connection.basic).encode()).decode()
+    return FixedCredentials(Grant(authorization, connection.client_certificate, connection.client_key))

@@ -1,0 +1,169 @@
+"""Which of the kinds that Karpenter brings an API server has, and in which versions.
+
+Source of the protocol: the Kubernetes document "The Kubernetes API", sections on aggregated and unaggregated discovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from karptui.decode.kinds import Kind
+from karptui.sources.cluster.errors import UnreachableError
+from karptui.sources.cluster.resources import KARPENTER, Resource
+from karptui.sources.cluster.transport import Transport
+
+AGGREGATED: Final = (
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
+    "application/json"
+)
+OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
+"""API groups of Karpenter providers that do not name Karpenter: EKS Auto Mode, Oracle Cloud."""
+KINDS: Final = {"NodePool": Kind.NODEPOOL, "NodeClaim": Kind.NODECLAIM, "NodeOverlay": Kind.NODEOVERLAY}
+VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
+"""Of Karpenter's own kinds, best first, whatever the server prefers."""
+VERBS: Final = frozenset({"list", "watch"})
+
+
+Document = TypeVar("Document")
+
+
+class _Served(msgspec.Struct, frozen=True):
+    """One resource in one version, as either form of discovery gives it."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    is_namespaced: bool
+    verbs: frozenset[str]
+
+
+class _ResponseKind(msgspec.Struct):
+    kind: str = ""
+
+
+class _Resource(msgspec.Struct, rename="camel"):
+    resource: str = ""
+    response_kind: _ResponseKind | None = None
+    scope: str = ""
+    verbs: list[str] | None = None
+
+
+class _Version(msgspec.Struct):
+    version: str = ""
+    resources: list[_Resource] | None = None
+
+
+class _Name(msgspec.Struct):
+    name: str = ""
+
+
+class _Group(msgspec.Struct):
+    metadata: _Name = msgspec.field(default_factory=_Name)
+    name: str = ""
+    versions: list[_Version] | None = None
+
+
+class _Groups(msgspec.Struct):
+    items: list[_Group] | None = None
+    groups: list[_Group] | None = None
+
+
+class _PlainResource(msgspec.Struct):
+    name: str = ""
+    kind: str = ""
+    namespaced: bool = False
+    verbs: list[str] | None = None
+
+
+class _PlainResources(msgspec.Struct):
+    resources: list[_PlainResource] | None = None
+
+
+def discover(transport: Transport) -> tuple[Resource, ...]:
+    """Return Karpenter's resources and every provider's NodeClasses, each in the version to use.
+
+    One request where the server aggregates (Kubernetes 1.27 and newer), else one per group version that may hold some.
+
+    Raises:
+        SourceError: as ``Transport.get``; also when the answer is not a discovery document.
+    """
+    groups = _decoded(transport, "/apis", _Groups, accept=AGGREGATED)
+    served = _aggregated(groups.items) if groups.items is not None else _asked(transport, groups.groups or ())
+    return chosen(served)
+
+
+def chosen(served: Iterable[_Served]) -> tuple[Resource, ...]:
+    """Return the resources that matter, each in the version to use; versions come best first."""
+    best: dict[tuple[str, str], _Served] = {}
+    for one in served:
+        if not one.verbs >= VERBS or _kind(one) is None:
+            continue
+        key = (one.group, one.plural)
+        if key not in best or (one.group == KARPENTER and _rank(one.version) < _rank(best[key].version)):
+            best[key] = one
+    return tuple(
+        Resource(
+            kind=kind,
+            group=one.group,
+            version=one.version,
+            plural=one.plural,
+            api_kind=one.kind,
+            is_namespaced=one.is_namespaced,
+        )
+        for one in best.values()
+        if (kind := _kind(one)) is not None
+    )
+
+
+def _kind(one: _Served) -> Kind | None:
+    if one.group == KARPENTER:
+        return KINDS.get(one.kind)
+    return Kind.NODECLASS if one.kind.endswith("NodeClass") and _may_be_provider(one.group) else None
+
+
+def _may_be_provider(group: str) -> bool:
+    return "karpenter" in group or group in OTHER_PROVIDERS
+
+
+def _rank(version: str) -> int:
+    return VERSIONS.index(version) if version in VERSIONS else len(VERSIONS)
+
+
+def _aggregated(groups: Iterable[_Group]) -> Iterator[_Served]:
+    for group in groups:
+        for version in group.versions or ():
+            for resource in version.resources or ():
+                yield _Served(
+                    group.metadata.name,
+                    version.version,
+                    resource.resource,
+                    resource.response_kind.kind if resource.response_kind is not None else "",
+                    resource.scope == "Namespaced",
+                    frozenset(resource.verbs or ()),
+                )
+
+
+def _asked(transport: Transport, groups: Iterable[_Group]) -> Iterator[_Served]:
+    for group in groups:
+        if not _may_be_provider(group.name):
+            continue
+        for version in group.versions or ():
+            listed = _decoded(transport, f"/apis/{group.name}/{version.version}", _PlainResources)
+            for one in listed.resources or ():
+                verbs = frozenset(one.verbs or ())
+                yield _Served(group.name, version.version, one.name, one.kind, one.namespaced, verbs)
+
+
+def _decoded(transport: Transport, path: str, type_: type[Document], *, accept: str = "application/json") -> Document:
+    data = transport.get(path, accept=accept)
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except msgspec.DecodeError as error:
+        raise UnreachableError(
+            f"{transport.server} did not answer {path} with a discovery document: {error}"
+        ) from error

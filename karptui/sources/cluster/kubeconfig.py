@@ -1,0 +1,257 @@
+"""Kubeconfig files, found and merged as kubectl does.
+
+Source of the rules: client-go's ``tools/clientcmd`` (loader.go, client_config.go) and the Kubernetes document
+"Organizing Cluster Access Using kubeconfig Files".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+import yaml
+
+from karptui.sources.cluster.errors import ConfigError, one_line
+
+ENV_FILES: Final = "KUBECONFIG"
+
+
+class NamedExtension(msgspec.Struct, frozen=True):
+    """An entry of ``extensions``."""
+
+    name: str = ""
+    extension: Any = None
+
+
+class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
+    """``clusters[].cluster``."""
+
+    server: str | None = None
+    certificate_authority: str | None = None
+    certificate_authority_data: str | None = None
+    insecure_skip_tls_verify: bool | None = None
+    tls_server_name: str | None = None
+    proxy_url: str | None = None
+    disable_compression: bool | None = None
+    extensions: tuple[NamedExtension, ...] | None = None
+
+
+class ExecEnv(msgspec.Struct, frozen=True):
+    """One environment variable of an exec plugin."""
+
+    name: str = ""
+    value: str = ""
+
+
+class Exec(msgspec.Struct, frozen=True, rename="camel"):
+    """``users[].user.exec``: a command that prints a credential."""
+
+    command: str | None = None
+    api_version: str | None = None
+    args: tuple[str, ...] | None = None
+    env: tuple[ExecEnv, ...] | None = None
+    install_hint: str | None = None
+    provide_cluster_info: bool | None = None
+    interactive_mode: str | None = None
+
+
+class AuthProvider(msgspec.Struct, frozen=True):
+    """``users[].user.auth-provider``."""
+
+    name: str = ""
+    config: dict[str, str] | None = None
+
+
+class User(msgspec.Struct, frozen=True, rename="kebab"):
+    """``users[].user``."""
+
+    token: str | None = None
+    token_file: str | None = msgspec.field(name="tokenFile", default=None)
+    username: str | None = None
+    password: str | None = None
+    client_certificate: str | None = None
+    client_certificate_data: str | None = None
+    client_key: str | None = None
+    client_key_data: str | None = None
+    as_user: str | None = msgspec.field(name="as", default=None)
+    as_uid: str | None = None
+    as_groups: tuple[str, ...] | None = None
+    as_user_extra: dict[str, tuple[str, ...]] | None = None
+    exec: Exec | None = None
+    auth_provider: AuthProvider | None = None
+
+
+class Context(msgspec.Struct, frozen=True):
+    """``contexts[].context``."""
+
+    cluster: str | None = None
+    user: str | None = None
+    namespace: str | None = None
+
+
+class _NamedCluster(msgspec.Struct, frozen=True):
+    name: str
+    cluster: Cluster | None = None
+
+
+class _NamedUser(msgspec.Struct, frozen=True):
+    name: str
+    user: User | None = None
+
+
+class _NamedContext(msgspec.Struct, frozen=True):
+    name: str
+    context: Context | None = None
+
+
+class _File(msgspec.Struct, frozen=True):
+    current_context: str | None = msgspec.field(name="current-context", default=None)
+    clusters: tuple[_NamedCluster, ...] | None = None
+    users: tuple[_NamedUser, ...] | None = None
+    contexts: tuple[_NamedContext, ...] | None = None
+
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class Defined(Generic[Entry]):
+    """A definition and the file it stands in, which relative paths start from and errors name."""
+
+    value: Entry
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChoice:
+    """A context as a picker lists it."""
+
+    name: str
+    cluster: str
+    user: str
+    namespace: str
+    """Empty where the context names none."""
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """One or more kubeconfig files, merged: the first definition of a name wins, and the first current-context."""
+
+    current_context: str
+    """Empty where no file names one."""
+    clusters: Mapping[str, Defined[Cluster]]
+    users: Mapping[str, Defined[User]]
+    contexts: Mapping[str, Defined[Context]]
+    files: tuple[Path, ...]
+    """The files that were read, in order of precedence."""
+    looked_for: tuple[Path, ...]
+    """Every file that was looked for."""
+
+    @property
+    def title(self) -> str:
+        """The files, for a sentence."""
+        return ":".join(map(str, self.files or self.looked_for))
+
+    def choices(self) -> tuple[ContextChoice, ...]:
+        """Return the contexts in the order they are written."""
+        return tuple(
+            ContextChoice(
+                name=name,
+                cluster=entry.value.cluster or "",
+                user=entry.value.user or "",
+                namespace=entry.value.namespace or "",
+                is_current=name == self.current_context,
+            )
+            for name, entry in self.contexts.items()
+        )
+
+
+def load_kubeconfig(
+    explicit: str | None = None, *, environ: Mapping[str, str] = os.environ, home: Path | None = None
+) -> Kubeconfig:
+    """Read and merge the kubeconfig files that kubectl would.
+
+    Args:
+        explicit: ``--kubeconfig``; that file alone is read and must exist.
+        environ: where ``KUBECONFIG`` is looked up: paths joined by colons, of which missing ones are passed over.
+        home: the home folder; the user's own by default.
+
+    Raises:
+        ConfigError: when a file cannot be read or a field in it has the wrong shape.
+    """
+    paths = _paths(explicit, environ, Path.home() if home is None else home)
+    files = [
+        (path, contents) for path in paths if (contents := _read(path, must_exist=explicit is not None)) is not None
+    ]
+    return Kubeconfig(
+        current_context=next((file.current_context for _, file in files if file.current_context), ""),
+        clusters=_merge(
+            (path, "clusters", [(x.name, x.cluster or Cluster()) for x in file.clusters or ()]) for path, file in files
+        ),
+        users=_merge((path, "users", [(x.name, x.user or User()) for x in file.users or ()]) for path, file in files),
+        contexts=_merge(
+            (path, "contexts", [(x.name, x.context or Context()) for x in file.contexts or ()]) for path, file in files
+        ),
+        files=tuple(path for path, _ in files),
+        looked_for=paths,
+    )
+
+
+def _paths(explicit: str | None, environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
+    if explicit is not None:
+        return (_expanded(explicit, home),)
+    if listed := environ.get(ENV_FILES):
+        return tuple(dict.fromkeys(_expanded(part, home) for part in listed.split(os.pathsep) if part))
+    return (home / ".kube" / "config",)
+
+
+def _expanded(path: str, home: Path) -> Path:
+    return home / path[2:] if path.startswith("~/") else Path(path)
+
+
+def _read(path: Path, *, must_exist: bool) -> _File | None:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        if must_exist:
+            raise ConfigError(f"{path}: no such kubeconfig file") from None
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return _parse(path, data)
+
+
+def _parse(path: Path, data: bytes) -> _File:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        document = yaml.load(data, Loader=loader)  # noqa: S506  the loader is one of the safe two
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}:" if mark is not None else ""
+        what = one_line(str(getattr(error, "problem", None) or error))
+        raise ConfigError(f"{path}:{where} not a kubeconfig, as it is not YAML: {what}") from error
+    if document is None:
+        return _File()
+    try:
+        return msgspec.convert(document, _File)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        field = where.strip("`").removeprefix("$").removeprefix(".")
+        raise ConfigError(f"{path}: {f'{field}: ' if field else 'not a kubeconfig: '}{one_line(what)}") from error
+
+
+def _merge(files: Iterable[tuple[Path, str, list[tuple[str, Entry]]]]) -> dict[str, Defined[Entry]]:
+    merged: dict[str, Defined[Entry]] = {}
+    for path, field, entries in files:
+        seen: set[str] = set()
+        for name, value in entries:
+            if name in seen:
+                raise ConfigError(f"{path}: {field}: the name {name!r} is given twice")
+            seen.add(name)
+            merged.setdefault(name, Defined(value, path))
+    return merged

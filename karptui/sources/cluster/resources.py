@@ -1,0 +1,132 @@
+"""Which collections of the API are followed, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from karptui.decode.kinds import Kind
+
+KARPENTER: Final = "karpenter.sh"
+UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One collection of the API."""
+
+    kind: Kind
+    """What its objects are kept as."""
+    group: str
+    """Empty for the core group."""
+    version: str
+    plural: str
+    api_kind: str
+    """The kind as the API writes it, such as ``EC2NodeClass``."""
+    is_namespaced: bool
+    metadata_only: bool = False
+    """Owner references and labels are all that is wanted of it."""
+    field_selector: str = ""
+    is_large: bool = False
+    """May have many thousands of objects."""
+
+    @property
+    def api_version(self) -> str:
+        """``group/version``, or the version alone in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        """Path of the collection across all namespaces."""
+        return f"{self._root}/{self.plural}"
+
+    @property
+    def title(self) -> str:
+        """The resource as RBAC and kubectl name it: ``pods``, ``nodepools.karpenter.sh``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def identity(self) -> str:
+        """The same for every version of a resource, and different for every selection from it."""
+        return f"{self.title}?{self.field_selector}"
+
+    def object_path(self, namespace: str, name: str) -> str:
+        """Return the path of one object."""
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        return f"{self._root}{within}/{self.plural}/{quote(name, safe='')}"
+
+    @property
+    def _root(self) -> str:
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+
+def _resource(kind: Kind, group: str, version: str, plural: str, *, namespaced: bool = False) -> Resource:
+    return Resource(
+        kind=kind, group=group, version=version, plural=plural, api_kind=kind.value, is_namespaced=namespaced
+    )
+
+
+def _owner(kind: Kind, group: str, version: str, plural: str) -> Resource:
+    return Resource(
+        kind=kind,
+        group=group,
+        version=version,
+        plural=plural,
+        api_kind=kind.value,
+        is_namespaced=True,
+        metadata_only=True,
+    )
+
+
+def _events(source: str) -> Resource:
+    return Resource(
+        kind=Kind.EVENT,
+        group="",
+        version="v1",
+        plural="events",
+        api_kind="Event",
+        is_namespaced=True,
+        # Matches source.component, or reportingComponent where that is empty.
+        field_selector=f"source={source}",
+    )
+
+
+NODES: Final = _resource(Kind.NODE, "", "v1", "nodes")
+NODEPOOLS: Final = _resource(Kind.NODEPOOL, KARPENTER, "v1", "nodepools")
+NODECLAIMS: Final = _resource(Kind.NODECLAIM, KARPENTER, "v1", "nodeclaims")
+NODEOVERLAYS: Final = _resource(Kind.NODEOVERLAY, KARPENTER, "v1alpha1", "nodeoverlays")
+PODS: Final = Resource(
+    kind=Kind.POD,
+    group="",
+    version="v1",
+    plural="pods",
+    api_kind="Pod",
+    is_namespaced=True,
+    field_selector=UNFINISHED_PODS,
+    is_large=True,
+)
+EVENTS: Final = _events("karpenter")
+AUTO_MODE_EVENTS: Final = _events("eks-auto-mode/compute")
+"""EKS Auto Mode runs Karpenter under another name."""
+
+KARPENTER_KINDS: Final = (NODEPOOLS, NODECLAIMS, NODEOVERLAYS)
+"""In the versions assumed until discovery says otherwise."""
+
+LATER: Final = (
+    _resource(Kind.DAEMONSET, "apps", "v1", "daemonsets", namespaced=True),
+    _resource(Kind.PDB, "policy", "v1", "poddisruptionbudgets", namespaced=True),
+    PODS,
+    _resource(Kind.NAMESPACE, "", "v1", "namespaces"),
+    _resource(Kind.PRIORITY_CLASS, "scheduling.k8s.io", "v1", "priorityclasses"),
+    _resource(Kind.STORAGE_CLASS, "storage.k8s.io", "v1", "storageclasses"),
+    _resource(Kind.CSI_NODE, "storage.k8s.io", "v1", "csinodes"),
+    _resource(Kind.PVC, "", "v1", "persistentvolumeclaims", namespaced=True),
+    _resource(Kind.PV, "", "v1", "persistentvolumes"),
+    _owner(Kind.REPLICASET, "apps", "v1", "replicasets"),
+    _owner(Kind.DEPLOYMENT, "apps", "v1", "deployments"),
+    _owner(Kind.STATEFULSET, "apps", "v1", "statefulsets"),
+    _owner(Kind.JOB, "batch", "v1", "jobs"),
+    EVENTS,
+)
+"""What may wait until the nodes are there, in the order of asking."""

@@ -1,0 +1,68 @@
+"""When to try again: time as the loops of a live source see it, replaceable in tests."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+FIRST_SECONDS: Final = 1.0
+LONGEST_SECONDS: Final = 30.0
+
+
+class Bell:
+    """Lets a thread sleep until it is time, or until another thread rings."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep; a ring since the last wait counts."""
+        self._event.wait(seconds)
+        self._event.clear()
+
+    def ring(self) -> None:
+        """Wake the sleeper."""
+        self._event.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Clocks, chance and waiting of one loop."""
+
+    pause: Callable[[float], None] = field(default_factory=lambda: Bell().wait)
+    """Waits for seconds, or until woken."""
+    now_ns: Callable[[], int] = time.time_ns
+    monotonic: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
+    """A number from 0 to 1."""
+
+    def between(self, low: float, high: float) -> float:
+        """Return a random number in a range."""
+        return low + (high - low) * self.chance()
+
+
+class Backoff:
+    """Waits that double from one second to thirty, each cut by up to a half at random."""
+
+    def __init__(self, rhythm: Rhythm) -> None:
+        self._rhythm = rhythm
+        self._failures = 0
+
+    @property
+    def failures(self) -> int:
+        """Failures in a row."""
+        return self._failures
+
+    def next_seconds(self) -> float:
+        """Return how long to wait after one more failure."""
+        step = min(LONGEST_SECONDS, FIRST_SECONDS * float(1 << min(self._failures, 8)))
+        self._failures += 1
+        return step * self._rhythm.between(0.5, 1.0)
+
+    def reset(self) -> None:
+        """Begin again with a second: something has worked."""
+        self._failures = 0

@@ -1,0 +1,185 @@
+"""Follows a whole cluster: a thread for each resource, and one that finds them and sees that the server is there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.credentials import credentials_for
+from karptui.sources.cluster.discovery import OTHER_PROVIDERS, discover
+from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.listwatch import Reflector
+from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
+from karptui.sources.cluster.rhythm import Bell, Rhythm
+from karptui.sources.cluster.transport import READ_SECONDS, Transport
+from karptui.sources.mailbox import Mailbox
+
+FIRST_SECONDS: Final = 2.0
+"""How long everything else waits for the nodes and Karpenter's own kinds."""
+CHECK_SECONDS: Final = 10.0
+"""How often it is checked that the server has been heard of."""
+RECHECK_SECONDS: Final = 2.0
+QUIET_SECONDS: Final = 20.0
+"""After so long without a byte from any stream the server is asked whether it is there."""
+ANSWER_SECONDS: Final = 5.0
+MISSED_ANSWERS: Final = 2
+"""After so many unanswered questions every stream is opened anew; one may be owed to a single dead connection."""
+REDISCOVER_SECONDS: Final = 300.0
+REDISCOVER_SOON_SECONDS: Final = 30.0
+"""While something of Karpenter's is missing."""
+OPTIONAL: Final = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY)
+EXPECTED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS})
+
+
+def connect(connection: Connection, mailbox: Mailbox, *, request_seconds: float | None = None) -> Session:
+    """Return a session that has not begun; ``request_seconds`` is how long the server may be silent in answering."""
+    transport = Transport(connection, credentials_for(connection), read_seconds=request_seconds or READ_SECONDS)
+    return Session(transport, Board(mailbox))
+
+
+class Session:
+    """The threads that follow a cluster; ``run`` is the body of the first of them."""
+
+    def __init__(self, transport: Transport, board: Board, rhythm: Callable[[Bell], Rhythm] | None = None) -> None:
+        """Set up without connecting.
+
+        Args:
+            transport: the connection.
+            board: where changes and statuses go.
+            rhythm: makes the clocks and waiting of a loop that a bell can wake.
+        """
+        self.transport = transport
+        self._board = board
+        self._make_rhythm = rhythm or (lambda bell: Rhythm(pause=bell.wait))
+        self._bell = Bell()
+        self._rhythm = self._make_rhythm(self._bell)
+        self._stopped = threading.Event()
+        self._decoding = threading.Lock()
+        self._lock = threading.Lock()
+        self._followed: dict[str, tuple[Reflector, threading.Thread, Bell]] = {}
+        self._missed = 0
+        self._discover_at = 0.0
+
+    def run(self) -> None:
+        """Follow until told to stop."""
+        self._announce(Phase.CONNECTING, *(resource.kind for resource in LATER), *OPTIONAL)
+        self._follow(NODES)
+        self.rediscover()
+        self._await_first()
+        for resource in LATER:
+            self._follow(resource)
+        while not self._stopped.is_set():
+            self._rhythm.pause(RECHECK_SECONDS if self._missed else CHECK_SECONDS)
+            if not self._stopped.is_set():
+                self.check_contact()
+                if self._rhythm.monotonic() >= self._discover_at:
+                    self.rediscover()
+
+    def stop(self, seconds: float) -> None:
+        """End every thread; those that do not end within the time are left to die with the process."""
+        self._stopped.set()
+        self._bell.ring()
+        with self._lock:
+            followed = tuple(self._followed.values())
+        for _, _, bell in followed:
+            bell.ring()
+        self.transport.close()
+        deadline = self._rhythm.monotonic() + seconds
+        for _, thread, _ in followed:
+            thread.join(max(0.0, deadline - self._rhythm.monotonic()))
+
+    def wake(self) -> None:
+        """Let whatever waits for its next attempt have it now."""
+        with self._lock:
+            bells = [bell for _, _, bell in self._followed.values()]
+        for bell in bells:
+            bell.ring()
+
+    def resources_of(self, kind: Kind) -> tuple[Resource, ...]:
+        """Return the resources that a kind is followed by."""
+        with self._lock:
+            resources = [reflector.resource for reflector, _, _ in self._followed.values()]
+        return tuple(resource for resource in resources if resource.kind is kind)
+
+    def rediscover(self) -> None:
+        """Find out which of Karpenter's resources there are, and follow those that are new."""
+        try:
+            found = discover(self.transport)
+        except SourceError as error:
+            # Karpenter's own kinds then speak for themselves; of NodeClasses not even the names are known.
+            found = () if self.resources_of(Kind.NODEPOOL) else KARPENTER_KINDS
+            self._announce(Phase.DISCONNECTED, Kind.NODECLASS, error=f"NodeClass kinds cannot be discovered: {error}")
+            self._discover_at = self._rhythm.monotonic() + REDISCOVER_SOON_SECONDS
+        else:
+            kinds = {resource.kind for resource in found}
+            for kind in OPTIONAL:
+                if kind not in kinds:
+                    self._announce(Phase.NOT_INSTALLED, kind, error=f"the API server has no {kind.value} kind")
+            seconds = REDISCOVER_SECONDS if kinds >= EXPECTED else REDISCOVER_SOON_SECONDS
+            self._discover_at = self._rhythm.monotonic() + seconds
+        for resource in found:
+            self._follow(resource)
+        if any(resource.group == OTHER_PROVIDERS[0] for resource in found):
+            self._follow(AUTO_MODE_EVENTS)
+
+    def check_contact(self) -> None:
+        """Ask whether the server is there when nothing has been heard of it for a while."""
+        last_ns = self.transport.last_contact_ns
+        quiet_seconds = (self._rhythm.now_ns() - last_ns) / NS_PER_SECOND
+        if quiet_seconds >= QUIET_SECONDS:
+            try:
+                self.transport.get("/version", read_seconds=ANSWER_SECONDS)
+            except ApiError:
+                pass
+            except SourceError as error:
+                self._missed += 1
+                self._board.doubt(str(error), last_ns)
+                if self._missed == MISSED_ANSWERS:
+                    self.transport.shut_streams()
+                return
+        if self._missed:
+            self._missed = 0
+            self._board.trust()
+
+    def _announce(self, phase: Phase, *kinds: Kind, error: str = "") -> None:
+        now_ns = self._rhythm.now_ns()
+        for kind in kinds:
+            self._board.announce(SourceStatus(kind=kind, phase=phase, since_ns=now_ns, last_error=error))
+
+    def _follow(self, resource: Resource) -> None:
+        with self._lock:
+            if self._stopped.is_set():
+                return
+            known = self._followed.get(resource.identity)
+            if known is not None:
+                reflector, _, bell = known
+                if reflector.resource != resource:
+                    reflector.resource = resource
+                    bell.ring()
+                return
+            bell = Bell()
+            reflector = Reflector(
+                resource,
+                self.transport,
+                self._board,
+                self._make_rhythm(bell),
+                decoding=self._decoding,
+                recovered=self.wake,
+            )
+            name = f"karptui {resource.title}"
+            thread = threading.Thread(target=reflector.run, args=(self._stopped,), name=name, daemon=True)
+            self._followed[resource.identity] = (reflector, thread, bell)
+        thread.start()
+
+    def _await_first(self) -> None:
+        deadline = self._rhythm.monotonic() + FIRST_SECONDS
+        with self._lock:
+            first = [reflector for reflector, _, _ in self._followed.values()]
+        for reflector in first:
+            reflector.settled.wait(max(0.0, deadline - self._rhythm.monotonic()))

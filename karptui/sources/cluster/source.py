@@ -1,0 +1,148 @@
+"""A live cluster as a source. Cheap to import: what takes time is imported by its own threads."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import SourceError
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.errors import ApiError, UnreachableError
+from karptui.sources.mailbox import Mailbox
+
+if TYPE_CHECKING:
+    from karptui.sources.cluster.access import Permission
+    from karptui.sources.cluster.resources import Resource
+    from karptui.sources.cluster.session import Session
+
+STOP_SECONDS: Final = 1.0
+START_SECONDS: Final = 10.0
+"""How long a question to the server waits for the imports to be done."""
+
+
+class ClusterSource:
+    """Lists and watches everything that karptui shows, and answers questions about single objects.
+
+    ``start``, ``stop`` and ``refresh`` return at once or within a second. ``fetch``, ``may`` and ``server_version``
+    block for as long as the server takes, and belong in a thread worker.
+    """
+
+    def __init__(self, connection: Connection, *, request_seconds: float | None = None) -> None:
+        """Set up without connecting.
+
+        Args:
+            connection: the API server and the user.
+            request_seconds: ``--request-timeout``: how long the server may be silent in answering; watches excepted.
+        """
+        self.connection: Final = connection
+        self._request_seconds = request_seconds
+        self._session: Session | None = None
+        self._ready = threading.Event()
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def title(self) -> str:
+        """The context's name."""
+        return self.connection.context
+
+    @property
+    def last_contact_ns(self) -> int:
+        """When the server was last heard of: nanoseconds since the epoch, 0 for never."""
+        return self._session.transport.last_contact_ns if self._session is not None else 0
+
+    def start(self, mailbox: Mailbox) -> None:
+        """Begin to fill the mailbox."""
+        self._thread = threading.Thread(target=self._run, args=(mailbox,), name="karptui cluster", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Cut every connection and end the threads; those that hang in a connection attempt die with the process."""
+        self._stopped = True
+        if self._session is not None:
+            self._session.stop(STOP_SECONDS)
+
+    def refresh(self) -> None:
+        """Try again now whatever waits for its next attempt."""
+        if self._session is not None:
+            self._session.wake()
+
+    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:
+        """Return one object as the API server has it, without managedFields.
+
+        Args:
+            kind: what it is kept as.
+            key: ``namespace/name``, or the name of a cluster-scoped object.
+            group: the API group, where several resources are kept as the same kind.
+
+        Raises:
+            SourceError: when it is gone, forbidden, or the server does not answer.
+        """
+        session = self._await_session()
+        resources = [one for one in session.resources_of(kind) if group in ("", one.group)]
+        if not resources:
+            raise SourceError(f"{kind.value} {key}: the API server has no such kind")
+        for resource in resources:
+            try:
+                return _fetched(session, resource, key)
+            except ApiError as error:
+                if error.status != 404 or resource is resources[-1]:
+                    raise
+        raise AssertionError("unreachable")
+
+    def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:
+        """Ask whether the user may do something to an object, or without a key to all of its kind.
+
+        Raises:
+            SourceError: when the server does not answer.
+        """
+        from karptui.sources.cluster.access import may  # noqa: PLC0415  brings the transport with it
+
+        session = self._await_session()
+        for resource in session.resources_of(kind):
+            if group in ("", resource.group):
+                namespace, _, name = key.rpartition("/")
+                return may(session.transport, verb, resource, namespace=namespace, name=name, subresource=subresource)
+        raise SourceError(f"{kind.value}: the API server has no such kind")
+
+    def server_version(self) -> str:
+        """Return the API server's version, such as ``v1.36.3``.
+
+        Raises:
+            SourceError: when the server does not answer.
+        """
+        data = self._await_session().transport.get("/version")
+        try:
+            return str(msgspec.json.decode(data).get("gitVersion", ""))
+        except (ValueError, AttributeError) as error:
+            raise UnreachableError(f"{self.connection.server} did not answer with its version") from error
+
+    def _run(self, mailbox: Mailbox) -> None:
+        from karptui.sources.cluster.session import connect  # noqa: PLC0415  slower than the first frame
+
+        self._session = connect(self.connection, mailbox, request_seconds=self._request_seconds)
+        self._ready.set()
+        if self._stopped:
+            self._session.stop(0.0)
+        self._session.run()
+
+    def _await_session(self) -> Session:
+        if not self._ready.wait(START_SECONDS) or self._session is None:
+            raise SourceError(f"{self.title} has not been connected to")
+        return self._session
+
+
+def _fetched(session: Session, resource: Resource, key: str) -> dict[str, Any]:
+    namespace, _, name = key.rpartition("/")
+    data = session.transport.get(resource.object_path(namespace, name))
+    try:
+        fetched: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UnreachableError(f"{session.transport.server} did not answer with an object: {error}") from error
+    metadata = fetched.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+    return fetched

@@ -1,0 +1,72 @@
+"""How one loop stands, told to the board whenever it changes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.resources import Resource
+from karptui.sources.cluster.rhythm import Rhythm
+
+REPORT_SECONDS: Final = 0.5
+"""How often counts and contact are reported while nothing else changes."""
+
+
+class Standing:
+    """Phase, contact and unreadable objects of one resource."""
+
+    def __init__(self, resource: Resource, board: Board, rhythm: Rhythm) -> None:
+        self.total: int | None = None
+        """About how many objects there will be, None where nobody knows."""
+        self.phase = Phase.CONNECTING
+        self._resource = resource
+        self._board = board
+        self._rhythm = rhythm
+        self._since_ns = rhythm.now_ns()
+        self._contact_ns = 0
+        self._reported_at = float("-inf")
+        self._problems = 0
+        self._last_problem = ""
+
+    def heard(self) -> None:
+        """The server has said something."""
+        self._contact_ns = self._rhythm.now_ns()
+
+    def note(self, problem: str) -> None:
+        """Something could not be read; the sentence says what."""
+        self._problems += 1
+        self._last_problem = problem
+
+    def clear_problems(self) -> None:
+        """A new list begins: what cannot be read will show again."""
+        self._problems, self._last_problem = 0, ""
+
+    def is_due(self) -> bool:
+        """Whether the last report is so old that traffic alone is worth another."""
+        return self._rhythm.monotonic() - self._reported_at >= REPORT_SECONDS
+
+    def report(self, phase: Phase, count: int, error: str = "", *, retry_in_seconds: float = 0.0) -> None:
+        """Tell the board; without an error of its own the sentence is about what could not be read."""
+        now_ns = self._rhythm.now_ns()
+        if phase is not self.phase:
+            self.phase, self._since_ns = phase, now_ns
+        self._reported_at = self._rhythm.monotonic()
+        status = SourceStatus(
+            kind=self._resource.kind,
+            phase=phase,
+            since_ns=self._since_ns,
+            last_error=error or self._unreadable(),
+            count=count,
+            total_estimate=self.total if phase is Phase.SYNCING else None,
+            last_contact_ns=self._contact_ns,
+            retry_at_ns=now_ns + int(retry_in_seconds * NS_PER_SECOND) if retry_in_seconds else 0,
+        )
+        self._board.report(self._resource, status)
+
+    def _unreadable(self) -> str:
+        if not self._problems:
+            return ""
+        more = f" (and {self._problems - 1} more)" if self._problems > 1 else ""
+        return f"could not be read{more}: {self._last_problem}"

@@ -1,0 +1,215 @@
+"""Requests to one API server as one user."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+import urllib3
+
+from karptui import __version__
+from karptui.sources.cluster.connection import Connection, Pem
+from karptui.sources.cluster.credentials import Credentials, Grant
+from karptui.sources.cluster.errors import UnreachableError
+from karptui.sources.cluster.failures import BROKEN, api_error, is_tls_failure, why
+from karptui.sources.cluster.pool import connection_pool
+from karptui.sources.cluster.stream import LineStream
+
+JSON: Final = "application/json"
+CONNECT_SECONDS: Final = 5.0
+READ_SECONDS: Final = 60.0
+"""How long the server may be silent in the middle of an answer, streams excepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    method: str
+    path: str
+    query: Mapping[str, str] | None = None
+    accept: str = JSON
+    body: bytes | None = None
+    read_seconds: float | None = None
+    compress: bool = False
+
+
+class Transport:
+    """Sends requests as one user to one API server; safe to use from several threads."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        credentials: Credentials,
+        *,
+        read_seconds: float = READ_SECONDS,
+        connect_seconds: float = CONNECT_SECONDS,
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.server: Final = connection.server
+        self._connection = connection
+        self._credentials = credentials
+        self._read_seconds = read_seconds
+        self._connect_seconds = connect_seconds
+        self._now_ns = now_ns
+        self._lock = threading.Lock()
+        self._pool: tuple[tuple[Pem | None, Pem | None], urllib3.PoolManager] | None = None
+        self._open: set[LineStream] = set()
+        self._closed = False
+        self.last_contact_ns = 0
+        """When the server was last heard of: nanoseconds since the epoch, 0 for never."""
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+        read_seconds: float | None = None,
+    ) -> bytes:
+        """Return the body of a GET.
+
+        Raises:
+            ApiError: when the server answers with an error status.
+            UnreachableError: when it does not answer, or stops in mid-answer.
+            CredentialError: when no credential can be had.
+            ConfigError: when a certificate cannot be used.
+        """
+        request = _Request(
+            method="GET", path=path, query=query, accept=accept, read_seconds=read_seconds, compress=True
+        )
+        return self._body(self._answer(request))
+
+    def post(self, path: str, document: object) -> bytes:
+        """Return the body of the answer to a POST of a JSON document; raises as ``get`` does."""
+        return self._body(self._answer(_Request(method="POST", path=path, body=json.dumps(document).encode())))
+
+    @contextlib.contextmanager
+    def stream(
+        self, path: str, query: Mapping[str, str], *, accept: str = JSON, silence_seconds: float
+    ) -> Iterator[LineStream]:
+        """Open a watch; raises as ``get`` does.
+
+        Args:
+            path: the collection's path.
+            query: the query, ``watch`` included.
+            accept: the media type.
+            silence_seconds: after this long without a byte the stream breaks.
+        """
+        request = _Request(method="GET", path=path, query=query, accept=accept, read_seconds=silence_seconds)
+        response = self._answer(request)
+        stream = LineStream(response, self.server, self._heard)
+        with self._lock:
+            self._open.add(stream)
+            closed = self._closed
+        try:
+            if closed:
+                raise UnreachableError("the connection is closed")
+            yield stream
+        finally:
+            with self._lock:
+                self._open.discard(stream)
+            response.close()
+
+    def shut_streams(self) -> None:
+        """Break every open stream, so that its reader connects again."""
+        with self._lock:
+            streams = tuple(self._open)
+        for stream in streams:
+            stream.shut()
+
+    def close(self) -> None:
+        """Break what is open and refuse what comes."""
+        self._closed = True
+        self._credentials.close()
+        self.shut_streams()
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool[1].clear()
+
+    def _heard(self) -> None:
+        self.last_contact_ns = self._now_ns()
+
+    def _body(self, response: urllib3.BaseHTTPResponse) -> bytes:
+        try:
+            return response.read(decode_content=True)
+        except BROKEN as error:
+            response.close()
+            raise UnreachableError(why(error, self.server)) from error
+        finally:
+            self._heard()
+            response.release_conn()
+
+    def _answer(self, request: _Request) -> urllib3.BaseHTTPResponse:
+        grant = self._credentials.current()
+        response = self._send(request, grant)
+        if response.status == 401:
+            # A client certificate in a file may have been rotated; the next pool reads it again.
+            self._drop_pool()
+            if self._credentials.refused(grant):
+                self._body(response)
+                response = self._send(request, self._credentials.current())
+        if response.status >= 300:
+            raise api_error(response, self._body(response))
+        return response
+
+    def _send(self, request: _Request, grant: Grant) -> urllib3.BaseHTTPResponse:
+        if self._closed:
+            raise UnreachableError("the connection is closed")
+        try:
+            response = self._pool_for(grant).request(
+                request.method,
+                f"{self.server}{request.path}{f'?{urlencode(request.query)}' if request.query else ''}",
+                headers=self._headers(request, grant),
+                body=request.body,
+                preload_content=False,
+                redirect=False,
+                retries=False,
+                timeout=urllib3.Timeout(connect=self._connect_seconds, read=request.read_seconds or self._read_seconds),
+            )
+        except BROKEN as error:
+            if is_tls_failure(error):
+                self._drop_pool()
+            raise UnreachableError(why(error, self.server)) from error
+        self._heard()
+        return response
+
+    def _headers(self, request: _Request, grant: Grant) -> urllib3.HTTPHeaderDict:
+        headers = urllib3.HTTPHeaderDict({"Accept": request.accept, "User-Agent": f"karptui/{__version__}"})
+        headers["Accept-Encoding"] = "gzip" if request.compress and self._connection.compress else "identity"
+        if request.body is not None:
+            headers["Content-Type"] = JSON
+        if grant.authorization:
+            headers["Authorization"] = grant.authorization
+        self._add_impersonation(headers)
+        return headers
+
+    def _add_impersonation(self, headers: urllib3.HTTPHeaderDict) -> None:
+        whom = self._connection.impersonation
+        if whom is None:
+            return
+        headers["Impersonate-User"] = whom.user
+        if whom.uid:
+            headers["Impersonate-Uid"] = whom.uid
+        for group in whom.groups:
+            headers.add("Impersonate-Group", group)
+        for key, values in whom.extra.items():
+            for value in values:
+                headers.add(f"Impersonate-Extra-{key}", value)
+
+    def _pool_for(self, grant: Grant) -> urllib3.PoolManager:
+        pair = (grant.certificate, grant.key)
+        with self._lock:
+            if self._pool is None or self._pool[0] != pair:
+                # Streams of the old pool live on with the certificate they were opened with.
+                self._pool = (pair, connection_pool(self._connection, *pair))
+            return self._pool[1]
+
+    def _drop_pool(self) -> None:
+        with self._lock:
+            self._pool = None

@@ -1,0 +1,89 @@
+"""What a failed request means for the kind it was about: the phase, the sentence, and when to try again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from karptui.sources.base import Phase, SourceError
+from karptui.sources.cluster.errors import ApiError
+from karptui.sources.cluster.resources import Resource
+
+FORBIDDEN_SECONDS: Final = 300.0
+"""Permissions change rarely, but then nobody wants to restart."""
+ABSENT_SECONDS: Final = 60.0
+POLL_SECONDS: Final = 60.0
+"""How often a kind is listed that may be listed but not watched."""
+LONGEST_WAIT_SECONDS: Final = 300.0
+"""However long a server asks to be left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do after a failed request."""
+
+    phase: Phase
+    sentence: str
+    relists: bool = False
+    """The place in the watch is lost; the kind is to be listed again."""
+    forgets: bool = False
+    """What was seen before may no longer be shown as present."""
+    seconds: float | None = None
+    """When to try again; None leaves it to the back-off."""
+    at_least_seconds: float = 0.0
+    """A lower bound to the back-off, as the server asks."""
+
+
+def judge(error: SourceError, resource: Resource, *, verb: str, may_list: bool) -> Verdict:
+    """Return what a failure means.
+
+    Args:
+        error: what went wrong.
+        resource: what was asked for.
+        verb: ``list`` or ``watch``, whichever failed.
+        may_list: whether a list has been allowed before.
+    """
+    if not isinstance(error, ApiError):
+        return Verdict(Phase.DISCONNECTED, str(error))
+    match error.status:
+        case 410:
+            return Verdict(
+                Phase.SYNCING,
+                f"the API server no longer knows what changed in {resource.title}; listing again",
+                relists=True,
+            )
+        case 401:
+            return Verdict(Phase.DISCONNECTED, f"the API server does not accept the credentials (401): {error.message}")
+        case 403 | 405 if verb == "watch" and may_list:
+            sentence = f"{_denied('watch', resource, error)}; listed every {POLL_SECONDS:.0f} s instead"
+            return Verdict(Phase.STALE, sentence, relists=True, seconds=POLL_SECONDS)
+        case 403:
+            return Verdict(
+                Phase.FORBIDDEN, _denied(verb, resource, error), relists=True, forgets=True, seconds=FORBIDDEN_SECONDS
+            )
+        case 404:
+            sentence = f"the API server has no {resource.title} in version {resource.version}"
+            return Verdict(Phase.NOT_INSTALLED, sentence, relists=True, forgets=True, seconds=ABSENT_SECONDS)
+        case 429:
+            sentence = f"the API server is busy and asks to come back later (429): {error.message}"
+        case _:
+            sentence = str(error)
+    # After a restore from backup the server's counter may be behind ours for ever.
+    relists = "Too large resource version" in error.message
+    wait = min(error.retry_after_seconds or 0.0, LONGEST_WAIT_SECONDS)
+    return Verdict(Phase.DISCONNECTED, sentence, relists=relists, at_least_seconds=wait)
+
+
+def rules_out_watch_list(error: ApiError) -> bool:
+    """Whether a server that answered so may still be asked for a plain list.
+
+    Servers without streaming lists answer 400 or 422, proxies anything; a user may be allowed to list but not watch.
+    """
+    return 400 <= error.status < 500 and error.status not in (401, 404, 410, 429)
+
+
+def _denied(verb: str, resource: Resource, error: ApiError) -> str:
+    if error.status == 405:
+        return f"the API server does not {verb} {resource.title}"
+    scope = "in all namespaces" if resource.is_namespaced else "(cluster-scoped)"
+    return f"no permission to {verb} {resource.title} {scope}: {error.message}"

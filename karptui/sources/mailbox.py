@@ -1,0 +1,79 @@
+"""Where source threads leave what they have heard until the screen has time for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import SourceStatus
+from karptui.state.deltas import Batch, KindDelta
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """What has come since the mailbox was last emptied."""
+
+    batch: Batch
+    statuses: Mapping[Kind, SourceStatus]
+    """The latest status of each kind that has reported."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has come."""
+        return not self.batch.deltas and not self.statuses
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Changes to one kind; the last word on a key counts."""
+
+    objects: dict[str, Any] = field(default_factory=dict)
+    replaces: bool = False
+
+
+NOTHING: Final = Mail(Batch({}), {})
+
+
+class Mailbox:
+    """Coalesces changes by kind and key; safe to use from several threads.
+
+    However many events arrive, emptying it yields at most one change per object.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pending: dict[Kind, _Pending] = {}
+        self._statuses: dict[Kind, SourceStatus] = {}
+
+    def put(self, kind: Kind, changes: Mapping[str, Any]) -> None:
+        """Add changes to a kind: objects by key, None for one that is gone."""
+        with self._lock:
+            self._pending.setdefault(kind, _Pending()).objects.update(changes)
+
+    def replace(self, kind: Kind, objects: Mapping[str, Any]) -> None:
+        """Say that these objects are all there are of a kind."""
+        with self._lock:
+            self._pending[kind] = _Pending(dict(objects), replaces=True)
+
+    def report(self, status: SourceStatus) -> None:
+        """Add the status of a kind."""
+        with self._lock:
+            self._statuses[status.kind] = status
+
+    def drain(self) -> Mail:
+        """Take everything out."""
+        with self._lock:
+            if not self._pending and not self._statuses:
+                return NOTHING
+            pending, self._pending = self._pending, {}
+            statuses, self._statuses = self._statuses, {}
+        return Mail(Batch({kind: _delta(changes) for kind, changes in pending.items()}), statuses)
+
+
+def _delta(changes: _Pending) -> KindDelta:
+    if not changes.replaces:
+        return KindDelta(changes.objects)
+    return KindDelta({key: item for key, item in changes.objects.items() if item is not None}, replaces=True)
