@@ -27,6 +27,8 @@ class Heading(msgspec.Struct, frozen=True):
     """Cells above which it never grows."""
     fill_width: int = 0
     """Cells it grows to when room is left over; 0 does not grow. Columns with bars use it."""
+    bar_min: int = 4
+    """Cells below which a bar is left out of its column."""
     drop_order: int = 0
     """0 is never dropped; of the others the highest is dropped first when room is short."""
     is_right_aligned: bool = False

@@ -17,7 +17,6 @@ GAP: Final = 2
 NARROW_GAP: Final = 1
 NARROW_BELOW: Final = 100
 """Width of the table under which columns stand one cell apart instead of two."""
-BAR_MIN: Final = 4
 BAR_IDEAL: Final = 8
 
 
@@ -31,16 +30,6 @@ class Widths:
     """Cells of the short form."""
     has_bar: bool = False
     """Whether a bar stands before the text."""
-
-    @property
-    def long_total(self) -> int:
-        """Cells of the long form with its bar."""
-        return self.text + BAR_IDEAL + 1 if self.has_bar else self.text
-
-    @property
-    def short_total(self) -> int:
-        """Cells of the short form with its bar."""
-        return self.short + BAR_MIN + 1 if self.has_bar else self.short
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +125,8 @@ def fit(
     total = len(chosen)
     while True:
         titles = {i: text_width(headings[i].title) + (headings[i].id == sorted_id) for i in chosen}
-        longs = {i: _clamp(max(titles[i], widths[i].long_total), headings[i]) for i in chosen}
-        shorts = {i: min(longs[i], _clamp(max(titles[i], widths[i].short_total), headings[i])) for i in chosen}
+        longs = {i: _clamp(max(titles[i], _long(widths[i])), headings[i]) for i in chosen}
+        shorts = {i: min(longs[i], _clamp(max(titles[i], _short(widths[i], headings[i])), headings[i])) for i in chosen}
         least = {i: min(shorts[i], max(headings[i].min_width, titles[i])) for i in chosen}
         room = available - GUTTER - gap * max(len(chosen) - 1, 0)
         if is_wide or sum(least.values()) <= room:
@@ -151,10 +140,21 @@ def fit(
     placed: list[Placed] = []
     x = GUTTER
     for i, size in _grow(sizes, headings, room).items():
-        text = widths[i].text if is_long[i] else widths[i].short
-        placed.append(Placed(i, x, size, is_long[i], max(size - text - 1, 0) if widths[i].has_bar else 0))
+        bar = size - 1 - (widths[i].text if is_long[i] else widths[i].short)
+        has_bar = widths[i].has_bar and bar >= max(headings[i].bar_min, 1)
+        placed.append(Placed(i, x, size, is_long[i], bar if has_bar else 0))
         x += size + gap
     return Layout(tuple(placed), x - gap if placed else 0, total - len(chosen))
+
+
+def _long(widths: Widths) -> int:
+    """Return the cells of the long form with its bar."""
+    return widths.text + BAR_IDEAL + 1 if widths.has_bar else widths.text
+
+
+def _short(widths: Widths, heading: Heading) -> int:
+    """Return the cells of the short form with the smallest bar."""
+    return widths.short + heading.bar_min + 1 if widths.has_bar and heading.bar_min else widths.short
 
 
 def _clamp(width: int, heading: Heading) -> int:

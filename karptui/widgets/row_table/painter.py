@@ -104,12 +104,12 @@ class Painter:
     def _cell(self, row: Row, placed: Placed, base: Style) -> list[Segment]:
         cell, width = row.cells[placed.index], placed.width
         style = base + self.palette.tone(row.tone if cell.tone is Tone.NORMAL else cell.tone)
-        if cell.bar is not None:
+        if cell.bar is not None and placed.bar_width:
             return self._bar(cell, cell.bar, placed, base, style)
         text, is_long = _form(cell, width, is_long=placed.is_long)
         if is_long and cell.spans:
             return self._spans(text, cell.spans, width, base, style)
-        is_right = self.headings[placed.index].is_right_aligned
+        is_right = cell.bar is not None or self.headings[placed.index].is_right_aligned
         return [Segment(_padded(text, width, is_right=is_right), style)]
 
     def _bar(self, cell: Cell, bar: Bar, placed: Placed, base: Style, style: Style) -> list[Segment]:

@@ -1,0 +1,165 @@
+"""Settings: the configuration file, then the environment, then flags; the later word counts.
+
+The file is TOML (see ``paths.config_file``). Every setting can also be given as ``KARPTUI_<SETTING>`` in the
+environment, as it would be written in the file or, for text, without quotes. Keys that are not known are refused, so
+that a typing error never passes for a setting.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+ENVIRONMENT_PREFIX: Final = "KARPTUI_"
+_PRODUCTION: Final = ("*prod*", "*prd*", "*live*")
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used; the text names the file or variable, the key, and what is wrong."""
+
+
+class Banner(StrEnum):
+    """How loudly the top bar names a context."""
+
+    CALM = "calm"
+    CAUTION = "caution"
+    DANGER = "danger"
+
+
+class ContextSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is set for the contexts whose name matches a pattern."""
+
+    banner: Banner = Banner.CALM
+    label: str = ""
+    """A word shown before the context's name, such as PRODUCTION."""
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Every setting, with its default."""
+
+    theme: str = "textual-dark"
+    """Name of a theme, as ``:theme`` lists them."""
+    screen: str = "nodes"
+    """Name of the first screen."""
+    wide: bool = False
+    """Whether tables start with every column."""
+    node_sort: str = "name=asc"
+    """Order of the Nodes screen: a column, ``=``, and ``asc`` or ``dsc``."""
+    extra_labels: tuple[str, ...] = ()
+    """Node labels that get a column of their own on the Nodes screen."""
+    node_selector: str = ""
+    """Label selector (``k=v,k!=v``) the Nodes screen starts with."""
+    keymap: Mapping[str, str] = {}
+    """Other keys for actions: the id that the help screen shows, and a comma-separated list of keys."""
+    contexts: Mapping[str, ContextSettings] = {}
+    """By pattern (``*`` and ``?``), in the order they are tried."""
+
+    def context(self, name: str) -> ContextSettings:
+        """Return what is set for a context.
+
+        Without a matching pattern, names that smell of production get the loud banner.
+        """
+        for pattern, settings in self.contexts.items():
+            if fnmatchcase(name, pattern):
+                return settings
+        is_production = any(fnmatchcase(name.lower(), pattern) for pattern in _PRODUCTION)
+        return ContextSettings(Banner.DANGER if is_production else Banner.CALM)
+
+
+DEFAULTS: Final = Config()
+
+
+def load_config(path: Path, environment: Mapping[str, str], flags: Mapping[str, object] | None = None) -> Config:
+    """Read the settings.
+
+    Args:
+        path: the configuration file; a missing one is empty.
+        environment: variables, ``os.environ`` as a rule.
+        flags: settings given on the command line; None values were not given.
+
+    Raises:
+        ConfigError: a sentence naming the file, variable or flag, the key, and what is wrong.
+    """
+    values = _read_file(path)
+    _check(values, str(path))
+    for name, text in environment.items():
+        key = name.removeprefix(ENVIRONMENT_PREFIX).lower()
+        if name.startswith(ENVIRONMENT_PREFIX) and key in Config.__struct_fields__:
+            value = {key: _from_variable(key, text)}
+            _check(value, f"environment variable {name}")
+            values |= value
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    _check(given, "command line")
+    return _convert(values | given, "command line")
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not TOML: {error}") from error
+
+
+def _check(values: Mapping[str, object], where: str) -> None:
+    known = Config.__struct_fields__
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(known)}"
+            raise ConfigError(f"{where}: there is no setting {key}; {hint}")
+    _convert(values, where)
+
+
+def _convert(values: Mapping[str, object], where: str) -> Config:
+    try:
+        config = msgspec.convert(dict(values), Config)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{where}: {_sentence(error)}") from error
+    parse_node_sort(config.node_sort, where)
+    return config
+
+
+def parse_node_sort(text: str, where: str = "node_sort") -> tuple[str, bool]:
+    """Return the column and whether the order is descending, from ``cpu=dsc``.
+
+    Raises:
+        ConfigError: when it is written differently.
+    """
+    column, _, order = text.partition("=")
+    if not column or order not in ("", "asc", "dsc", "desc"):
+        raise ConfigError(f"{where}: node_sort is a column, = and asc or dsc, such as age=dsc; {text!r} is not")
+    return column, order in ("dsc", "desc")
+
+
+def _from_variable(key: str, text: str) -> object:
+    """Read a variable as the file would be read; text needs no quotes, and lists may be plain words with commas."""
+    default = getattr(DEFAULTS, key, "")
+    if isinstance(default, str):
+        return text
+    if isinstance(default, bool):
+        return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(
+            text.lower(), text
+        )
+    if isinstance(default, tuple):
+        return [word.strip() for word in text.split(",") if word.strip()]
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _sentence(error: msgspec.ValidationError) -> str:
+    text, _, place = str(error).partition(" - at `$.")
+    key = place.rstrip("`").replace("[...]", "")
+    return f"{key}: {text[:1].lower()}{text[1:]}" if key else text

@@ -1,0 +1,204 @@
+"""How the data stands: one phrase for the top bar, a notice for what is missing, and words for a table without rows.
+
+Connecting, syncing, empty, filtered to nothing, forbidden, stale, disconnected and offline are all different to the
+person who waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
+
+import msgspec
+
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import NS_PER_SECOND, clock_text, count_text, duration_text, instant_text
+
+_WORST_LAST: Final = (
+    "offline",
+    "live",
+    "not installed",
+    "forbidden",
+    "stale",
+    "syncing",
+    "connecting",
+    "disconnected",
+)
+
+
+class KindStatus(Protocol):
+    """How a source stands with one kind; ``sources.base.SourceStatus`` is one."""
+
+    @property
+    def kind(self) -> str:
+        """The kind: ``Pod``."""
+        ...
+
+    @property
+    def phase(self) -> str:
+        """One of the words of ``sources.base.Phase``."""
+        ...
+
+    @property
+    def since_ns(self) -> int:
+        """When the phase began."""
+        ...
+
+    @property
+    def last_error(self) -> str:
+        """Why it is not live; empty when all is well."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Objects held."""
+        ...
+
+    @property
+    def total_estimate(self) -> int | None:
+        """About how many there will be."""
+        ...
+
+    @property
+    def last_contact_ns(self) -> int:
+        """When the server last said anything; 0 for never."""
+        ...
+
+    @property
+    def retry_at_ns(self) -> int:
+        """When it will be tried again; 0 where it is not waiting."""
+        ...
+
+
+class Health(msgspec.Struct, frozen=True):
+    """A phrase about the data and what it means."""
+
+    text: str
+    short: str
+    tone: Tone
+
+
+def plural(kind: str) -> str:
+    """Return how people call the objects of a kind: ``pods``, ``NodeClaims``."""
+    name = kind.lower() if kind in ("Node", "Pod", "Namespace", "Event") else kind
+    return f"{name}es" if name.endswith(("s", "ss")) else f"{name}s"
+
+
+def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
+    """Return the phrase for the top bar: the worst of all kinds."""
+    known = list(statuses)
+    if not known:
+        return Health("○ connecting", "○ connecting", Tone.ACTIVE)
+    worst = max(known, key=_badness)
+    match worst.phase:
+        case "disconnected":
+            return Health(f"✖ disconnected, {_retry(worst, now_ns)}", "✖ disconnected", Tone.FAULT)
+        case "connecting":
+            waited = duration_text((now_ns - worst.since_ns) / NS_PER_SECOND)
+            return Health(f"○ connecting ({waited})", "○ connecting", Tone.ACTIVE)
+        case "syncing":
+            slowest = max((s for s in known if s.phase == "syncing"), key=lambda s: s.total_estimate or s.count)
+            return Health(f"◐ syncing {_progress(slowest)}", "◐ syncing", Tone.ACTIVE)
+        case "stale":
+            silent = duration_text((now_ns - _last_word(worst)) / NS_PER_SECOND)
+            return Health(f"◌ stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
+        case "forbidden":
+            missing = ", ".join(plural(s.kind) for s in known if s.phase == "forbidden")
+            return Health(f"◍ live, no access to {missing}", "◍ live, partly", Tone.WARNING)
+        case "offline":
+            taken = max(s.since_ns for s in known)
+            return Health(f"◆ offline, taken {instant_text(taken)}", "◆ offline", Tone.RESERVED)
+        case _:
+            return Health(f"● live {clock_text(now_ns)}", f"● {clock_text(now_ns)}", Tone.GOOD)
+
+
+def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], now_ns: int) -> tuple[str, Tone] | None:
+    """Return a sentence about what keeps the screen from being complete and true, or None.
+
+    Args:
+        statuses: by kind.
+        consequences: by kind, what the screen cannot show without it.
+        now_ns: nanoseconds since the epoch.
+    """
+    gone = [s for s in statuses.values() if s.phase in ("disconnected", "stale")]
+    if gone:
+        worst = max(gone, key=_badness)
+        seen = f" What you see is from {clock_text(_last_word(worst))}." if worst.last_contact_ns else ""
+        why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
+        retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
+        return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
+    for kind, consequence in consequences.items():
+        status = statuses.get(kind)
+        if status is not None and status.phase == "forbidden":
+            why = clean(status.last_error).rstrip(".") or f"{plural(kind)}: forbidden"
+            return f"{why}. {consequence} ? has the ClusterRole.", Tone.WARNING
+    return None
+
+
+def no_rows(
+    status: KindStatus | None,
+    noun: str,
+    now_ns: int,
+    *,
+    total: int = 0,
+    filter_text: str = "",
+    is_notable: bool = False,
+) -> tuple[tuple[str, Tone], ...]:
+    """Return the lines in place of a table's rows.
+
+    Args:
+        status: of the kind that makes the rows; None before the first word.
+        noun: what rows are: ``nodes``.
+        now_ns: nanoseconds since the epoch.
+        total: rows there are without the filter.
+        filter_text: the filter that is set.
+        is_notable: whether only blocked and faulty rows are asked for.
+    """
+    if total and filter_text:
+        return (f"no {noun} match  {clean(filter_text)}", Tone.NORMAL), ("esc clears the filter", Tone.MUTED)
+    if total and is_notable:
+        return (f"no {noun} are blocked or faulty", Tone.GOOD), (f"ctrl+z shows all {count_text(total)}", Tone.MUTED)
+    if total:
+        return ((f"no {noun} to show", Tone.MUTED),)
+    error = clean(status.last_error) if status else ""
+    more = ((error, Tone.MUTED),) if error else ()
+    match status.phase if status else "connecting":
+        case "connecting":
+            waited = f" ({duration_text((now_ns - status.since_ns) / NS_PER_SECOND)})" if status else ""
+            return (f"connecting…{waited}", Tone.ACTIVE), *more
+        case "syncing":
+            assert status is not None
+            return (f"syncing {_progress(status)}", Tone.ACTIVE), *more
+        case "forbidden":
+            return (f"{noun}: forbidden", Tone.WARNING), *more, ("? has the ClusterRole that karptui needs", Tone.MUTED)
+        case "disconnected":
+            assert status is not None
+            return (f"disconnected, {_retry(status, now_ns)}", Tone.FAULT), *more
+        case "not installed":
+            return (f"this cluster does not know {noun}", Tone.WARNING), *more
+        case "stale":
+            return (f"there were no {noun}, but the API server stopped answering", Tone.WARNING), *more
+        case _:
+            return (f"there are no {noun}", Tone.MUTED), *more
+
+
+def _badness(status: KindStatus) -> tuple[int, int]:
+    phase = _WORST_LAST.index(status.phase) if status.phase in _WORST_LAST else 0
+    return phase, -_last_word(status)
+
+
+def _last_word(status: KindStatus) -> int:
+    return status.last_contact_ns or status.since_ns
+
+
+def _retry(status: KindStatus, now_ns: int) -> str:
+    seconds = -(-(status.retry_at_ns - now_ns) // NS_PER_SECOND)
+    return f"retrying in {seconds} s" if seconds > 0 else "retrying"
+
+
+def _progress(status: KindStatus) -> str:
+    what = plural(status.kind)
+    if status.total_estimate:
+        return f"{what} {count_text(status.count)} of about {count_text(status.total_estimate)}"
+    return f"{what} {count_text(status.count)}"

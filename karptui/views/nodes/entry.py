@@ -1,0 +1,172 @@
+"""One row of the Nodes screen: a node with its NodeClaim, or a NodeClaim that has no node yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube import resources
+from karptui.kube.node import Node
+from karptui.kube.objects import EMPTY_LABELS
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import ResourceList
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.views.shares import Share
+
+ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
+"""Parts of the names of extended resources that are counted as accelerators."""
+
+
+class PodAccess(StrEnum):
+    """Whether what pods ask of the nodes is known."""
+
+    KNOWN = "known"
+    PENDING = "pending"
+    """Pods have not arrived yet."""
+    FORBIDDEN = "forbidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Node minus claim; negative means that pods planned for the node may not fit."""
+
+    cpu_millis: int
+    memory_bytes: int
+    pods: int
+
+
+@dataclass(frozen=True, eq=False)
+class NodeEntry:
+    """A node, a NodeClaim, or both, and what pods ask of it."""
+
+    node: Node | None
+    claim: NodeClaim | None
+    daemons: ResourceList = resources.EMPTY
+    """Sum of the DaemonSet pods' requests, with their slots as ``pods``."""
+    workload: ResourceList = resources.EMPTY
+    """Sum of all other pods' requests, with their slots as ``pods``."""
+    access: PodAccess = PodAccess.KNOWN
+
+    @property
+    def name(self) -> str:
+        """The node's name, or the claim's while there is no node."""
+        if self.node is not None:
+            return self.node.name
+        return self.claim.name if self.claim is not None else ""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes: the claim's name where there is one, because it comes before the node's."""
+        return f"claim/{self.claim.name}" if self.claim is not None else f"node/{self.name}"
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The node's labels, or the claim's while there is no node."""
+        if self.node is not None:
+            return self.node.labels
+        return self.claim.labels if self.claim is not None else EMPTY_LABELS
+
+    def label(self, key: str) -> str:
+        """Return a label of the node, else of the claim, else nothing."""
+        value = self.labels.get(key, "")
+        if not value and self.claim is not None:
+            return self.claim.labels.get(key, "")
+        return value
+
+    @property
+    def pool(self) -> str:
+        """Name of the NodePool; empty for a node that Karpenter does not manage."""
+        return self.label(karpenter_labels.NODEPOOL)
+
+    @property
+    def instance_type(self) -> str:
+        """Name of the instance type."""
+        return self.label(karpenter_labels.INSTANCE_TYPE)
+
+    @property
+    def capacity_type(self) -> str:
+        """``spot``, ``on-demand``, ``reserved`` or nothing."""
+        return self.label(karpenter_labels.CAPACITY_TYPE)
+
+    @property
+    def zone(self) -> str:
+        """Name of the zone."""
+        return self.label(karpenter_labels.ZONE)
+
+    @property
+    def architecture(self) -> str:
+        """``amd64``, ``arm64`` or nothing."""
+        return self.label(karpenter_labels.ARCH) or (self.node.architecture if self.node is not None else "")
+
+    @property
+    def created_ns(self) -> int:
+        """When it came to be: of the node, or of the claim while there is no node."""
+        if self.node is not None:
+            return self.node.created_ns
+        return self.claim.created_ns if self.claim is not None else ABSENT_NS
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether the node or its claim is being deleted."""
+        return any(item is not None and item.is_deleting for item in (self.node, self.claim))
+
+    @property
+    def allocatable(self) -> ResourceList:
+        """What pods may ask for, as the node says; empty while there is no node."""
+        return self.node.allocatable if self.node is not None else resources.EMPTY
+
+    @cached_property
+    def cpu(self) -> Share:
+        """Cpu in millicores."""
+        return self._share(resources.CPU, NANO_PER_MILLI)
+
+    @cached_property
+    def memory(self) -> Share:
+        """Memory in bytes."""
+        return self._share(resources.MEMORY, NANO)
+
+    @cached_property
+    def pods(self) -> Share:
+        """Pod slots."""
+        return self._share(resources.PODS, NANO)
+
+    @cached_property
+    def ephemeral(self) -> Share:
+        """Ephemeral storage in bytes."""
+        return self._share(resources.EPHEMERAL_STORAGE, NANO)
+
+    @cached_property
+    def accelerators(self) -> Share:
+        """GPUs and their like, all kinds together."""
+        names = [name for name in self.allocatable if is_accelerator(name)]
+        shares = [self._share(name, NANO) for name in names]
+        return Share(sum(s.daemons for s in shares), sum(s.workload for s in shares), sum(s.capacity for s in shares))
+
+    @cached_property
+    def delta(self) -> Delta | None:
+        """What the node really offers compared with what its claim promised; None where one of them has not said."""
+        if self.node is None or self.claim is None or not self.node.allocatable or not self.claim.allocatable:
+            return None
+        real, promised = self.node.allocatable, self.claim.allocatable
+        return Delta(
+            resources.cpu_millis(real) - resources.cpu_millis(promised),
+            resources.memory_bytes(real) - resources.memory_bytes(promised),
+            resources.pod_count(real) - resources.pod_count(promised),
+        )
+
+    def _share(self, name: str, unit: int) -> Share:
+        return Share(
+            -(-resources.nano(self.daemons, name) // unit),
+            -(-resources.nano(self.workload, name) // unit),
+            resources.nano(self.allocatable, name) // unit,
+        )
+
+
+def is_accelerator(resource: str) -> bool:
+    """Whether an extended resource is a GPU or something like it."""
+    return "/" in resource and any(word in resource for word in ACCELERATOR_WORDS)

@@ -1,0 +1,72 @@
+"""A node row in words: its state, what is asked of it, and what is left."""
+
+from __future__ import annotations
+
+from karptui.kube import resources
+from karptui.views.nodes.columns import delta_text
+from karptui.views.nodes.entry import NodeEntry, PodAccess
+from karptui.views.nodes.status import node_status
+from karptui.views.row import Tone
+from karptui.views.units import age_text, count_text, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+_BETWEEN = (" · ", Tone.MUTED)
+
+
+def explain_node(entry: NodeEntry, now_ns: int) -> Pieces:
+    """Return a sentence about a node or claim, the most important first."""
+    status = node_status(entry)
+    since = f" for {age_text(status.since_ns, now_ns)}" if status.since_ns else ""
+    word = status.word + since
+    pieces: list[tuple[str, Tone]] = [(word, status.tone)]
+    if status.word not in ("Ready", "Cordoned"):
+        pieces.append((f": {status.sentence}", Tone.NORMAL))
+    elif status.word == "Cordoned":
+        pieces.append((": the scheduler puts no more pods on it", Tone.NORMAL))
+    for part in (*_requests(entry), *_claim_facts(entry)):
+        pieces += [_BETWEEN, part]
+    return tuple(pieces)
+
+
+def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
+    if entry.node is None or not entry.cpu.capacity:
+        return []
+    if entry.access is PodAccess.FORBIDDEN:
+        return [("pods may not be listed, so requests are not known", Tone.WARNING)]
+    if entry.access is PodAccess.PENDING:
+        return [("pods are on their way", Tone.ACTIVE)]
+    cpu, memory, pods = entry.cpu, entry.memory, entry.pods
+    asks = f"{count_text(pods.requested)} pods ask cpu {cpu_pair_text(cpu.requested, cpu.capacity)}"
+    daemons = f"DaemonSets {cpu_text(cpu.daemons)} {memory_text(memory.daemons)}"
+    free = f"free {cpu_text(cpu.free)} {memory_text(memory.free)} {count_text(pods.free)} slots"
+    is_over = min(cpu.free, memory.free, pods.free) < 0
+    return [
+        (f"{asks} mem {memory_pair_text(memory.requested, memory.capacity)}", Tone.NORMAL),
+        (daemons, Tone.MUTED),
+        (free, Tone.WARNING if is_over else Tone.NORMAL),
+        *fullest(entry),
+    ]
+
+
+def fullest(entry: NodeEntry) -> list[tuple[str, Tone]]:
+    """Return which resource runs out first, nothing while the node is less than half full."""
+    shares = {"cpu": entry.cpu.percent, "memory": entry.memory.percent, "pod slots": entry.pods.percent}
+    known = {name: percent for name, percent in shares.items() if percent is not None}
+    if not known or max(known.values()) < 50:
+        return []
+    return [(f"{max(known, key=lambda name: known[name])} runs out first", Tone.NORMAL)]
+
+
+def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
+    if entry.claim is None:
+        return [("Karpenter does not manage it", Tone.MUTED)]
+    if entry.node is None:
+        asked = entry.claim.requests
+        if not asked:
+            return []
+        cpu, memory = cpu_text(resources.cpu_millis(asked)), memory_text(resources.memory_bytes(asked))
+        return [(f"made for pods that ask {cpu} and {memory}", Tone.NORMAL)]
+    delta = entry.delta
+    if delta is None or min(delta.cpu_millis, delta.memory_bytes, delta.pods) >= 0:
+        return []
+    return [(f"offers {delta_text(delta)} against its NodeClaim", Tone.WARNING)]

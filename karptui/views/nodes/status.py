@@ -1,0 +1,143 @@
+"""What state a node is in: one word, since when, and the sentence behind it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.row import Tone
+from karptui.views.units import age_text
+
+_WAITING: Final = ("", "AwaitingReconciliation")
+"""Reasons that say no more than that nothing has happened yet."""
+
+
+class NodeStatus(msgspec.Struct, frozen=True):
+    """The state of a node or claim."""
+
+    word: str
+    """``Ready``, ``NotReady``, ``Launching``…"""
+    tone: Tone
+    since_ns: int = ABSENT_NS
+    """When it began; ABSENT_NS where time says nothing."""
+    sentence: str = ""
+    """What it means for this node."""
+    rank: int = 9
+    """Worst first, for sorting."""
+
+    def text(self, now_ns: int) -> str:
+        """Return the word with how long it has been so."""
+        return f"{self.word} {age_text(self.since_ns, now_ns)}" if self.since_ns else self.word
+
+
+def node_status(entry: NodeEntry) -> NodeStatus:
+    """Return the state that matters most."""
+    node, claim = entry.node, entry.claim
+    if node is None:
+        return _claim_status(claim) if claim is not None else NodeStatus("Unknown", Tone.MUTED)
+    if entry.is_deleting:
+        return _leaving(node, claim)
+    starting = _starting(node, claim)
+    ready = node.ready
+    if ready is None or ready.status != "True":
+        return starting or _not_ready(ready)
+    if any(taint.key == karpenter_labels.DISRUPTED_TAINT.key for taint in node.taints):
+        return NodeStatus(
+            "Disrupting", Tone.LEAVING, _reason_ns(claim), "Karpenter has chosen it and waits for its replacement", 3
+        )
+    if starting is not None:
+        return starting
+    if node.is_unschedulable:
+        return NodeStatus("Cordoned", Tone.WARNING, ABSENT_NS, "cordoned: the scheduler puts no more pods on it", 4)
+    drifted = claim.condition("Drifted") if claim is not None else None
+    if drifted is not None and drifted.status == "True":
+        why = drifted.reason or "it differs from its NodePool or NodeClass"
+        return NodeStatus("Drifted", Tone.WARNING, drifted.last_transition_ns, f"drifted: {why}", 6)
+    return NodeStatus("Ready", Tone.GOOD, ABSENT_NS, "ready", 9)
+
+
+def is_faulty(status: NodeStatus) -> bool:
+    """Whether the state asks for a look."""
+    return status.tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING)
+
+
+def _claim_status(claim: NodeClaim) -> NodeStatus:
+    if claim.is_deleting:
+        return NodeStatus(
+            "Deleting", Tone.LEAVING, claim.deletion_ns, "the NodeClaim is being deleted; it has no node", 2
+        )
+    created = claim.created_ns
+    for condition, word, waits in (
+        ("Launched", "Launching", "the cloud provider has not given an instance yet"),
+        ("Registered", "Registering", "the instance runs, and its node has not joined the cluster yet"),
+    ):
+        if not claim.is_true(condition):
+            told = claim.condition(condition)
+            said = _said(told)
+            is_failing = told is not None and _is_failing(told)
+            tone = Tone.FAULT if is_failing else Tone.ACTIVE
+            return NodeStatus(word, tone, created, said or waits, 1 if is_failing else 5)
+    return NodeStatus(
+        "Node gone",
+        Tone.FAULT,
+        ABSENT_NS,
+        f"the NodeClaim expects node {claim.node_name or '?'}, which is not there",
+        0,
+    )
+
+
+def _leaving(node: Node, claim: NodeClaim | None) -> NodeStatus:
+    since = min(item.deletion_ns for item in (node, claim) if item is not None and item.is_deleting)
+    if claim is not None and claim.is_true("InstanceTerminating"):
+        return NodeStatus("Terminating", Tone.LEAVING, since, "drained; the instance is being terminated", 3)
+    if claim is not None and claim.is_true("Drained"):
+        return NodeStatus("Detaching", Tone.LEAVING, since, "drained; volumes are being detached", 3)
+    drained = claim.condition("Drained") if claim is not None else None
+    said = _said(drained)
+    return NodeStatus("Draining", Tone.LEAVING, since, said or "its pods are being evicted", 2)
+
+
+def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
+    """Return the step of a claim's life that is not done, None where Karpenter does not manage it or all is done."""
+    if claim is None or claim.is_true("Initialized"):
+        return None
+    if not claim.is_true("Registered"):
+        told = _said(claim.condition("Registered"))
+        return NodeStatus(
+            "Registering", Tone.ACTIVE, claim.created_ns, told or "Karpenter has not tied it to its claim yet", 5
+        )
+    told = _said(claim.condition("Initialized"))
+    startup = [taint.key for taint in claim.startup_taints if any(taint.key == t.key for t in node.taints)]
+    waits = f"waits for startup taint {', '.join(startup)}" if startup else "waits to be ready with all its resources"
+    return NodeStatus("Initializing", Tone.ACTIVE, claim.created_ns, told or waits, 5)
+
+
+def _not_ready(ready: Condition | None) -> NodeStatus:
+    if ready is None:
+        return NodeStatus("NotReady", Tone.FAULT, ABSENT_NS, "the kubelet has not reported yet", 0)
+    said = ready.message or ready.reason or "the kubelet does not report it ready"
+    return NodeStatus("NotReady", Tone.FAULT, ready.last_transition_ns, said, 0)
+
+
+def _reason_ns(claim: NodeClaim | None) -> int:
+    reason = claim.condition("DisruptionReason") if claim is not None else None
+    return reason.last_transition_ns if reason is not None else ABSENT_NS
+
+
+def _is_failing(condition: Condition) -> bool:
+    """Whether a step was tried and refused; a launch that failed stays Unknown, with the provider's reason."""
+    return condition.status == "False" or (condition.type == "Launched" and condition.reason not in _WAITING)
+
+
+def _said(condition: Condition | None) -> str:
+    """Return a condition's own words, nothing where it says no more than that it waits."""
+    if condition is None or condition.reason in _WAITING:
+        return ""
+    return condition.message if condition.message != condition.reason else ""

@@ -1,0 +1,3 @@
+"""The Pods screen."""
+
+from __future__ import annotations

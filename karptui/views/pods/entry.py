@@ -1,0 +1,89 @@
+"""One row of the Pods screen: a pod, where it runs, and what protects it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from karptui.karpenter import labels as karpenter_labels
+from karptui.kube import resources
+from karptui.kube.owners import controller_of
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.views.row import Tone
+from karptui.views.units import age_text
+
+OWNER_WORDS: Final = {
+    "ReplicaSet": "rs",
+    "DaemonSet": "ds",
+    "StatefulSet": "sts",
+    "Deployment": "deploy",
+    "CronJob": "cj",
+    "Job": "job",
+    "Node": "node",
+    "ReplicationController": "rc",
+}
+"""Short names of kinds, as kubectl takes them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodEntry:
+    """A pod and the NodePool of its node."""
+
+    pod: Pod
+    pool: str = ""
+    """Empty while it is not bound, or bound to a node that Karpenter does not manage."""
+
+    @property
+    def cpu_millis(self) -> int:
+        """Cpu requested, in millicores."""
+        return resources.cpu_millis(self.pod.requests)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory requested, in bytes."""
+        return resources.memory_bytes(self.pod.requests)
+
+    @property
+    def owner(self) -> str:
+        """The controller as ``rs/front-5c9``, nothing for a pod on its own."""
+        controller = controller_of(self.pod.owners)
+        if controller is None:
+            return ""
+        return f"{OWNER_WORDS.get(controller.kind, controller.kind.lower())}/{controller.name}"
+
+    @property
+    def protection(self) -> str:
+        """What Karpenter does with the pod when the node goes.
+
+        ``do-not-disrupt``, ``DaemonSet``, ``static`` or nothing.
+        """
+        template = self.pod.template
+        value = template.annotations.get(karpenter_labels.DO_NOT_DISRUPT)
+        if value is not None and value != "false":
+            return "do-not-disrupt" if value == "true" else f"do-not-disrupt {value}"
+        if template.is_daemonset_owned:
+            return "DaemonSet"
+        return "static" if template.is_node_owned else ""
+
+    @property
+    def status(self) -> tuple[str, Tone, int]:
+        """The state that matters most as a word, its tone, and since when (0 where time says nothing)."""
+        pod = self.pod
+        if pod.is_terminating:
+            return "Terminating", Tone.LEAVING, pod.deletion_ns
+        if pod.waiting_reason:
+            is_starting = pod.waiting_reason in ("ContainerCreating", "PodInitializing")
+            return pod.waiting_reason, Tone.ACTIVE if is_starting else Tone.FAULT, ABSENT_NS
+        if pod.phase == "Pending" and not pod.node_name:
+            word = pod.scheduled_reason or "Pending"
+            return word, Tone.WARNING, pod.scheduled_ns or pod.created_ns
+        if pod.phase == "Running" and pod.ready is False:
+            return "NotReady", Tone.WARNING, ABSENT_NS
+        tone = {"Running": Tone.GOOD, "Pending": Tone.ACTIVE, "Failed": Tone.FAULT, "Succeeded": Tone.MUTED}
+        return pod.phase or "Unknown", tone.get(pod.phase, Tone.NORMAL), ABSENT_NS
+
+    def status_text(self, now_ns: int) -> str:
+        """Return the status word, with how long it has been so where that is known."""
+        word, _, since_ns = self.status
+        return f"{word} {age_text(since_ns, now_ns)}" if since_ns else word

@@ -1,0 +1,179 @@
+"""The table of the Pods screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from karptui.kube.quantity import NANO
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.nodes.columns import NS_PER_SECOND, short_name
+from karptui.views.nodes.entry import is_accelerator
+from karptui.views.pods.entry import PodEntry
+from karptui.views.query import Subject
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.units import age_text, cpu_text, memory_text
+
+_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
+
+
+def _status(entry: PodEntry, now_ns: int) -> Cell:
+    return text_cell(entry.status_text(now_ns), entry.status[1])
+
+
+def _protection(entry: PodEntry, _: int) -> Cell:
+    protection = entry.protection
+    tone = Tone.WARNING if protection.startswith("do-not") else Tone.MUTED
+    return text_cell(protection, tone, short="DND" if protection.startswith("do-not") else protection)
+
+
+def _age(entry: PodEntry, now_ns: int) -> Cell:
+    return Cell(age_text(entry.pod.created_ns, now_ns)) if entry.pod.created_ns else NOT_AVAILABLE
+
+
+def _amount(text: str) -> Cell:
+    return Cell(text, Tone.MUTED) if text == "0" else Cell(text)
+
+
+def _accelerators(entry: PodEntry) -> int:
+    return sum(amount.nano // NANO for name, amount in entry.pod.requests.items() if is_accelerator(name))
+
+
+COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
+    Column(
+        Heading("name", "NAME", "The pod.", min_width=18, max_width=63),
+        lambda entry, _: text_cell(entry.pod.name, Tone.STRONG),
+        lambda entry: natural_key(entry.pod.name),
+    ),
+    Column(
+        Heading("namespace", "NAMESPACE", "Its namespace.", min_width=9, max_width=32),
+        lambda entry, _: text_cell(entry.pod.namespace),
+        lambda entry: entry.pod.namespace,
+    ),
+    Column(
+        Heading(
+            "status", "STATUS", "The state that matters most; worst first when sorted.", min_width=10, max_width=24
+        ),
+        _status,
+        lambda entry: float(_RANKS.get(entry.status[1], 9)),
+    ),
+    Column(
+        Heading("cpu", "CPU", "Cpu requested.", min_width=6, is_right_aligned=True, is_descending_first=True),
+        lambda entry, _: _amount(cpu_text(entry.cpu_millis)),
+        lambda entry: float(entry.cpu_millis),
+    ),
+    Column(
+        Heading("mem", "MEM", "Memory requested.", min_width=6, is_right_aligned=True, is_descending_first=True),
+        lambda entry, _: _amount(memory_text(entry.memory_bytes)),
+        lambda entry: float(entry.memory_bytes),
+    ),
+    Column(
+        Heading(
+            "gpu",
+            "GPU",
+            "Accelerators requested.",
+            min_width=3,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: Cell(str(_accelerators(entry))) if _accelerators(entry) else NOT_APPLICABLE,
+        lambda entry: float(_accelerators(entry)) or None,
+    ),
+    Column(
+        Heading("node", "NODE", "The node it is bound to.", min_width=14, max_width=48, drop_order=3),
+        lambda entry, _: text_cell(entry.pod.node_name, short=short_name(entry.pod.node_name)),
+        lambda entry: natural_key(entry.pod.node_name) if entry.pod.node_name else None,
+    ),
+    Column(
+        Heading("pool", "POOL", "The NodePool of its node.", min_width=7, max_width=24, drop_order=4),
+        lambda entry, _: text_cell(entry.pool),
+        lambda entry: entry.pool or None,
+    ),
+    Column(
+        Heading("owner", "OWNER", "The controller that made it.", min_width=12, max_width=40, drop_order=5),
+        lambda entry, _: text_cell(entry.owner),
+        lambda entry: entry.owner or None,
+    ),
+    Column(
+        Heading(
+            "protection",
+            "PROTECTION",
+            "do-not-disrupt (DND) keeps Karpenter from emptying the node; DaemonSet and static pods leave with it.",
+            min_width=3,
+            max_width=22,
+            drop_order=2,
+        ),
+        _protection,
+        lambda entry: entry.protection or None,
+    ),
+    Column(
+        Heading("priority", "PRIORITY", "Its priority.", is_right_aligned=True, is_wide_only=True),
+        lambda entry, _: _amount(str(entry.pod.template.priority)),
+        lambda entry: float(entry.pod.template.priority),
+    ),
+    Column(
+        Heading("age", "AGE", "Since it was created.", min_width=4, is_right_aligned=True, drop_order=1),
+        _age,
+        lambda entry: -float(entry.pod.created_ns) if entry.pod.created_ns else None,
+    ),
+)
+"""Every column in order."""
+
+FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
+    "name": Field(FieldKind.TEXT, lambda entry, _: entry.pod.name, help="pod"),
+    "ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, help="namespace"),
+    "node": Field(FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"),
+    "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
+    "owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="controller: rs/front*"),
+    "status": Field(FieldKind.TEXT, lambda entry, _: entry.status[0], help="Running, Unschedulable…"),
+    "protection": Field(FieldKind.TEXT, lambda entry, _: entry.protection, help="do-not-disrupt*, DaemonSet, static"),
+    "cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested"),
+    "mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested"),
+    "gpu": Field(FieldKind.COUNT, lambda entry, _: _accelerators(entry), help="accelerators requested"),
+    "priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority"),
+    "age": Field(
+        FieldKind.DURATION,
+        lambda entry, now_ns: (now_ns - entry.pod.created_ns) / NS_PER_SECOND if entry.pod.created_ns else None,
+        help="since it was created",
+    ),
+}
+
+
+def _text(entry: PodEntry) -> str:
+    pod = entry.pod
+    return f"{pod.namespace}/{pod.name} {pod.node_name} {entry.pool} {entry.owner} {entry.status[0]}".lower()
+
+
+TABLE: Final[TableSpec[PodEntry]] = TableSpec(
+    noun="pods",
+    columns=COLUMNS,
+    subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.pod.labels),
+    key=lambda entry: entry.pod.key,
+    default_sort=Sort("name"),
+    is_notable=lambda entry: entry.status[1] in (Tone.FAULT, Tone.WARNING) or entry.protection.startswith("do-not"),
+)
+"""The table of the Pods screen."""
+
+
+def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
+    """Return a sentence about a pod: its state, where it runs, and what its node's removal would meet."""
+    pod = entry.pod
+    pieces: list[tuple[str, Tone]] = [(clean(entry.status_text(now_ns)), entry.status[1])]
+    between = (" · ", Tone.MUTED)
+    if not pod.node_name and pod.scheduled_message:
+        pieces += [(f": {clean(pod.scheduled_message)}", Tone.NORMAL)]
+    if pod.node_name:
+        pool = f" of {clean(entry.pool)}" if entry.pool else ""
+        pieces += [between, (f"on {short_name(clean(pod.node_name))}{pool}", Tone.NORMAL)]
+    asks = f"asks {cpu_text(entry.cpu_millis)} and {memory_text(entry.memory_bytes)}"
+    pieces += [between, (asks if pod.requests else "asks for nothing", Tone.NORMAL)]
+    protection = entry.protection
+    if protection.startswith("do-not-disrupt"):
+        pieces += [between, ("karpenter.sh/do-not-disrupt keeps its node from being consolidated", Tone.WARNING)]
+    elif protection:
+        pieces += [between, ("leaves with its node", Tone.MUTED)]
+    return tuple(pieces)

@@ -1,0 +1,164 @@
+"""The line that filters and commands are typed into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input, Static
+
+
+class PromptMode(StrEnum):
+    """What is being typed."""
+
+    FILTER = "/"
+    COMMAND = ":"
+
+
+class _Completer(Suggester):
+    """Offers the first completion of a command line as the grey rest of the word."""
+
+    def __init__(self, complete: Callable[[str], Sequence[str]]) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._complete = complete
+
+    async def get_suggestion(self, value: str) -> str | None:
+        options = self._complete(value)
+        return options[0] if value and options else None
+
+
+class PromptInput(Input):
+    """An input in which tab takes the completion and up and down walk through earlier lines."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "Complete", show=False, id="prompt.complete"),
+        Binding("up", "recall(-1)", "Earlier line", show=False, id="prompt.earlier"),
+        Binding("down", "recall(1)", "Later line", show=False, id="prompt.later"),
+        Binding("escape", "leave", "Cancel", show=False, id="prompt.leave"),
+    ]
+
+    @dataclass
+    class Left(Message):
+        """The line was given up."""
+
+    history: tuple[str, ...] = ()
+    """Earlier lines, the latest last."""
+    back: int = 0
+    """How many lines back the shown one is; 0 is the new line."""
+
+    def action_complete(self) -> None:
+        """Take the completion that is offered."""
+        if self._suggestion:
+            self.value = self._suggestion
+            self.cursor_position = len(self.value)
+
+    def action_recall(self, step: int) -> None:
+        """Show an earlier or later line."""
+        self.back = max(0, min(self.back - step, len(self.history)))
+        self.value = self.history[-self.back] if self.back else ""
+        self.cursor_position = len(self.value)
+
+    def action_leave(self) -> None:
+        """Give the line up."""
+        self.post_message(self.Left())
+
+
+class Prompt(Horizontal):
+    """One line with a sign in front, there only while something is typed."""
+
+    DEFAULT_CSS = """
+    Prompt {
+        height: 1; width: 1fr; display: none; padding: 0 1;
+        &.-open { display: block; }
+        & > Static { width: 2; }
+        & > PromptInput { border: none; height: 1; padding: 0; width: 1fr; }
+    }
+    """
+
+    @dataclass
+    class Edited(Message):
+        """The line changed."""
+
+        mode: PromptMode
+        text: str
+
+    @dataclass
+    class Entered(Message):
+        """The line was finished with enter."""
+
+        mode: PromptMode
+        text: str
+
+    @dataclass
+    class Closed(Message):
+        """The line was given up with escape."""
+
+        mode: PromptMode
+
+    def __init__(self, complete: Callable[[str], Sequence[str]]) -> None:
+        """Make a closed prompt.
+
+        Args:
+            complete: from what is typed of a command to whole command lines it could become, best first.
+        """
+        super().__init__()
+        self._completer = _Completer(complete)
+        self._mode = PromptMode.FILTER
+        self._history: dict[PromptMode, list[str]] = {mode: [] for mode in PromptMode}
+
+    def compose(self) -> ComposeResult:
+        """Yield the sign and the input."""
+        yield Static("/", markup=False)
+        yield PromptInput(select_on_focus=False)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is being typed."""
+        return self.has_class("-open")
+
+    def open(self, mode: PromptMode, text: str = "") -> None:
+        """Show the line with a text in it, and take the keys."""
+        self._mode = mode
+        line = self.query_one(PromptInput)
+        line.suggester = self._completer if mode is PromptMode.COMMAND else None
+        line.history = tuple(self._history[mode])
+        line.back = 0
+        with line.prevent(Input.Changed):
+            line.value = text
+        line.cursor_position = len(text)
+        self.query_one(Static).update(mode.value)
+        self.add_class("-open")
+        line.focus()
+
+    def close(self) -> None:
+        """Hide the line."""
+        self.remove_class("-open")
+
+    @on(Input.Changed)
+    def _edited(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.is_open:
+            self.post_message(self.Edited(self._mode, event.value))
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip():
+            history = self._history[self._mode]
+            history[:] = [*(line for line in history if line != event.value), event.value][-50:]
+        self.close()
+        self.post_message(self.Entered(self._mode, event.value))
+
+    @on(PromptInput.Left)
+    def _left(self, event: PromptInput.Left) -> None:
+        event.stop()
+        self.close()
+        self.post_message(self.Closed(self._mode))

@@ -1,0 +1,80 @@
+"""The second line: the screens there are, each with its key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+
+class Tab(NamedTuple):
+    """One screen."""
+
+    name: str
+    """What messages call it."""
+    key: str
+    title: str
+    note: str = ""
+    """A count that stands behind the title."""
+
+
+class TabLine(Widget):
+    """One line of tabs; a click asks for a screen."""
+
+    DEFAULT_CSS = """
+    TabLine { height: 1; width: 1fr; }
+    """
+
+    @dataclass
+    class TabPicked(Message):
+        """A tab was clicked."""
+
+        name: str
+
+    active: reactive[str] = reactive("")
+    """Name of the screen that is shown."""
+
+    def __init__(self, tabs: Sequence[Tab], active: str) -> None:
+        """Make the line.
+
+        Args:
+            tabs: the screens in order.
+            active: name of the one that is shown.
+        """
+        super().__init__()
+        self._tabs = tuple(tabs)
+        self._spans: list[tuple[int, int, str]] = []
+        self.set_reactive(TabLine.active, active)
+
+    def render(self) -> Content:
+        """Draw the tabs, closer together when room is short."""
+        width = sum(len(tab.title) + len(tab.note) + 5 for tab in self._tabs)
+        is_tight = width > self.size.width
+        pieces: list[Content] = []
+        self._spans = []
+        x = 0
+        for tab in self._tabs:
+            note = f"·{tab.note}" if tab.note else ""
+            title = tab.title if not is_tight else tab.title[:5]
+            label = f"{title}{note}"
+            key = f" {tab.key} " if not is_tight else f" {tab.key}"
+            if tab.name == self.active:
+                piece = Content.assemble((key, "bold $karp-key on $karp-cursor"), (f"{label} ", "bold on $karp-cursor"))
+            else:
+                piece = Content.assemble((key, "$karp-key"), (f"{label} ", "$karp-muted"))
+            self._spans.append((x, x + piece.cell_length, tab.name))
+            x += piece.cell_length
+            pieces.append(piece)
+        return Content("").join(pieces)
+
+    def on_click(self, event: events.Click) -> None:
+        """Ask for the screen whose tab was clicked."""
+        for start, end, name in self._spans:
+            if start <= event.x < end:
+                self.post_message(self.TabPicked(name))

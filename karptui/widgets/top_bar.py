@@ -1,0 +1,58 @@
+"""The first line: whose cluster this is, what it holds, and how fresh the data is."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from karptui.views.sanitize import ELLIPSIS, clean
+from karptui.views.top_bar import Fact, TopBarValues
+from karptui.widgets.plain import TONE_STYLES
+
+_GAP = "  "
+
+
+class TopBar(Widget):
+    """One line: a banner in the context's colour, figures, and the health of the data at the right end."""
+
+    DEFAULT_CSS = """
+    TopBar { height: 1; width: 1fr; }
+    """
+
+    values: reactive[TopBarValues] = reactive(TopBarValues(""))
+    """What is shown."""
+
+    def render(self) -> Content:
+        """Draw as much as there is room for: the banner and the health always, figures from the left."""
+        values, width = self.values, self.size.width
+        name = f"{values.label} {values.title}".strip() if values.label else values.title
+        banner = _banner(clean(name), values.banner, max(width // 2, 12))
+        health = self._health(width - banner.cell_length - 2)
+        facts = self._facts(values.facts, width - banner.cell_length - health.cell_length - 2)
+        space = max(width - banner.cell_length - facts.cell_length - health.cell_length - 1, 1)
+        return Content.assemble(banner, facts, " " * space, health)
+
+    def _health(self, room: int) -> Content:
+        health = self.values.health
+        facts = sum(len(fact.short or fact.text) + len(_GAP) for fact in self.values.facts)
+        text = health.text if len(health.text) + facts <= room else health.short
+        return Content.styled(clean(text), TONE_STYLES[health.tone])
+
+    @staticmethod
+    def _facts(facts: tuple[Fact, ...], room: int) -> Content:
+        """Take long forms where all fit, short ones else, and leave out what still does not fit."""
+        texts = [clean(fact.text) for fact in facts]
+        if sum(len(text) + len(_GAP) for text in texts) > room:
+            texts = [clean(fact.short) for fact in facts]
+        pieces: list[Content] = []
+        for fact, text in zip(facts, texts, strict=True):
+            if text and len(text) + len(_GAP) <= room:
+                room -= len(text) + len(_GAP)
+                pieces.append(Content.assemble(_GAP, (text, TONE_STYLES[fact.tone])))
+        return Content("").join(pieces)
+
+
+def _banner(name: str, banner: str, room: int) -> Content:
+    text = name if len(name) <= room else name[: room - 1] + ELLIPSIS
+    return Content.styled(f" {text or '-'} ", f"bold $karp-{banner}-text on $karp-{banner}")
