@@ -17,9 +17,11 @@ def differences(golden: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]
         if actual is None:
             found.append(f"{name}: is missing")
             continue
-        for part in PARTS:
-            if part in expected and _plain(part, expected[part]) != _plain(part, actual[part]):
-                found.append(f"{name}: {part}: Karpenter {expected[part]}, karptui {actual[part]}")
+        found += [
+            f"{name}: {part}: Karpenter {expected[part]}, karptui {actual[part]}"
+            for part in PARTS
+            if part in expected and _plain(part, expected[part]) != _plain(part, actual[part])
+        ]
     if "incompatible" in golden:
         ruled_out = sorted(set(made["incompatible"]) & golden["types"].keys())
         if ruled_out != sorted(golden["incompatible"]):

@@ -1,7 +1,7 @@
 """Seeded comparison with Karpenter's own AWS provider.
 
-Opt in with KARPTUI_AWS_ORACLE=/path/to/the/oracle and KARPTUI_AWS_FACTS=/folder/with/instance-types.json.gz; KARPTUI_AWS_SEED and
-KARPTUI_AWS_COUNT choose other variants and more of them.
+Opt in with KARPTUI_AWS_ORACLE=/path/to/the/oracle and KARPTUI_AWS_FACTS=/folder/with/instance-types.json.gz;
+KARPTUI_AWS_SEED and KARPTUI_AWS_COUNT choose other variants and more of them.
 """
 
 from __future__ import annotations

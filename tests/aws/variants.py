@@ -1,4 +1,4 @@
-"""Random EC2NodeClasses, settings and regions to compare with Karpenter's own AWS provider, the same for the same seed."""
+"""Random EC2NodeClasses, settings and regions, the same for the same seed."""
 
 from __future__ import annotations
 

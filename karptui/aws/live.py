@@ -1,0 +1,180 @@
+"""The catalogue with everything newer laid over it: what EC2 says, then what Karpenter itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from karptui.aws.catalogue import PriceList, instance_type_facts, price_list
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.market import Market, OfferingKey, built_in_market
+from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.prices import (
+    LIST_PRICES,
+    PriceBook,
+    PriceOrigin,
+    PriceSettings,
+    PriceSource,
+    PriceTable,
+    currency_of,
+    table_from_list,
+    table_from_metrics,
+)
+from karptui.aws.region_facts import NO_FACTS, RegionFacts
+from karptui.karpenter.labels import SPOT
+from karptui.karpenter.metrics import ControllerMetrics
+from karptui.kube.timestamps import format_timestamp
+
+
+def live_instance_types(facts: RegionFacts = NO_FACTS) -> Mapping[str, InstanceTypeFacts]:
+    """Return the facts of every type: EC2's where it was asked, the catalogue's for the rest, in order of names."""
+    built_in = instance_type_facts()
+    if facts.instance_types is None:
+        return built_in
+    merged = {**built_in, **facts.instance_types.value}
+    return MappingProxyType({name: merged[name] for name in sorted(merged)})
+
+
+def types_unknown_to_catalogue(metrics: ControllerMetrics, facts: RegionFacts = NO_FACTS) -> tuple[str, ...]:
+    """Return the types that Karpenter reports and nothing else here knows: newer than the catalogue."""
+    known = live_instance_types(facts)
+    return tuple(sorted(name for name in metrics.cpu_cores if name not in known))
+
+
+def live_market(
+    region: str,
+    zones: Iterable[SubnetZone],
+    *,
+    facts: RegionFacts = NO_FACTS,
+    metrics: ControllerMetrics | None = None,
+    has_overlays: bool = False,
+) -> Market:
+    """Return what a region sells, as far as anybody has said.
+
+    Args:
+        region: The cluster's AWS region.
+        zones: The cluster's zones, from its EC2NodeClasses and nodes.
+        facts: What the AWS APIs said; of another region they are left out.
+        metrics: What Karpenter itself said.
+        has_overlays: Whether the cluster has NodeOverlays. Karpenter's prices then include those of one NodePool, and
+            would be overlaid twice: its availability is used, its prices are not.
+    """
+    if facts.region != region:
+        facts = NO_FACTS
+    named = tuple(dict.fromkeys(zones))
+    market = built_in_market(region, named, _instances_left(facts))
+    names_by_id = _names_by_id(named, facts)
+    if facts.zone_ids_by_type is not None:
+        by_type = {
+            name: frozenset(names_by_id[i] for i in ids if i in names_by_id)
+            for name, ids in facts.zone_ids_by_type.value.items()
+        }
+        known = set(names_by_id.values())
+        market = msgspec.structs.replace(
+            market, zones_by_type=by_type, zones_assumed=tuple(z for z in market.zones_assumed if z not in known)
+        )
+    if facts.on_demand is not None:
+        market = msgspec.structs.replace(market, on_demand=_api_list(region, facts, market.on_demand))
+    if facts.spot is not None:
+        market = msgspec.structs.replace(
+            market, spot_price_per_hour={(t, z): price for t, z, price in _spot(facts, names_by_id)}
+        )
+    if metrics is not None and metrics.offerings:
+        market = _with_metrics(market, metrics, uses_prices=not has_overlays)
+    return market
+
+
+def live_prices(
+    region: str,
+    zones: Iterable[SubnetZone] = (),
+    *,
+    facts: RegionFacts = NO_FACTS,
+    metrics: ControllerMetrics | None = None,
+    settings: PriceSettings = LIST_PRICES,
+) -> PriceBook:
+    """Return the prices to show: Karpenter's own, then the APIs', then the built-in list; arguments as ``live_market``.
+
+    Off AWS (no region) there is no built-in list, as its prices would be made up.
+    """
+    tables = []
+    if metrics is not None and metrics.offerings:
+        tables.append(table_from_metrics(metrics, region))
+    if facts.region == region:
+        tables += _api_tables(region, facts, _names_by_id(tuple(zones), facts))
+    if region:
+        tables.append(table_from_list(price_list(region), region))
+    return PriceBook(tuple(tables), settings)
+
+
+def _api_tables(region: str, facts: RegionFacts, names_by_id: Mapping[str, str]) -> Iterable[PriceTable]:
+    """Yield the APIs' prices, on-demand and spot apart, as they are of different ages."""
+    currency = currency_of(region)
+    if facts.on_demand is not None:
+        origin = PriceOrigin(PriceSource.AWS, facts.on_demand.as_of_ns)
+        yield PriceTable(origin=origin, currency=currency, on_demand=facts.on_demand.value)
+    if facts.spot is not None:
+        origin = PriceOrigin(PriceSource.AWS, facts.spot.as_of_ns)
+        zonal = {(t, z, SPOT): price for t, z, price in _spot(facts, names_by_id)}
+        yield PriceTable(origin=origin, currency=currency, zonal=zonal)
+
+
+def _names_by_id(zones: tuple[SubnetZone, ...], facts: RegionFacts) -> dict[str, str]:
+    """Return the cluster's name of each zone id.
+
+    The account's names fill in only where the cluster's do not contradict them: credentials may well belong to another
+    account, in which the same letter is another zone.
+    """
+    names = {zone.zone_id: zone.name for zone in reversed(zones) if zone.zone_id}
+    account = {zone.zone_id: zone.name for zone in facts.zones.value} if facts.zones is not None else {}
+    ids = {name: zone_id for zone_id, name in names.items()}
+    if all(ids.get(name, zone_id) == zone_id for zone_id, name in account.items()):
+        return {**account, **names}
+    return names
+
+
+def _spot(facts: RegionFacts, names_by_id: Mapping[str, str]) -> Iterable[tuple[str, str, float]]:
+    """Yield instance type, zone name and price."""
+    if facts.spot is None:
+        return
+    for instance_type, by_zone in facts.spot.value.items():
+        for zone_id, price in by_zone.items():
+            if zone_id in names_by_id:
+                yield instance_type, names_by_id[zone_id], price
+
+
+def _instances_left(facts: RegionFacts) -> Mapping[str, int]:
+    if facts.reservations is None:
+        return MappingProxyType({})
+    return {reservation.id: reservation.instances_left for reservation in facts.reservations.value}
+
+
+def _api_list(region: str, facts: RegionFacts, built_in: PriceList) -> PriceList:
+    """Return the APIs' list over the region's own built-in one, as Karpenter lays it; never over another region's."""
+    assert facts.on_demand is not None
+    older = built_in.price_per_hour if built_in.region == region else {}
+    date = format_timestamp(facts.on_demand.as_of_ns)[:10]
+    return PriceList(region, date, currency_of(region), "AWS Pricing API", {**older, **facts.on_demand.value})
+
+
+def _with_metrics(market: Market, metrics: ControllerMetrics, *, uses_prices: bool) -> Market:
+    reachable = {name.zone for name, offering in metrics.offerings.items() if offering.is_available}
+    sold_out = frozenset(
+        OfferingKey(name.capacity_type, name.instance_type, name.zone)
+        for name, offering in metrics.offerings.items()
+        if offering.is_available is False
+        and offering.price_per_hour is not None
+        # A zone in which nothing is to be had is one without a subnet, and says nothing about EC2.
+        and name.zone in reachable
+        and name.zone in market.zones_by_type.get(name.instance_type, frozenset())
+    )
+    table = table_from_metrics(metrics, market.region)
+    if not uses_prices or not table.on_demand:
+        return msgspec.structs.replace(market, sold_out=sold_out)
+    date = format_timestamp(metrics.read_at_ns)[:10]
+    prices = PriceList(market.region, date, table.currency, "Karpenter's metrics", table.on_demand)
+    spot = {(t, zone): price for (t, zone, usage), price in table.zonal.items() if usage == SPOT}
+    return msgspec.structs.replace(
+        market, sold_out=sold_out, on_demand=prices, spot_price_per_hour=spot or market.spot_price_per_hour
+    )

@@ -1,0 +1,189 @@
+"""What an instance costs per hour, who says so and since when.
+
+The best source wins: Karpenter's own metrics, then the AWS APIs, then the built-in list. A price never stands without
+its origin, and a spot price is never derived from anything else: where nobody knows one there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from karptui.aws.catalogue import PriceList
+from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
+from karptui.karpenter.metrics import ControllerMetrics
+from karptui.kube.timestamps import format_timestamp, parse_timestamp
+
+HOURS_PER_MONTH: Final = 730
+
+
+class PriceSource(StrEnum):
+    """Who says what a price is, most trusted first."""
+
+    KARPENTER = "Karpenter's metrics"
+    AWS = "AWS APIs"
+    BUILT_IN = "built-in list"
+
+
+class PriceOrigin(msgspec.Struct, frozen=True):
+    """Where a price comes from."""
+
+    source: PriceSource
+    as_of_ns: int
+    """When it held: nanoseconds since the epoch."""
+    list_region: str = ""
+    """The region whose list it is from, where that is not the region asked about; else empty."""
+
+    @property
+    def label(self) -> str:
+        """What stands beside the price, such as ``built-in list, 2026-07-06, of us-east-1``."""
+        when = format_timestamp(self.as_of_ns)
+        when = when[:10] if self.source is PriceSource.BUILT_IN else f"{when[:10]} {when[11:16]} UTC"
+        return f"{self.source}, {when}" + (f", of {self.list_region}" if self.list_region else "")
+
+
+class Price(msgspec.Struct, frozen=True):
+    """The price of one node-hour."""
+
+    per_hour: float
+    """With the multiplier and the surcharge."""
+    listed_per_hour: float
+    """As the source has it."""
+    currency: str
+    origin: PriceOrigin
+    is_reservation: bool = False
+    """A reserved node, at the on-demand rate: the reservation is billed so whether it is used or not."""
+
+
+class PriceTable(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What one source knows."""
+
+    origin: PriceOrigin
+    currency: str = "USD"
+    on_demand: Mapping[str, float] = MappingProxyType({})
+    """By instance type, the same in the whole region."""
+    zonal: Mapping[tuple[str, str, str], float] = MappingProxyType({})
+    """By instance type, zone name and capacity type: spot, and on-demand where it differs between zones."""
+
+    def per_hour(self, instance_type: str, zone: str, capacity_type: str) -> float | None:
+        """Return the price, None where the source has none."""
+        zonal = self.zonal.get((instance_type, zone, capacity_type))
+        if zonal is not None or capacity_type != ON_DEMAND:
+            return zonal
+        return self.on_demand.get(instance_type)
+
+
+class PriceSettings(msgspec.Struct, frozen=True):
+    """What the user makes of list prices.
+
+    Raises:
+        ValueError: when a number is negative or not finite.
+    """
+
+    is_disabled: bool = False
+    """``--disable-pricing``: nothing has a price."""
+    multiplier: float = 1.0
+    """What a list price is multiplied with: 0.72 for a discount of 28 %."""
+    surcharge_per_node_hour: float = 0.0
+    """Added to every node after the multiplier: monitoring agents, licences, support."""
+
+    def __post_init__(self) -> None:
+        for name in ("multiplier", "surcharge_per_node_hour"):
+            value = getattr(self, name)
+            if not math.isfinite(value) or value < 0:
+                raise ValueError(f"{name.replace('_', ' ')} must be a number from 0 up, not {value:g}")
+
+    def applied(self, listed_per_hour: float) -> float:
+        """Return what a node costs at a list price."""
+        return listed_per_hour * self.multiplier + self.surcharge_per_node_hour
+
+
+LIST_PRICES: Final = PriceSettings()
+"""Prices as they are."""
+
+
+class PriceBook(msgspec.Struct, frozen=True, eq=False):
+    """All sources together."""
+
+    tables: tuple[PriceTable, ...] = ()
+    """Most trusted first."""
+    settings: PriceSettings = LIST_PRICES
+
+    def price(self, instance_type: str, zone: str, capacity_type: str) -> Price | None:
+        """Return what a node costs per hour; None where no source knows, and everywhere while prices are disabled.
+
+        Args:
+            instance_type: Such as ``m5.large``.
+            zone: Its name; empty where it is not known, which leaves on-demand prices only.
+            capacity_type: ``on-demand``, ``spot`` or ``reserved``.
+        """
+        if self.settings.is_disabled:
+            return None
+        is_reservation = capacity_type == RESERVED
+        for table in self.tables:
+            listed = table.per_hour(instance_type, zone, ON_DEMAND if is_reservation else capacity_type)
+            if listed is not None:
+                return Price(self.settings.applied(listed), listed, table.currency, table.origin, is_reservation)
+        return None
+
+    @property
+    def origins(self) -> tuple[PriceOrigin, ...]:
+        """The sources that know anything, most trusted first."""
+        if self.settings.is_disabled:
+            return ()
+        return tuple(table.origin for table in self.tables if table.on_demand or table.zonal)
+
+    def with_settings(self, settings: PriceSettings) -> PriceBook:
+        """Return the same prices under other settings."""
+        return PriceBook(self.tables, settings)
+
+
+NO_PRICES: Final = PriceBook()
+
+
+def currency_of(region: str) -> str:
+    """Return what AWS bills a region in. Rule: pkg/providers/pricing/pricing.go of Karpenter's AWS provider."""
+    return "CNY" if region.startswith("cn-") else "USD"
+
+
+def table_from_list(prices: PriceList, region: str) -> PriceTable:
+    """Return the built-in list as a table for a region: its own list or, labelled so, another region's."""
+    own = prices.region == region
+    origin = PriceOrigin(PriceSource.BUILT_IN, date_ns(prices.date), "" if own else prices.region)
+    return PriceTable(origin=origin, currency=prices.currency, on_demand=prices.price_per_hour)
+
+
+def table_from_metrics(metrics: ControllerMetrics, region: str) -> PriceTable:
+    """Return the prices that Karpenter's metrics state; spot only once Karpenter has read spot prices itself."""
+    zonal: dict[tuple[str, str, str], float] = {}
+    by_type: dict[str, set[float]] = {}
+    for name, offering in metrics.offerings.items():
+        price = offering.price_per_hour
+        if price is None or name.capacity_type not in (ON_DEMAND, SPOT):
+            continue
+        if name.capacity_type == SPOT:
+            if metrics.has_spot_prices:
+                zonal[name.instance_type, name.zone, SPOT] = price
+            continue
+        zonal[name.instance_type, name.zone, ON_DEMAND] = price
+        by_type.setdefault(name.instance_type, set()).add(price)
+    return PriceTable(
+        origin=PriceOrigin(PriceSource.KARPENTER, metrics.read_at_ns),
+        currency=currency_of(region),
+        on_demand={name: next(iter(prices)) for name, prices in by_type.items() if len(prices) == 1},
+        zonal=zonal,
+    )
+
+
+def date_ns(date: str) -> int:
+    """Return the first instant of a day in UTC: nanoseconds since the epoch.
+
+    Raises:
+        ValueError: when the text is not a date of ISO 8601.
+    """
+    return parse_timestamp(f"{date}T00:00:00Z")

@@ -1,0 +1,105 @@
+"""What the AWS APIs have said about a region and an account, each fact with the moment it was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.nodeclass import SubnetZone
+
+T = TypeVar("T")
+
+
+class Dated(msgspec.Struct, Generic[T], frozen=True):
+    """A fact and when it was asked for."""
+
+    value: T
+    as_of_ns: int
+    """Nanoseconds since the epoch."""
+
+
+class AccountSubnet(msgspec.Struct, frozen=True):
+    """A subnet as EC2 describes it."""
+
+    id: str
+    zone: str
+    zone_id: str
+    free_addresses: int
+    """IPv4 addresses that are left."""
+
+
+class AccountReservation(msgspec.Struct, frozen=True):
+    """A capacity reservation as EC2 describes it."""
+
+    id: str
+    instance_type: str
+    zone: str
+    state: str
+    total_instances: int
+    instances_left: int
+    ends_at: str = ""
+    """RFC 3339; empty for one that ends when it is cancelled."""
+
+
+class FactKind(StrEnum):
+    """What is asked for: one kind, one API, one permission, one age."""
+
+    INSTANCE_TYPES = "instance types"
+    OFFERINGS = "offerings"
+    ON_DEMAND_PRICES = "on-demand prices"
+    SPOT_PRICES = "spot prices"
+    ZONES = "zones"
+    SUBNETS = "subnets"
+    RESERVATIONS = "capacity reservations"
+
+
+class FactPhase(StrEnum):
+    """How things stand with a kind of fact."""
+
+    OFF = "off"
+    """Not asked for, by choice."""
+    WAITING = "waiting"
+    """Not asked for yet."""
+    LIVE = "live"
+    """Read from its source in this run, or read so recently that asking again would say the same."""
+    CACHED = "cached"
+    """Read in an earlier run, or too long ago; asking again has not worked."""
+    UNAVAILABLE = "unavailable"
+    """Never read: something less trusted stands in."""
+
+
+class FactStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How things stand with one kind of fact, in words fit for a screen."""
+
+    phase: FactPhase
+    sentence: str = ""
+    """Why it is not live; empty when all is well."""
+    as_of_ns: int = 0
+    """When what is shown was asked for: nanoseconds since the epoch, 0 where nothing is."""
+    retry_at_ns: int = 0
+    """When it will be asked for again: nanoseconds since the epoch, 0 for not at all."""
+
+
+class RegionFacts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Everything the APIs have said; None for what they have not."""
+
+    region: str = ""
+    instance_types: Dated[Mapping[str, InstanceTypeFacts]] | None = None
+    """By name: the types of the region that Karpenter can know of."""
+    zone_ids_by_type: Dated[Mapping[str, tuple[str, ...]]] | None = None
+    """Zones that offer a type, by id: the names differ between accounts."""
+    on_demand: Dated[Mapping[str, float]] | None = None
+    """List price per hour by instance type: Linux, shared tenancy, no pre-installed software."""
+    spot: Dated[Mapping[str, Mapping[str, float]]] | None = None
+    """Price per hour by instance type and zone id."""
+    zones: Dated[tuple[SubnetZone, ...]] | None = None
+    """The account's names of the zones."""
+    subnets: Dated[tuple[AccountSubnet, ...]] | None = None
+    reservations: Dated[tuple[AccountReservation, ...]] | None = None
+
+
+NO_FACTS: Final = RegionFacts()

@@ -1,0 +1,177 @@
+"""Where memory goes: the figures of a 240Gi pod on r5a.8xlarge, and the rules behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.aws.catalogue import instance_type_facts, price_list
+from karptui.aws.ledger import (
+    Ledger,
+    build_ledger,
+    fitting_overhead_percent,
+    largest_pod,
+    matching_overhead_percent,
+    next_fitting_type,
+    rounded_down,
+    rounded_up,
+    safe_overhead_percent,
+    shortfall,
+)
+from karptui.aws.memory import MIB, estimated_memory_mib
+from karptui.kube.quantity import of_units, parse_quantity
+from karptui.kube.resources import ResourceList
+from tests.aws.builders import a_nodeclass, resolve, some_settings
+
+R5A = "r5a.8xlarge"
+POD: ResourceList = {"memory": parse_quantity("240Gi"), "pods": of_units(1)}
+DAEMONS: ResourceList = {"memory": parse_quantity("640Mi"), "pods": of_units(2)}
+
+
+def ledger_of(name: str = R5A, percent: str = "0.075", discovered: int | None = None, **spec: Any) -> Ledger:
+    settings = some_settings(VM_MEMORY_OVERHEAD_PERCENT=percent)
+    reported = {} if discovered is None else {name: discovered}
+    resolved = resolve(name, a_nodeclass(**spec), settings, discovered_memory_bytes=reported)
+    return build_ledger(instance_type_facts()[name], resolved, settings, is_memory_discovered=discovered is not None)
+
+
+def mib(amounts: ResourceList) -> int:
+    return amounts["memory"].units // MIB
+
+
+def test_the_account_adds_up() -> None:
+    account = ledger_of()
+    assert account.advertised_memory_bytes == 262_144 * MIB
+    assert account.vm_overhead_bytes == 19_661 * MIB
+    assert account.contiguous_memory_bytes == 0
+    assert mib(account.capacity) == 242_483
+    assert mib(account.kube_reserved) == 2_829
+    assert mib(account.eviction_threshold) == 100
+    assert not account.system_reserved
+    assert mib(account.allocatable) == 239_554
+
+
+def test_arm64_kernels_set_memory_aside_first() -> None:
+    account = ledger_of("r6g.large")
+    assert account.contiguous_memory_bytes == 64 * MIB
+    assert account.vm_overhead_bytes == 1_224 * MIB  # of 16,320 MiB, rounded up
+
+
+def test_a_240_gib_pod_is_short_by_6846_mib() -> None:
+    missing = shortfall(ledger_of(), POD, DAEMONS)
+    assert list(missing) == ["memory"]
+    assert mib(missing) == 6_846
+
+
+@pytest.mark.parametrize(
+    ("percent", "short_mib"),
+    [("0", 0), ("0.048", 0), ("0.0488", 0), ("0.0489", 4), ("0.05", 293), ("0.075", 6_846)],
+)
+def test_the_shortage_follows_the_overhead_percent(percent: str, short_mib: int) -> None:
+    missing = shortfall(ledger_of(percent=percent), POD, DAEMONS)
+    assert (mib(missing) if missing else 0) == short_mib
+
+
+def test_it_fits_from_0_0488_down() -> None:
+    facts, account = instance_type_facts()[R5A], ledger_of()
+    percent = fitting_overhead_percent(facts, a_nodeclass(), account, parse_quantity("246400Mi"))
+    assert percent is not None
+    assert rounded_down(percent) == 0.0488
+    assert percent == pytest.approx(12_815 / 262_144)
+
+
+def test_no_percent_helps_a_pod_larger_than_the_machine() -> None:
+    needed = parse_quantity("260Gi")
+    assert fitting_overhead_percent(instance_type_facts()[R5A], a_nodeclass(), ledger_of(), needed) is None
+
+
+def test_no_percent_helps_where_a_node_has_reported_its_memory() -> None:
+    account = ledger_of(discovered=250_000 * MIB)
+    assert account.is_memory_discovered
+    assert mib(account.capacity) == 250_000
+    assert fitting_overhead_percent(instance_type_facts()[R5A], a_nodeclass(), account, parse_quantity("1Gi")) is None
+
+
+def test_the_largest_pod_beside_the_daemonsets() -> None:
+    left = largest_pod(ledger_of(), DAEMONS)
+    assert mib(left) == 238_914
+    assert left["pods"].units == 232
+
+
+def test_the_largest_pod_is_never_below_nothing() -> None:
+    assert largest_pod(ledger_of("t4g.nano"), {"memory": parse_quantity("1Gi")})["memory"].nano == 0
+
+
+def test_a_resource_the_type_lacks_is_short_altogether() -> None:
+    assert shortfall(ledger_of(), {"example.com/dongle": of_units(2)}) == {"example.com/dongle": of_units(2)}
+
+
+def test_nothing_asked_is_nothing_short() -> None:
+    assert shortfall(ledger_of(), {}) == {}
+    assert shortfall(ledger_of(), {"example.com/dongle": of_units(0)}) == {}
+
+
+def test_a_node_below_zero_takes_nothing() -> None:
+    account = ledger_of(kubelet={"systemReserved": {"ephemeral-storage": "30Gi"}})
+    assert list(shortfall(account, {"cpu": of_units(1)})) == ["ephemeral-storage"]
+
+
+def test_the_next_type_that_fits() -> None:
+    names = ("r5a.8xlarge", "r5a.12xlarge", "r5a.16xlarge", "r6g.12xlarge", "m5.large", "x8aedz.12xlarge")
+    ledgers = [ledger_of(name) for name in names]
+    prices = price_list("us-east-1").price_per_hour
+    wanted = {name: POD[name] + DAEMONS[name] for name in POD}
+    cheapest = next_fitting_type(ledgers, wanted, prices)
+    assert cheapest is not None
+    assert cheapest.name == "r6g.12xlarge"
+    same_family = next_fitting_type(ledgers, wanted, prices, family="r5a")
+    assert same_family is not None
+    assert same_family.name == "r5a.12xlarge"
+    assert next_fitting_type(ledgers, wanted, prices, family="m5") is None
+    unpriced = next_fitting_type(ledgers, wanted, {}, family="x8aedz")
+    assert unpriced is not None
+
+
+def test_the_percent_that_matches_a_real_node() -> None:
+    facts = instance_type_facts()["i4i.32xlarge"]
+    percent = matching_overhead_percent(facts, 1_016_000 * MIB)
+    assert estimated_memory_mib(facts, percent) <= 1_016_000 < estimated_memory_mib(facts, rounded_down(percent))
+    assert rounded_up(percent) >= percent > rounded_down(percent)
+
+
+def test_the_safe_percent_is_the_largest_of_all_types() -> None:
+    small, large = instance_type_facts()["m5.large"], instance_type_facts()["r5a.8xlarge"]
+    reports = [(small, 7_600 * MIB), (large, 255_000 * MIB)]
+    assert safe_overhead_percent(reports) == matching_overhead_percent(small, 7_600 * MIB)
+    assert safe_overhead_percent([]) is None
+
+
+def test_a_node_that_reports_more_than_advertised_needs_no_overhead() -> None:
+    assert matching_overhead_percent(instance_type_facts()["m5.large"], 9_000 * MIB) == 0
+
+
+@given(
+    name=st.sampled_from(["r5a.8xlarge", "t4g.nano", "m5.large", "u7in-32tb.224xlarge", "c8g.medium"]),
+    share=st.floats(0.01, 1),
+    signal=st.sampled_from(["100Mi", "5%", "12.5%", "0%", "100%"]),
+)
+def test_the_fitting_percent_is_the_limit(name: str, share: float, signal: str) -> None:
+    """With the answer it fits; with one MiB more of overhead it does not."""
+    facts, nodeclass = instance_type_facts()[name], a_nodeclass(kubelet={"evictionHard": {"memory.available": signal}})
+    needed = of_units(int(facts.memory_mib * share) * MIB)
+
+    def fits(percent: float) -> bool:
+        settings = some_settings(VM_MEMORY_OVERHEAD_PERCENT=repr(percent))
+        account = build_ledger(facts, resolve(name, nodeclass, settings), settings)
+        return account.allocatable["memory"].nano >= needed.nano
+
+    account = build_ledger(facts, resolve(name, nodeclass), some_settings())
+    percent = fitting_overhead_percent(facts, nodeclass, account, needed)
+    if percent is None:
+        assert not fits(0.0)
+    else:
+        assert fits(percent)
+        assert not fits(percent + 1.01 / facts.memory_mib)
