@@ -1,0 +1,97 @@
+"""What Karpenter's controller says of itself on its metrics endpoint.
+
+Names and labels: pkg/metrics/metrics.go, pkg/controllers/metrics/nodepool, pkg/controllers/disruption/metrics.go and
+pkg/operator/operator.go of Karpenter; pkg/controllers/metrics and pkg/providers/instancetype/metrics.go of its AWS
+provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+
+import msgspec
+
+from karptui.karpenter.labels import ON_DEMAND, SPOT
+
+_NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
+
+
+class OfferingMetrics(msgspec.Struct, frozen=True, gc=False):
+    """One way to buy an instance type, as Karpenter reckons with it."""
+
+    price_per_hour: float | None = None
+    """In the region's currency, NodeOverlays of one of the NodePools included; None where Karpenter knows no price."""
+    is_available: bool | None = None
+    """Whether at least one NodePool could launch it now; None where it was not said."""
+
+
+class PoolMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """A NodePool in Karpenter's metrics.
+
+    Resource names are in the metrics' spelling: lower case, underscores for dashes; cpu in cores, memory in bytes.
+    Counters count from the start of the controller that answered.
+    """
+
+    usage: Mapping[str, float] = _NO_NUMBERS
+    limit: Mapping[str, float] = _NO_NUMBERS
+    allowed_disruptions: Mapping[str, int] = MappingProxyType({})
+    """Nodes that may be disrupted now, by reason."""
+    nodes_consuming_budgets: Mapping[str, int] = MappingProxyType({})
+    """Nodes that use the budget up, by reason."""
+    nodeclaims_created: Mapping[str, int] = MappingProxyType({})
+    """By reason: ``provisioned``, or the reason of the disruption that needed a replacement."""
+    nodeclaims_disrupted: Mapping[str, int] = MappingProxyType({})
+    """By reason."""
+    nodeclaims_terminated: int = 0
+    nodes_created: int = 0
+    cost_per_hour: float | None = None
+    """What Karpenter reckons the pool costs; None where the version does not say."""
+
+
+class OfferingName(msgspec.Struct, frozen=True):
+    """What an offering is called in the metrics."""
+
+    instance_type: str
+    zone: str
+    capacity_type: str
+
+
+class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
+    """One reading of the metrics endpoint."""
+
+    read_at_ns: int
+    """Nanoseconds since the epoch."""
+    endpoint: str
+    """Who answered, for people: ``pod karpenter/karpenter-6f9-abcde``."""
+    version: str = ""
+    """As the controller was built; empty where it does not say."""
+    is_leader: bool = True
+    """False for a replica that stands by: it has neither prices nor pools to report."""
+    started_at_ns: int = 0
+    """When counters began at zero: nanoseconds since the epoch, 0 where it is not said."""
+    offerings: Mapping[OfferingName, OfferingMetrics] = MappingProxyType({})
+    cpu_cores: Mapping[str, int] = MappingProxyType({})
+    """By instance type."""
+    memory_bytes: Mapping[str, int] = MappingProxyType({})
+    """By instance type, as advertised: before VM_MEMORY_OVERHEAD_PERCENT."""
+    pools: Mapping[str, PoolMetrics] = MappingProxyType({})
+    unreadable_lines: int = 0
+    """Lines of wanted families that could not be understood."""
+
+    @cached_property
+    def has_spot_prices(self) -> bool:
+        """Whether Karpenter has read spot prices.
+
+        Until it has, it takes every type's on-demand price for its spot price (pkg/providers/pricing/pricing.go): as
+        long as no spot price differs from the on-demand one beside it, none is taken for real.
+        """
+        return any(
+            offering.price_per_hour != beside.price_per_hour
+            for name, offering in self.offerings.items()
+            if name.capacity_type == SPOT
+            and offering.price_per_hour is not None
+            and (beside := self.offerings.get(OfferingName(name.instance_type, name.zone, ON_DEMAND))) is not None
+            and beside.price_per_hour is not None
+        )

@@ -1,0 +1,197 @@
+"""Finding Karpenter's controller: its pods and Service, wherever they are installed.
+
+Names: charts/karpenter of Karpenter's AWS provider; other providers' charts follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from karptui.sources.base import SourceError
+from karptui.sources.cluster.errors import ApiError
+from karptui.sources.metrics.version import KarpenterVersion, chart_version, image_version, parse_version
+
+SELECTOR: Final = "app.kubernetes.io/name=karpenter"
+NAMESPACES: Final = ("kube-system", "karpenter")
+"""Where Karpenter usually is: tried one by one by users who may not list pods everywhere."""
+PORT_NAME: Final = "http-metrics"
+DEFAULT_PORT: Final = 8080
+JSON: Final = "application/json"
+LIST_LIMIT: Final = "50"
+
+
+class ProxyClient(Protocol):
+    """Sends GET requests to the API server as the user; ``sources.cluster.transport.Transport`` is one."""
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+        read_seconds: float | None = None,
+    ) -> bytes:
+        """Return the body of the answer.
+
+        Raises:
+            SourceError: when there is none, or it is an error.
+        """
+        ...
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """A place that serves metrics."""
+
+    title: str
+    """For people: ``pod karpenter/karpenter-6f9-abcde``."""
+    path: str
+    """Under the API server's address."""
+    is_service: bool = False
+    """Whether each request may be answered by another replica."""
+
+
+class Controller(msgspec.Struct, frozen=True):
+    """What is known of Karpenter's installation."""
+
+    endpoints: tuple[Endpoint, ...] = ()
+    """Pods first: only the leader knows prices, and a Service picks any replica."""
+    version: KarpenterVersion | None = None
+
+
+class _Port(msgspec.Struct, rename="camel"):
+    name: str = ""
+    container_port: int = 0
+
+
+class _Container(msgspec.Struct):
+    name: str = ""
+    image: str = ""
+    ports: list[_Port] = []
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] = {}
+
+
+class _PodSpec(msgspec.Struct):
+    containers: list[_Container] = []
+
+
+class _PodStatus(msgspec.Struct):
+    phase: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _PodSpec = msgspec.field(default_factory=_PodSpec)
+    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
+
+
+class _ServicePort(msgspec.Struct):
+    name: str = ""
+    port: int = 0
+
+
+class _ServiceSpec(msgspec.Struct):
+    ports: list[_ServicePort] = []
+
+
+class _Service(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _ServiceSpec = msgspec.field(default_factory=_ServiceSpec)
+
+
+class _Pods(msgspec.Struct):
+    items: list[_Pod] = []
+
+
+class _Services(msgspec.Struct):
+    items: list[_Service] = []
+
+
+_Shape = TypeVar("_Shape", _Pods, _Services)
+
+
+def find_controller(client: ProxyClient, *, read_seconds: float) -> Controller:
+    """Ask the API server where Karpenter is; nothing found is an answer too.
+
+    Raises:
+        SourceError: when neither pods nor Services may be listed, or the server does not answer.
+    """
+    pods = _list(client, "pods", _Pods, read_seconds)
+    services = _list(client, "services", _Services, read_seconds)
+    if isinstance(pods, ApiError) and isinstance(services, ApiError):
+        raise pods
+    running = [] if isinstance(pods, ApiError) else [pod for pod in pods.items if pod.status.phase == "Running"]
+    found = [] if isinstance(services, ApiError) else services.items
+    endpoints = (*map(_pod_endpoint, running), *(e for service in found for e in _service_endpoints(service)))
+    return Controller(endpoints, _version(running, found))
+
+
+def _list(client: ProxyClient, resource: str, shape: type[_Shape], read_seconds: float) -> _Shape | ApiError:
+    """Return the labelled objects of all namespaces, or where that is not allowed of the usual ones."""
+    query = {"labelSelector": SELECTOR, "limit": LIST_LIMIT}
+    try:
+        return _decode(client.get(f"/api/v1/{resource}", query, read_seconds=read_seconds), shape)
+    except ApiError as error:
+        refusal = error
+    for namespace in NAMESPACES:
+        path = f"/api/v1/namespaces/{namespace}/{resource}"
+        try:
+            answer = _decode(client.get(path, query, read_seconds=read_seconds), shape)
+        except ApiError:
+            continue
+        if answer.items:
+            return answer
+    return refusal
+
+
+def _decode(body: bytes, shape: type[_Shape]) -> _Shape:
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SourceError(f"the API server's answer cannot be read: {error}") from error
+
+
+def _pod_endpoint(pod: _Pod) -> Endpoint:
+    ports = [port for container in pod.spec.containers for port in container.ports]
+    number = next((port.container_port for port in ports if port.name == PORT_NAME), DEFAULT_PORT)
+    return _endpoint("pod", pod.metadata, str(number))
+
+
+def _service_endpoints(service: _Service) -> Iterator[Endpoint]:
+    for port in service.spec.ports:
+        if port.name == PORT_NAME or port.port == DEFAULT_PORT:
+            yield _endpoint("service", service.metadata, port.name or str(port.port))
+            return
+
+
+def _endpoint(kind: str, metadata: _Metadata, port: str) -> Endpoint:
+    namespace, name = quote(metadata.namespace, safe=""), quote(metadata.name, safe="")
+    return Endpoint(
+        f"{kind} {metadata.namespace}/{metadata.name}",
+        f"/api/v1/namespaces/{namespace}/{kind}s/{name}:{quote(port, safe='')}/proxy/metrics",
+        is_service=kind == "service",
+    )
+
+
+def _version(pods: list[_Pod], services: list[_Service]) -> KarpenterVersion | None:
+    """Return the version by the best evidence there is: a label is what the chart said, not what runs."""
+    for pod in pods:
+        for container in pod.spec.containers:
+            if container.name == "controller" or "karpenter" in container.image:
+                version = image_version(container.image)
+                if version:
+                    return KarpenterVersion(version, f"image of pod {pod.metadata.namespace}/{pod.metadata.name}")
+    for metadata in (*(pod.metadata for pod in pods), *(service.metadata for service in services)):
+        for label, parse in (("app.kubernetes.io/version", parse_version), ("helm.sh/chart", chart_version)):
+            version = parse(metadata.labels.get(label, ""))
+            if version:
+                return KarpenterVersion(version, f"label {label} of {metadata.namespace}/{metadata.name}")
+    return None

@@ -1,0 +1,184 @@
+"""Karpenter's metrics as values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.metrics.exposition import samples
+
+_PREFIXES: Final = (b"karpenter_", b"leader_election_master_status", b"process_start_time_seconds")
+
+
+class _Reading:
+    """What has been read so far."""
+
+    def __init__(self) -> None:
+        self.version = ""
+        self.is_leader = True
+        self.started_at_ns = 0
+        self.prices: dict[OfferingName, float] = {}
+        self.available: dict[OfferingName, bool] = {}
+        self.cpu_cores: dict[str, int] = {}
+        self.memory_bytes: dict[str, int] = {}
+        self.pools: dict[str, _Pool] = {}
+        self.names: dict[tuple[str, str, str], OfferingName] = {}
+
+    def offering(self, labels: Mapping[str, str]) -> OfferingName:
+        key = (labels["instance_type"], labels["zone"], labels["capacity_type"])
+        name = self.names.get(key)
+        if name is None:
+            # One object for both families: there may be tens of thousands.
+            name = self.names[key] = OfferingName(*key)
+        return name
+
+    def pool(self, labels: Mapping[str, str]) -> _Pool:
+        return self.pools.setdefault(labels["nodepool"], _Pool())
+
+
+class _Pool:
+    """What has been read of a NodePool so far."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, dict[str, float]] = {"usage": {}, "limit": {}}
+        self.counts: dict[str, dict[str, int]] = {
+            "allowed_disruptions": {},
+            "nodes_consuming_budgets": {},
+            "nodeclaims_created": {},
+            "nodeclaims_disrupted": {},
+        }
+        self.totals: dict[str, int] = {"nodeclaims_terminated": 0, "nodes_created": 0}
+        self.cost_per_hour: float | None = None
+
+    def metrics(self) -> PoolMetrics:
+        return PoolMetrics(
+            usage=self.numbers["usage"],
+            limit=self.numbers["limit"],
+            allowed_disruptions=self.counts["allowed_disruptions"],
+            nodes_consuming_budgets=self.counts["nodes_consuming_budgets"],
+            nodeclaims_created=self.counts["nodeclaims_created"],
+            nodeclaims_disrupted=self.counts["nodeclaims_disrupted"],
+            nodeclaims_terminated=self.totals["nodeclaims_terminated"],
+            nodes_created=self.totals["nodes_created"],
+            cost_per_hour=self.cost_per_hour,
+        )
+
+
+_Take = Callable[[_Reading, Mapping[str, str], float], None]
+
+
+def _price(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    # Karpenter writes 0 for what it knows no price of.
+    if value > 0:
+        reading.prices[reading.offering(labels)] = value
+
+
+def _available(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.available[reading.offering(labels)] = value != 0
+
+
+def _cpu_cores(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.cpu_cores[labels["instance_type"]] = int(value)
+
+
+def _memory_bytes(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.memory_bytes[labels["instance_type"]] = int(value)
+
+
+def _build_info(reading: _Reading, labels: Mapping[str, str], _: float) -> None:
+    reading.version = labels.get("version", "")
+
+
+def _leader(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    if labels.get("name", "karpenter-leader-election").startswith("karpenter"):
+        reading.is_leader = value == 1
+
+
+def _started(reading: _Reading, _: Mapping[str, str], value: float) -> None:
+    reading.started_at_ns = int(value * NS_PER_SECOND)
+
+
+def _cost(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.pool(labels).cost_per_hour = value
+
+
+def _resource(name: str) -> _Take:
+    def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+        reading.pool(labels).numbers[name][labels["resource_type"]] = value
+
+    return take
+
+
+def _by_reason(name: str) -> _Take:
+    """Sum over the labels that are not kept, such as ``min_values_relaxed``."""
+
+    def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+        counts = reading.pool(labels).counts[name]
+        reason = labels.get("reason", "")
+        counts[reason] = counts.get(reason, 0) + int(value)
+
+    return take
+
+
+def _total(name: str) -> _Take:
+    def take(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+        reading.pool(labels).totals[name] += int(value)
+
+    return take
+
+
+_FAMILIES: Final[Mapping[bytes, _Take]] = {
+    b"karpenter_cloudprovider_instance_type_offering_price_estimate": _price,
+    b"karpenter_cloudprovider_instance_type_offering_available": _available,
+    b"karpenter_cloudprovider_instance_type_cpu_cores": _cpu_cores,
+    b"karpenter_cloudprovider_instance_type_memory_bytes": _memory_bytes,
+    b"karpenter_nodepools_usage": _resource("usage"),
+    b"karpenter_nodepools_limit": _resource("limit"),
+    b"karpenter_nodepools_cost_total": _cost,
+    b"karpenter_nodepools_allowed_disruptions": _by_reason("allowed_disruptions"),
+    b"karpenter_nodepools_nodes_consuming_budgets": _by_reason("nodes_consuming_budgets"),
+    b"karpenter_nodeclaims_created_total": _by_reason("nodeclaims_created"),
+    b"karpenter_nodeclaims_disrupted_total": _by_reason("nodeclaims_disrupted"),
+    b"karpenter_nodeclaims_terminated_total": _total("nodeclaims_terminated"),
+    b"karpenter_nodes_created_total": _total("nodes_created"),
+    b"karpenter_build_info": _build_info,
+    b"leader_election_master_status": _leader,
+    b"process_start_time_seconds": _started,
+}
+
+
+def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMetrics:
+    """Return what an answer of the metrics endpoint says.
+
+    Args:
+        text: The answer, in Prometheus' text format.
+        endpoint: Who gave it, for people.
+        read_at_ns: When: nanoseconds since the epoch.
+    """
+    reading, unreadable = _Reading(), 0
+    for family, labels, value in samples(text, _FAMILIES, _PREFIXES):
+        if value is None or not math.isfinite(value):
+            unreadable += 1
+            continue
+        try:
+            _FAMILIES[family.encode()](reading, labels, value)
+        except KeyError:
+            unreadable += 1
+    return ControllerMetrics(
+        read_at_ns=read_at_ns,
+        endpoint=endpoint,
+        version=reading.version,
+        is_leader=reading.is_leader,
+        started_at_ns=reading.started_at_ns,
+        offerings={
+            name: OfferingMetrics(reading.prices.get(name), reading.available.get(name))
+            for name in reading.names.values()
+        },
+        cpu_cores=reading.cpu_cores,
+        memory_bytes=reading.memory_bytes,
+        pools={name: reading.pools[name].metrics() for name in sorted(reading.pools)},
+        unreadable_lines=unreadable,
+    )
