@@ -86,11 +86,10 @@ def _threshold(nodeclass: Ec2NodeClass, signal: str, text: str, capacity: Quanti
     if not text.endswith("%"):
         return _quantity(nodeclass, f"evictionHard[{signal}]", text)
     number = text.strip("%")
-    if _FLOAT.fullmatch(number) is None:
-        raise NodeClassError(
-            f"{KIND} {nodeclass.name}: spec.kubelet.evictionHard[{signal}]: {text!r} is not a percentage"
-        )
-    percent = float(number)
+    percent = float(number) if _FLOAT.fullmatch(number) else math.inf
+    if math.isinf(percent):
+        field = f"spec.kubelet.evictionHard[{signal}]"
+        raise NodeClassError(f"{KIND} {nodeclass.name}: {field}: {text!r} is not a percentage")
     # All of the capacity means that the threshold is switched off.
     share = 0.0 if percent == 100 else percent
     # The order of the operations decides the last byte.

@@ -1,0 +1,60 @@
+"""What a region sells."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.aws.market import built_in_market, region_of
+from karptui.aws.nodeclass import SubnetZone
+from tests.aws.builders import ZONES, a_market
+
+
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [
+        ("us-east-1a", "us-east-1"),
+        ("us-gov-west-1b", "us-gov-west-1"),
+        ("us-east-1-bos-1a", "us-east-1"),
+        ("ap-southeast-5c", "ap-southeast-5"),
+        ("zone-a", ""),
+        ("", ""),
+    ],
+)
+def test_the_region_of_a_zone(zone: str, region: str) -> None:
+    assert region_of(zone) == region
+
+
+def test_zones_are_matched_by_id() -> None:
+    swapped = built_in_market("us-east-1", [SubnetZone("us-east-1a", "use1-az3"), SubnetZone("us-east-1b", "use1-az4")])
+    assert swapped.zones_by_type["a1.medium"] == {"us-east-1b"}
+    assert swapped.zones_assumed == ()
+
+
+def test_zones_that_the_catalogue_cannot_tell_are_assumed_and_named() -> None:
+    market = built_in_market("us-east-1", [*ZONES, SubnetZone("us-east-1c", "")])
+    assert market.zones_assumed == ("us-east-1c",)
+    assert "us-east-1c" in market.zones_by_type["a1.medium"]
+
+
+def test_a_region_that_the_catalogue_does_not_know_sells_everything() -> None:
+    market = built_in_market("us-gov-west-1", [SubnetZone("us-gov-west-1a", "usgw1-az1")])
+    assert market.zones_assumed == ("us-gov-west-1a",)
+    assert len(market.zones_by_type) == 1392
+    assert market.on_demand.region == "us-gov-west-1"
+
+
+def test_a_type_that_the_region_does_not_sell_is_in_no_zone() -> None:
+    market = built_in_market("ap-southeast-5", [SubnetZone("ap-southeast-5a", "apse5-az1")])
+    assert "a1.medium" not in market.zones_by_type
+
+
+def test_without_spot_prices_the_on_demand_price_stands_in() -> None:
+    market = a_market()
+    assert (
+        market.price("spot", "m5.large", "us-east-1a") == market.price("on-demand", "m5.large", "us-east-1a") == 0.096
+    )
+    live = replace(market, spot_price_per_hour={("m5.large", "us-east-1a"): 0.04})
+    assert live.price("spot", "m5.large", "us-east-1a") == 0.04
+    assert live.price("spot", "m5.large", "us-east-1b") is None
+    assert live.price("on-demand", "m5.large", "us-east-1b") == 0.096

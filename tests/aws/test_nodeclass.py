@@ -1,0 +1,73 @@
+"""EC2NodeClasses as written, and what is said about those that cannot be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.aws.ami_family import AL2, AL2023, BOTTLEROCKET, CUSTOM, WINDOWS_2022
+from karptui.aws.errors import NodeClassError
+from karptui.aws.nodeclass import SubnetZone, is_ec2_nodeclass, parse_nodeclass, parse_spec_and_status
+from karptui.karpenter.nodeclass import NodeClass
+from tests.aws.builders import a_nodeclass
+
+
+@pytest.mark.parametrize(
+    ("spec", "family"),
+    [
+        ({"amiSelectorTerms": [{"alias": "al2023@latest"}]}, AL2023),
+        ({"amiSelectorTerms": [{"alias": "bottlerocket@v1.20.0"}]}, BOTTLEROCKET),
+        ({"amiSelectorTerms": [{"alias": "windows2022@latest"}]}, WINDOWS_2022),
+        ({"amiFamily": "Custom", "amiSelectorTerms": [{"alias": "al2023@latest"}]}, CUSTOM),
+        ({"amiFamily": "Ubuntu"}, AL2),
+        ({"amiSelectorTerms": [{"id": "ami-1"}]}, CUSTOM),
+        ({}, CUSTOM),
+    ],
+)
+def test_ami_family(spec: dict[str, Any], family: object) -> None:
+    assert parse_spec_and_status("default", spec, {}).family == family
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "sentence"),
+    [
+        ({"kubelet": {"maxPods": "many"}}, {}, "spec.kubelet.maxPods: expected `int | null`, got `str`"),
+        ({"kubelet": {"kubeReserved": {"cpu": 1}}}, {}, "spec.kubelet.kubeReserved[...]: expected `str`, got `int`"),
+        ({"blockDeviceMappings": {}}, {}, "spec.blockDeviceMappings: expected `array | null`, got `object`"),
+        ({}, {"subnets": [{"zone": 1}]}, "status.subnets[0].zone: expected `str`, got `int`"),
+        ({"amiSelectorTerms": [{"alias": "al2023"}]}, {}, "alias 'al2023' is not one of al2, al2023, bottlerocket"),
+        ({"amiSelectorTerms": [{"alias": "debian@latest"}]}, {}, "alias 'debian@latest' is not one of"),
+    ],
+)
+def test_what_cannot_be_read_is_named(spec: dict[str, Any], status: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(NodeClassError) as caught:
+        parse_spec_and_status("gpu", spec, status)
+    assert str(caught.value).startswith("EC2NodeClass gpu: ")
+    assert sentence in str(caught.value)
+
+
+def test_subnets_without_a_zone_id_fall_together() -> None:
+    nodeclass = a_nodeclass(status={"subnets": [{"zone": "us-east-1b"}, {"zone": "us-east-1a"}]})
+    assert nodeclass.zones == (SubnetZone("us-east-1b", ""),)
+
+
+def test_an_empty_list_of_interfaces_is_not_none() -> None:
+    assert a_nodeclass(networkInterfaces=[]).spec.network_interfaces == ()
+    assert a_nodeclass().spec.network_interfaces is None
+
+
+def test_efa_only_interfaces_are_counted() -> None:
+    interfaces = [
+        {"networkCardIndex": card, "deviceIndex": 1, "interfaceType": kind}
+        for card, kind in ((0, "interface"), (0, "efa-only"), (1, "efa-only"))
+    ]
+    nodeclass = a_nodeclass(networkInterfaces=interfaces)
+    assert (nodeclass.efa_only_count, nodeclass.efa_only_on_first_card) == (2, 1)
+
+
+def test_which_nodeclasses_are_amazons() -> None:
+    ours = NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec={"amiFamily": "AL2"})
+    assert is_ec2_nodeclass(ours)
+    assert not is_ec2_nodeclass(NodeClass(name="default", group="karpenter.kwok.sh", kind="KWOKNodeClass"))
+    assert parse_nodeclass(ours).family == AL2
