@@ -1,0 +1,137 @@
+"""Scoring under the Balanced policy: the share of the NodePool's cost saved against the share of its pods disturbed.
+
+Rules: ``pkg/controllers/disruption/balanced.go``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.command import Command
+from karptui.disruption.events import CONSOLIDATION_APPROVED, Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.karpenter.nodepool import BALANCED
+
+K: Final = 2
+"""How much more disruption than saving is accepted: a constant of Karpenter."""
+THRESHOLD: Final = 1 / K
+
+
+class PoolTotals(msgspec.Struct, frozen=True, gc=False):
+    """What a NodePool's scores are measured against."""
+
+    cost_per_hour: float
+    disruption: float
+    """Sum of the disruption costs of all its nodes, blocked ones included."""
+
+
+class Score(msgspec.Struct, frozen=True, gc=False):
+    """How a move fares in one NodePool."""
+
+    savings_fraction: float
+    disruption_fraction: float
+
+    @property
+    def value(self) -> float:
+        """The score: 0 without savings, infinite without disruption."""
+        if self.savings_fraction <= 0:
+            return 0.0
+        return math.inf if self.disruption_fraction == 0 else self.savings_fraction / self.disruption_fraction
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether it reaches the threshold."""
+        return self.value >= THRESHOLD
+
+    def told(self) -> str:
+        """Return Karpenter's words for an approval."""
+        savings, disruption = self.savings_fraction * 100, self.disruption_fraction * 100
+        return (
+            f"score {self.value:.2f} >= threshold {THRESHOLD:.2f} (k: {K}, savings {savings:.1f}%,"
+            f" disruption {disruption:.1f}%)"
+        ).replace("inf", "+Inf")
+
+
+def score_move(savings: float, disruption: float, totals: PoolTotals) -> Score:
+    """Return the score of saving and disturbing so much in a NodePool."""
+    if totals.cost_per_hour <= 0 or totals.disruption <= 0:
+        return Score(0.0, 0.0)
+    return Score(savings / totals.cost_per_hour, disruption / totals.disruption)
+
+
+def pool_totals(fleet: Fleet, candidates: Sequence[Candidate]) -> dict[str, PoolTotals]:
+    """Return the totals of the NodePools that have candidates.
+
+    Args:
+        fleet: The cluster.
+        candidates: Nodes that passed the gates, before a method's own filter.
+    """
+    by_name = {candidate.name: candidate for candidate in candidates}
+    fallback: dict[str, float] = {}
+    for candidate in candidates:
+        fallback[candidate.pool.name] = fallback.get(candidate.pool.name, 0.0) + candidate.price
+    disruption: dict[str, float] = {}
+    for node in fleet.nodes:
+        pool = node.nodepool_name
+        if pool in fallback:
+            known = by_name.get(node.name)
+            cost = known.disruption_cost if known is not None else fleet.disruption_cost(node)
+            disruption[pool] = disruption.get(pool, 0.0) + cost
+    return {
+        pool: PoolTotals(fleet.pool_costs.get(pool, 0.0) or candidate_cost, disruption.get(pool, 0.0))
+        for pool, candidate_cost in fallback.items()
+    }
+
+
+class BalancedPolicy:
+    """Scores moves against the totals of one pass."""
+
+    def __init__(self, totals: Mapping[str, PoolTotals], recorder: Recorder) -> None:
+        self._totals = totals
+        self._recorder = recorder
+
+    def may_pass(self, candidate: Candidate) -> bool:
+        """Return whether a plain delete of the node, the best that can happen, would reach the threshold."""
+        if candidate.pool.consolidation_policy != BALANCED:
+            return True
+        totals = self._totals.get(candidate.pool.name)
+        if totals is None or totals.cost_per_hour <= 0:
+            return True
+        return score_move(candidate.price, candidate.disruption_cost, totals).is_approved
+
+    def scores(self, command: Command) -> dict[str, Score]:
+        """Return the score of a command in each Balanced NodePool that it touches; other policies are not scored."""
+        by_pool: dict[str, list[Candidate]] = {}
+        for candidate in command.candidates:
+            by_pool.setdefault(candidate.pool.name, []).append(candidate)
+        savings, source = command.savings, command.source_price
+        scores: dict[str, Score] = {}
+        for pool, own in by_pool.items():
+            if own[0].pool.consolidation_policy != BALANCED:
+                continue
+            share = savings
+            if source > 0 and len(by_pool) > 1:
+                share = savings * (sum(candidate.price for candidate in own) / source)
+            disruption = sum(candidate.disruption_cost for candidate in own)
+            scores[pool] = score_move(share, disruption, self._totals[pool])
+        return scores
+
+    def approves_single(self, command: Command) -> bool:
+        """Return whether the move of one node may go ahead, and say so where it was scored."""
+        for score in self.scores(command).values():
+            if not score.is_approved:
+                return False
+            if len(command.candidates) == 1:
+                self._recorder.about_node(command.candidates[0].node, CONSOLIDATION_APPROVED, score.told())
+        return True
+
+    def say(self, scores: Mapping[str, Score]) -> None:
+        """Say which NodePools approve a move of several nodes; the others are passed over in silence."""
+        for pool, score in scores.items():
+            if score.is_approved:
+                self._recorder.publish("NodePool", pool, CONSOLIDATION_APPROVED, score.told())

@@ -1,0 +1,104 @@
+"""Nodes that may be disrupted as far as the gates go, with what the methods weigh.
+
+Rules: ``NewCandidate`` in ``pkg/controllers/disruption/types.go``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.gates import first_failure, is_overridden
+from karptui.disruption.price import PriceBook
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.pod import Pod
+from karptui.provisioning.state_node import StateNode
+
+
+class Candidate:
+    """A node that passed the gates."""
+
+    def __init__(self, fleet: Fleet, node: StateNode, pool: NodePool, book: PriceBook) -> None:
+        assert node.claim is not None
+        self.node = node
+        self.claim: NodeClaim = node.claim
+        self.pool = pool
+        self.book = book
+        self.reschedulable_pods: tuple[Pod, ...] = tuple(
+            pod for pod in fleet.pods_of(node) if fleet.pods.is_reschedulable(pod)
+        )
+        self.disruption_cost = fleet.pods.disruption_cost(self.reschedulable_pods)
+        """1 and the positive eviction costs of the pods that must move."""
+
+    def __repr__(self) -> str:
+        return f"Candidate({self.name})"
+
+    @property
+    def name(self) -> str:
+        """The state node's name."""
+        return self.node.name
+
+    @property
+    def type_name(self) -> str:
+        """Value of the instance type label, empty without it."""
+        return self.node.labels.get(INSTANCE_TYPE, "")
+
+    @property
+    def capacity_type(self) -> str:
+        """Value of the capacity type label, empty without it."""
+        return self.node.labels.get(CAPACITY_TYPE, "")
+
+    @property
+    def instance_type(self) -> InstanceType | None:
+        """The instance type as the NodePool knows it now, None where it does not."""
+        return self.book.types.get(self.type_name)
+
+    @cached_property
+    def price(self) -> float:
+        """Price per hour of the node's offering, 0 where it is not known."""
+        return self.book.price(self.type_name, self.node.labels.get(ZONE, ""), self.capacity_type)
+
+    @property
+    def savings_ratio(self) -> float:
+        """Price per unit of disruption: what consolidation sorts by, the greatest first."""
+        return self.price / self.disruption_cost
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no pod of positive cost must move; zero-cost pods do not keep a node."""
+        return self.disruption_cost <= 1.0
+
+
+class Candidates(msgspec.Struct, frozen=True, gc=False):
+    """The candidates of the two classes of methods, by name."""
+
+    graceful: tuple[Candidate, ...]
+    """For Emptiness and consolidation, which always respect the pods that block."""
+    eventual: tuple[Candidate, ...]
+    """For Drift and StaticDrift, which pass such pods by where the NodeClaim bounds the drain."""
+
+
+def find_candidates(fleet: Fleet, recorder: Recorder) -> Candidates:
+    """Return the nodes that pass the gates; what Karpenter says about the others is recorded."""
+    graceful: list[Candidate] = []
+    eventual: list[Candidate] = []
+    for node in fleet.nodes:
+        failure = first_failure(fleet, node, recorder)
+        if failure is not None:
+            if failure.message:
+                recorder.blocked(node, failure.message)
+            if not is_overridden(failure.gate, node):
+                continue
+        resolved = fleet.resolved(node.nodepool_name)
+        assert resolved is not None
+        candidate = Candidate(fleet, node, *resolved)
+        eventual.append(candidate)
+        if failure is None:
+            graceful.append(candidate)
+    return Candidates(tuple(graceful), tuple(eventual))

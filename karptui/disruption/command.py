@@ -1,0 +1,98 @@
+"""What a method decides: which nodes go, and what comes in their place.
+
+Rules: ``Command`` in ``pkg/controllers/disruption/types.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from karptui.disruption.budgets import Reason
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.events import CONSOLIDATION_CANDIDATE, Recorder
+from karptui.disruption.simulation import NewNode, Simulation
+
+
+class Method(StrEnum):
+    """A method, by its name in Karpenter, in the order in which they are asked."""
+
+    EMPTINESS = "Emptiness"
+    STATIC_DRIFT = "StaticDrift"
+    DRIFT = "Drift"
+    MULTI_NODE = "MultiNodeConsolidation"
+    SINGLE_NODE = "SingleNodeConsolidation"
+
+    @property
+    def reason(self) -> Reason:
+        """The budget reason it draws on."""
+        return _REASONS[self]
+
+
+_REASONS: Mapping[Method, Reason] = {
+    Method.EMPTINESS: Reason.EMPTY,
+    Method.STATIC_DRIFT: Reason.DRIFTED,
+    Method.DRIFT: Reason.DRIFTED,
+    Method.MULTI_NODE: Reason.UNDERUTILIZED,
+    Method.SINGLE_NODE: Reason.UNDERUTILIZED,
+}
+
+
+class Decision(StrEnum):
+    """What a command does."""
+
+    DELETE = "delete"
+    REPLACE = "replace"
+
+
+class Command(msgspec.Struct, frozen=True, eq=False):
+    """Nodes that go together, and their replacements."""
+
+    candidates: tuple[Candidate, ...]
+    replacements: tuple[NewNode, ...] = ()
+    simulation: Simulation | None = None
+    """What led to it; None where a method seeks no place for pods."""
+    from_template: int = 0
+    """Replacements launched from the NodePool's template as it stands: StaticDrift only."""
+
+    @property
+    def decision(self) -> Decision:
+        """Whether anything comes in their place."""
+        return Decision.REPLACE if self.replacements or self.from_template else Decision.DELETE
+
+    @property
+    def source_price(self) -> float:
+        """Price per hour of the nodes that go; unknown ones count as 0."""
+        return sum(candidate.price for candidate in self.candidates)
+
+    @property
+    def savings(self) -> float:
+        """Dollars per hour that Karpenter expects to save."""
+        return self.source_price - sum(node.estimated_price() for node in self.replacements)
+
+    def announce(self, recorder: Recorder) -> None:
+        """Say that a replacement was found, as consolidation does before anything is decided."""
+        for candidate in self.candidates:
+            told = f"{self._told(candidate)} (savings: ${self.savings:.2f})"
+            recorder.about_node(candidate.node, CONSOLIDATION_CANDIDATE, f"Consolidation candidate: {told}")
+
+    def _told(self, candidate: Candidate) -> str:
+        if len(self.candidates) > 1:
+            return f"{self.decision}: [{candidate.name}] (part of {len(self.candidates)}-node consolidation)"
+        count = len(self.replacements)
+        return f"{self.decision}: [{candidate.name}] -> [{count} replacement{'s' if count > 1 else ''}]"
+
+
+class MethodResult(msgspec.Struct, frozen=True, eq=False):
+    """What one method would do on the state as it is."""
+
+    method: Method
+    candidates: tuple[Candidate, ...]
+    """Nodes that passed the gates and the method's own filter, by name."""
+    budgets: Mapping[str, int]
+    """Nodes that each NodePool still allows for the reason, before the method spends any."""
+    commands: tuple[Command, ...]
+    error: str = ""
+    """Why the method could not be carried out, in Karpenter's words: it also ends Karpenter's whole pass."""

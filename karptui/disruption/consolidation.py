@@ -1,0 +1,180 @@
+"""Consolidation of one or several nodes: which nodes qualify, and what may replace them.
+
+Rules: ``pkg/controllers/disruption/consolidation.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.command import Command
+from karptui.disruption.emptiness import CONSOLIDATABLE, consolidation_disabled
+from karptui.disruption.events import Recorder
+from karptui.disruption.min_values import types_needed, unmet_keys
+from karptui.disruption.simulation import NewNode, Simulation, Simulator
+from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
+from karptui.karpenter.nodepool import WHEN_EMPTY
+from karptui.karpenter.requirements import Requirement
+
+SPOT_TO_SPOT_TYPES: Final = 15
+"""Cheaper types that one spot node needs before it is replaced by another."""
+SPOT_TO_SPOT_GATE: Final = "SpotToSpotConsolidation"
+_PIN_TO_SPOT: Final = Requirement.of(CAPACITY_TYPE, "In", (SPOT,))
+
+
+class RefusalCode:
+    """Why consolidation comes to nothing; the codes of the model."""
+
+    UNSCHEDULABLE: Final = "SIM_UNSCHEDULABLE"
+    NEEDS_NODES: Final = "NEEDS_N_NODES"
+    NOT_CHEAPER: Final = "NOT_CHEAPER"
+    MIN_VALUES: Final = "MINVALUES"
+    SPOT_OFF: Final = "SPOT_TO_SPOT_OFF"
+    SPOT_FLEXIBILITY: Final = "SPOT_FLEXIBILITY"
+    SCORE: Final = "BALANCED_REJECT"
+
+
+class Refusal(msgspec.Struct, frozen=True, gc=False):
+    """Why nodes are not consolidated, in Karpenter's words."""
+
+    code: str
+    message: str
+    count: int = 0
+    """New nodes needed, or cheaper types found, where the code is about a number."""
+    simulation: Simulation | None = None
+
+
+class FilterCode:
+    """Why a node that passed the gates is no candidate for consolidation; the codes of the model."""
+
+    STATIC: Final = "STATIC"
+    TYPE_UNKNOWN: Final = "INSTANCE_TYPE_UNKNOWN"
+    NO_CAPACITY_TYPE: Final = "NO_CAPACITY_TYPE_LABEL"
+    NO_ZONE: Final = "NO_ZONE_LABEL"
+    NEVER: Final = "CONSOLIDATION_DISABLED"
+    EMPTY: Final = "EMPTY"
+    POLICY: Final = "WHEN_EMPTY_POLICY"
+    NOT_CONSOLIDATABLE: Final = "NOT_CONSOLIDATABLE"
+
+
+def refuse(candidate: Candidate) -> tuple[str, str] | None:
+    """Return why a node is not consolidated, as code and Karpenter's words (empty where it is silent), else None."""
+    pool, labels = candidate.pool, candidate.node.labels
+    if pool.is_static:
+        return FilterCode.STATIC, ""
+    if candidate.instance_type is None:
+        return FilterCode.TYPE_UNKNOWN, f'Instance Type "{candidate.type_name}" not found'
+    for key, code in ((CAPACITY_TYPE, FilterCode.NO_CAPACITY_TYPE), (ZONE, FilterCode.NO_ZONE)):
+        if key not in labels:
+            return code, f'Node does not have label "{key}"'
+    disabled = consolidation_disabled(candidate)
+    if disabled:
+        return FilterCode.NEVER, disabled
+    if candidate.is_empty:
+        return FilterCode.EMPTY, ""
+    if pool.consolidation_policy == WHEN_EMPTY:
+        message = f'NodePool "{pool.name}" has consolidation policy WhenEmpty, but node is not empty'
+        return FilterCode.POLICY, message
+    if not candidate.claim.is_true(CONSOLIDATABLE):
+        return FilterCode.NOT_CONSOLIDATABLE, ""
+    return None
+
+
+class Consolidator:
+    """Works out what removing nodes together comes to."""
+
+    def __init__(self, simulator: Simulator, recorder: Recorder, *, is_spot_to_spot_on: bool) -> None:
+        self._simulator = simulator
+        self._recorder = recorder
+        self._is_spot_to_spot_on = is_spot_to_spot_on
+
+    def compute(self, candidates: Sequence[Candidate]) -> Command | Refusal:
+        """Return the command that removes the candidates together, or why there is none.
+
+        Raises:
+            SimulationError: when there is no NodePool to schedule with.
+        """
+        answer = self._weigh(tuple(candidates))
+        if isinstance(answer, Command):
+            if answer.replacements:
+                answer.announce(self._recorder)
+        elif len(candidates) == 1:
+            self._recorder.unconsolidatable(candidates[0].node, answer.message)
+        return answer
+
+    def _weigh(self, candidates: tuple[Candidate, ...]) -> Command | Refusal:
+        simulation = self._simulator.remove(candidates, is_consolidation=True)
+        if simulation.blocking_errors:
+            return Refusal(RefusalCode.UNSCHEDULABLE, simulation.explanation(), simulation=simulation)
+        if not simulation.new_nodes:
+            return Command(candidates, (), simulation)
+        count = len(simulation.new_nodes)
+        if count != 1:
+            message = f"Can't remove without creating {count} candidates"
+            return Refusal(RefusalCode.NEEDS_NODES, message, count, simulation)
+        node = simulation.new_nodes[0]
+        capacity_types = node.requirements.get(CAPACITY_TYPE)
+        if capacity_types.allows(SPOT) and all(one.capacity_type == SPOT for one in candidates):
+            return self._spot_to_spot(candidates, node, simulation)
+        cheaper = self._cheaper(node, candidates, simulation)
+        if isinstance(cheaper, Refusal):
+            return cheaper
+        if capacity_types.allows(SPOT) and capacity_types.allows(ON_DEMAND):
+            cheaper = _pinned_to_spot(cheaper)
+        return Command(candidates, (cheaper,), simulation)
+
+    @staticmethod
+    def _cheaper(node: NewNode, candidates: Sequence[Candidate], simulation: Simulation) -> NewNode | Refusal:
+        """Return the new node with the types left that cost less than the candidates together, even at worst."""
+        ceiling = sum(candidate.price for candidate in candidates)
+        left = below(node, ceiling)
+        unmet = unmet_keys(left)
+        if unmet:
+            return Refusal(RefusalCode.MIN_VALUES, f"Filtering by price: {min_values_message(unmet)}", 0, simulation)
+        if not left.type_names:
+            return Refusal(RefusalCode.NOT_CHEAPER, "Can't replace with a cheaper node", 0, simulation)
+        return left
+
+    def _spot_to_spot(
+        self, candidates: tuple[Candidate, ...], node: NewNode, simulation: Simulation
+    ) -> Command | Refusal:
+        if not self._is_spot_to_spot_on:
+            message = "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
+            return Refusal(RefusalCode.SPOT_OFF, message, 0, simulation)
+        pinned = _pinned_to_spot(node)
+        offered = [
+            name for name in node.type_names if node.book.compatible(name, pinned.requirements, available_only=True)
+        ]
+        cheaper = self._cheaper(pinned.with_types(offered), candidates, simulation)
+        if isinstance(cheaper, Refusal):
+            return cheaper
+        if len(candidates) == 1:
+            count = len(cheaper.type_names)
+            if count < SPOT_TO_SPOT_TYPES:
+                message = (
+                    f"SpotToSpotConsolidation requires {SPOT_TO_SPOT_TYPES} cheaper instance type options than the"
+                    f" current candidate to consolidate, got {count}"
+                )
+                return Refusal(RefusalCode.SPOT_FLEXIBILITY, message, count, simulation)
+            cheaper = cheaper.with_types(cheaper.type_names[: max(SPOT_TO_SPOT_TYPES, types_needed(cheaper))])
+        return Command(candidates, (cheaper,), simulation)
+
+
+def below(node: NewNode, ceiling: float) -> NewNode:
+    """Return a new node with only the types whose worst launch costs less than the ceiling."""
+    return node.with_types(
+        [name for name in node.type_names if node.book.worst_launch(name, node.requirements) < ceiling]
+    )
+
+
+def min_values_message(keys: Sequence[str]) -> str:
+    """Return Karpenter's words for keys whose ``minValues`` the types no longer offer."""
+    return f"minValues requirement is not met for label(s) (label(s)=[{' '.join(keys)}])"
+
+
+def _pinned_to_spot(node: NewNode) -> NewNode:
+    return msgspec.structs.replace(node, requirements=node.requirements.add(_PIN_TO_SPOT))

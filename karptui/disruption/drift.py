@@ -1,0 +1,61 @@
+"""Drift: nodes that no longer match their NodePool or NodeClass are replaced one by one, the longest drifted first.
+
+Rules: ``pkg/controllers/disruption/drift.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.command import Command
+from karptui.disruption.events import Recorder
+from karptui.disruption.predicates import PodPredicates
+from karptui.disruption.simulation import Simulator
+
+DRIFTED = "Drifted"
+
+
+def refuse(candidate: Candidate) -> bool:
+    """Return whether Drift leaves a node alone; it never says so."""
+    return candidate.pool.is_static or not candidate.claim.is_true(DRIFTED)
+
+
+def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates in the order of their turn: without pods that must move first, then by how long they drifted.
+
+    Pods count here, not their costs. Equally old drift is taken in any order by Karpenter, by name here.
+    """
+    return sorted(candidates, key=lambda one: (bool(one.reschedulable_pods), _drifted_ns(one), one.name))
+
+
+def _drifted_ns(candidate: Candidate) -> int:
+    condition = candidate.claim.condition(DRIFTED)
+    return condition.last_transition_ns if condition is not None else 0
+
+
+def compute(
+    candidates: Iterable[Candidate],
+    budgets: Mapping[str, int],
+    simulator: Simulator,
+    predicates: PodPredicates,
+    recorder: Recorder,
+) -> tuple[Command, ...]:
+    """Return the command for the first node whose pods all find a place; any number of new nodes may be needed.
+
+    Raises:
+        SimulationError: when there is no NodePool to schedule with.
+    """
+    for candidate in in_order(candidates):
+        if not budgets.get(candidate.pool.name, 0):
+            continue
+        for pod in candidate.reschedulable_pods:
+            # The gates stop at the first protected pod; where Drift passes it, the simulation weighs the others too.
+            if pod.is_active:
+                recorder.protection(pod, predicates.protection(pod))
+        simulation = simulator.remove((candidate,), is_consolidation=False)
+        if simulation.blocking_errors:
+            recorder.blocked(candidate.node, simulation.explanation())
+            continue
+        return (Command((candidate,), simulation.new_nodes, simulation),)
+    return ()

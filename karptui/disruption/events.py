@@ -1,0 +1,92 @@
+"""What Karpenter says about disruption, word for word, and the list it is collected in.
+
+Texts: ``pkg/controllers/disruption/events/events.go`` and ``pkg/utils/pod/events.go``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.protection import Protection, ProtectionKind
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import format_timestamp
+from karptui.provisioning.state_node import StateNode
+
+DISRUPTION_BLOCKED: Final = "DisruptionBlocked"
+UNCONSOLIDATABLE: Final = "Unconsolidatable"
+CONSOLIDATION_CANDIDATE: Final = "ConsolidationCandidate"
+CONSOLIDATION_APPROVED: Final = "ConsolidationApproved"
+INVALID_DO_NOT_DISRUPT: Final = "InvalidDoNotDisruptAnnotation"
+DO_NOT_DISRUPT_UNTIL: Final = "DoNotDisruptUntil"
+DO_NOT_DISRUPT_ELAPSED: Final = "DoNotDisruptGracePeriodElapsed"
+
+
+class Said(msgspec.Struct, frozen=True, gc=False):
+    """One thing said about one object."""
+
+    kind: str
+    """``Node``, ``NodeClaim``, ``NodePool`` or ``Pod``."""
+    key: str
+    """Name, of pods ``namespace/name``."""
+    reason: str
+    message: str
+
+
+class Recorder:
+    """Collects what is said; the same words about the same object count once."""
+
+    def __init__(self) -> None:
+        self._said: dict[Said, None] = {}
+
+    @property
+    def said(self) -> tuple[Said, ...]:
+        """Everything, in the order in which it was first said."""
+        return tuple(self._said)
+
+    def publish(self, kind: str, key: str, reason: str, message: str) -> None:
+        """Say something about an object."""
+        self._said[Said(kind, key, reason, message)] = None
+
+    def about_node(self, node: StateNode, reason: str, message: str) -> None:
+        """Say it about the Node and the NodeClaim, whichever exist."""
+        if node.node is not None:
+            self.publish("Node", node.node.name, reason, message)
+        if node.claim is not None:
+            self.publish("NodeClaim", node.claim.name, reason, message)
+
+    def blocked(self, node: StateNode, message: str) -> None:
+        """Say that a node cannot be disrupted; nothing is said about nodes that Karpenter did not make."""
+        if node.claim is not None:
+            self.about_node(node, DISRUPTION_BLOCKED, message)
+
+    def unconsolidatable(self, node: StateNode, message: str) -> None:
+        """Say why a node is not consolidated."""
+        self.about_node(node, UNCONSOLIDATABLE, message)
+
+    def budget_blocked(self, pool_name: str, reason: str) -> None:
+        """Say that a NodePool's budget allows nothing for a reason."""
+        message = f"No allowed disruptions for disruption reason {reason} due to blocking budget"
+        self.publish("NodePool", pool_name, DISRUPTION_BLOCKED, message)
+
+    def protection(self, pod: Pod, protection: Protection) -> None:
+        """Say what Karpenter says whenever it weighs a pod's annotation; ``"true"`` passes without a word."""
+        match protection.kind:
+            case ProtectionKind.INVALID:
+                message = f"Invalid karpenter.sh/do-not-disrupt annotation: {protection.problem}, ignoring annotation"
+                self.publish("Pod", pod.key, INVALID_DO_NOT_DISRUPT, message)
+            case ProtectionKind.TIMED:
+                until = format_timestamp(protection.until_ns // 1_000_000_000 * 1_000_000_000)
+                message = f"The karpenter.sh/do-not-disrupt grace period will elapse at {until}"
+                self.publish("Pod", pod.key, DO_NOT_DISRUPT_UNTIL, message)
+            case ProtectionKind.ELAPSED:
+                message = "The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now disruptable"
+                self.publish("Pod", pod.key, DO_NOT_DISRUPT_ELAPSED, message)
+
+    def by_object(self) -> dict[str, list[str]]:
+        """Return ``{"Kind/name": ["Reason: message"]}``, each list sorted."""
+        lines: dict[str, list[str]] = {}
+        for said in self._said:
+            lines.setdefault(f"{said.kind}/{said.key}", []).append(f"{said.reason}: {said.message}")
+        return {name: sorted(lines[name]) for name in sorted(lines)}

@@ -1,0 +1,99 @@
+"""What disruption looks at, worked out once: nodes and their pods, NodePools, prices and pod predicates at one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from karptui.disruption.budgets import PoolUse, count_use
+from karptui.disruption.predicates import PodPredicates
+from karptui.disruption.price import PriceBook, pool_costs
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.settings import Settings
+from karptui.kube.pod import Pod
+from karptui.provisioning.state_node import StateNode
+
+
+class Fleet:
+    """A cluster's nodes at one instant.
+
+    Args:
+        inventory: Every object.
+        nodes: The state nodes of the inventory.
+        pools: The NodePools that this Karpenter manages, by name.
+        types: Instance types by NodePool; a NodePool that is missing or has none resolves to nothing.
+        settings: What the controller was started with.
+        now_ns: The instant, in nanoseconds since the epoch.
+        nominated: Names of nodes that a pending pod is expected on, and until when.
+        commanded: Names of nodes that a disruption command already holds.
+        buffered: Names of nodes that hold capacity for a CapacityBuffer.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        nodes: Sequence[StateNode],
+        pools: Mapping[str, NodePool],
+        types: Mapping[str, Sequence[InstanceType]],
+        settings: Settings,
+        now_ns: int,
+        nominated: Mapping[str, int] | None = None,
+        commanded: frozenset[str] = frozenset(),
+        buffered: frozenset[str] = frozenset(),
+    ) -> None:
+        self.inventory = inventory
+        self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
+        self.pools = pools
+        self.settings = settings
+        self.now_ns = now_ns
+        self.nominated = nominated or {}
+        self.commanded = commanded
+        self.buffered = buffered
+        self.pods = PodPredicates(inventory.pdbs, now_ns)
+        self.books = _books(types)
+        self._sorted_pods: dict[str, tuple[Pod, ...]] = {}
+
+    def pods_of(self, node: StateNode) -> tuple[Pod, ...]:
+        """Return the pods bound to a node that have not ended, by namespace and name."""
+        found = self._sorted_pods.get(node.name)
+        if found is None:
+            found = tuple(sorted(node.pods, key=lambda pod: (pod.namespace, pod.name)))
+            self._sorted_pods[node.name] = found
+        return found
+
+    def resolved(self, pool_name: str) -> tuple[NodePool, PriceBook] | None:
+        """Return a NodePool with its prices, None where Karpenter cannot make use of its nodes.
+
+        That is so where the NodePool is gone or not Karpenter's, and where no instance types are known for it.
+        """
+        pool, book = self.pools.get(pool_name), self.books.get(pool_name)
+        return None if pool is None or book is None or not book else (pool, book)
+
+    @cached_property
+    def use(self) -> dict[str, PoolUse]:
+        """Nodes that count for budgets, and those that use them up, by NodePool."""
+        return count_use(self.nodes, self.commanded)
+
+    @cached_property
+    def pool_costs(self) -> dict[str, float]:
+        """What each NodePool costs per hour."""
+        return pool_costs(self.inventory.nodeclaims, self.books)
+
+    def disruption_cost(self, node: StateNode) -> float:
+        """Return a node's disruption cost as Karpenter keeps it for any node: all its pods but those of DaemonSets."""
+        traits = self.pods.traits
+        cost = 1.0
+        for pod in node.pods:
+            of_pod = traits(pod.template)
+            if not of_pod.is_daemonset_owned and of_pod.eviction_cost > 0:
+                cost += of_pod.eviction_cost
+        return cost
+
+
+def _books(types: Mapping[str, Sequence[InstanceType]]) -> dict[str, PriceBook]:
+    """Return a price book per NodePool; NodePools that draw on one list share one."""
+    made: dict[int, PriceBook] = {}
+    return {name: made.setdefault(id(own), PriceBook(own)) for name, own in types.items()}

@@ -1,0 +1,154 @@
+"""The gates every node must pass before any method looks at it, in Karpenter's order.
+
+Karpenter stops at the first that is shut and publishes that one alone; here every gate is answered.
+Rules: ``NewCandidate`` in ``pkg/controllers/disruption/types.go``, ``ValidateNodeDisruptable`` and
+``ValidatePodsDisruptable`` in ``pkg/controllers/state/statenode.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.pdb_limits import PdbBlock, PdbBlockKind
+from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
+from karptui.kube.pod import Pod
+from karptui.provisioning.state_node import StateNode
+
+
+class Gate(StrEnum):
+    """A gate, in the order in which Karpenter asks."""
+
+    IN_COMMAND = "IN_COMMAND"
+    UNMANAGED = "UNMANAGED"
+    NO_NODE = "NO_NODE"
+    NOT_INITIALIZED = "NOT_INITIALIZED"
+    DELETING = "DELETING"
+    NOMINATED = "NOMINATED"
+    NODE_DND = "NODE_DND"
+    NO_NODEPOOL_LABEL = "NO_NODEPOOL_LABEL"
+    NODEPOOL_UNRESOLVED = "NODEPOOL_UNRESOLVED"
+    POD_DND = "POD_DND"
+    PDB_MULTIPLE = "PDB_MULTIPLE"
+    PDB_EXHAUSTED = "PDB_EXHAUSTED"
+
+
+POD_GATES: Final = frozenset({Gate.POD_DND, Gate.PDB_MULTIPLE, Gate.PDB_EXHAUSTED})
+"""Gates that a terminationGracePeriod opens for Drift and StaticDrift."""
+
+
+class GateCheck(msgspec.Struct, frozen=True, gc=False):
+    """The answer of one gate for one node."""
+
+    gate: Gate
+    is_open: bool | None
+    """None where the question does not arise: a node without NodeClaim has no further gates."""
+    message: str = ""
+    """Karpenter's words where it is shut, empty for gates that Karpenter shuts in silence."""
+    object_key: str = ""
+    """``Kind/name`` of the object that decided, empty where it is the node itself."""
+
+
+def is_overridden(gate: Gate, node: StateNode) -> bool:
+    """Return whether Drift and StaticDrift pass a shut gate: pod gates, where the NodeClaim bounds the drain."""
+    return gate in POD_GATES and node.claim is not None and node.claim.termination_grace_period_ns is not None
+
+
+def first_failure(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) -> GateCheck | None:
+    """Return the first gate that is shut, None where all are open.
+
+    Args:
+        fleet: The cluster.
+        node: The node.
+        recorder: Gets what Karpenter says about the pods it weighs on the way, up to the first protected one.
+    """
+    return next((check for check in iter_gates(fleet, node, recorder) if check.is_open is False), None)
+
+
+def all_gates(fleet: Fleet, node: StateNode) -> tuple[GateCheck, ...]:
+    """Return the answer of every gate in Karpenter's order."""
+    return tuple(iter_gates(fleet, node))
+
+
+def iter_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) -> Iterator[GateCheck]:
+    """Yield the answers one by one, in Karpenter's order; nothing is worked out before it is asked for."""
+    yield _check(Gate.IN_COMMAND, node.name not in fleet.commanded)
+    claim = node.claim
+    yield _check(Gate.UNMANAGED, claim is not None)
+    if claim is None:
+        yield from (GateCheck(gate, None) for gate in _AFTER_UNMANAGED)
+        return
+    key = f"NodeClaim/{claim.name}"
+    yield _check(Gate.NO_NODE, node.node is not None, "Nodeclaim does not have an associated node", key)
+    yield _check(Gate.NOT_INITIALIZED, node.is_initialized, "Node isn't initialized")
+    yield _check(Gate.DELETING, not node.is_marked_for_deletion, "Node is deleting or marked for deletion", key)
+    is_nominated = fleet.nominated.get(node.name, 0) > fleet.now_ns
+    yield _check(Gate.NOMINATED, not is_nominated, "Node is nominated for a pending pod")
+    is_protected = node.annotations.get(DO_NOT_DISRUPT) == "true"
+    yield _check(Gate.NODE_DND, not is_protected, f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation')
+    message = f"Node doesn't have required label (label={NODEPOOL})"
+    yield _check(Gate.NO_NODEPOOL_LABEL, NODEPOOL in node.labels, message)
+    pool = node.nodepool_name
+    is_resolved = fleet.resolved(pool) is not None
+    yield _check(Gate.NODEPOOL_UNRESOLVED, is_resolved, f"NodePool not found (NodePool={pool})", f"NodePool/{pool}")
+    yield _pod_protection(fleet, node, recorder)
+    yield from _pdb_gates(fleet, node)
+
+
+def _check(gate: Gate, is_open: bool, message: str = "", object_key: str = "") -> GateCheck:  # noqa: FBT001 - the answer
+    return GateCheck(gate, True) if is_open else GateCheck(gate, False, message, object_key)
+
+
+_AFTER_UNMANAGED: Final = tuple(gate for gate in Gate if gate not in (Gate.IN_COMMAND, Gate.UNMANAGED))
+
+
+def _pod_protection(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> GateCheck:
+    pod = _first_protected(fleet, node, recorder)
+    if pod is None:
+        return GateCheck(Gate.POD_DND, is_open=True)
+    message = f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
+    return GateCheck(Gate.POD_DND, is_open=False, message=message, object_key=f"Pod/{pod.key}")
+
+
+def _first_protected(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Pod | None:
+    predicates = fleet.pods
+    for pod in fleet.pods_of(node):
+        if predicates.traits(pod.template).do_not_disrupt is None or not pod.is_active:
+            continue
+        protection = predicates.protection(pod)
+        if recorder is not None:
+            recorder.protection(pod, protection)
+        if protection.is_active:
+            return pod
+    return None
+
+
+def _pdb_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
+    """Yield the two gates of PodDisruptionBudgets: one walk over the pods, the first that fails either names it."""
+    found = _first_pdb_block(fleet, node)
+    for kind, gate in ((PdbBlockKind.MULTIPLE, Gate.PDB_MULTIPLE), (PdbBlockKind.EXHAUSTED, Gate.PDB_EXHAUSTED)):
+        if found is None or found[1].kind is not kind:
+            yield GateCheck(gate, is_open=True)
+        else:
+            yield GateCheck(gate, False, pdb_message(found[1]), f"Pod/{found[0].key}")
+
+
+def _first_pdb_block(fleet: Fleet, node: StateNode) -> tuple[Pod, PdbBlock] | None:
+    for pod in fleet.pods_of(node):
+        block = fleet.pods.pdb_block(pod)
+        if block is not None:
+            return pod, block
+    return None
+
+
+def pdb_message(block: PdbBlock) -> str:
+    """Return Karpenter's words for what PodDisruptionBudgets do."""
+    names = " ".join(pdb.key for pdb in block.pdbs)
+    if block.kind is PdbBlockKind.MULTIPLE:
+        return f"Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[{names}])"
+    return f"Pdb prevents pod evictions (PodDisruptionBudget=[{names}])"

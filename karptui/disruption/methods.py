@@ -1,0 +1,116 @@
+"""The methods, each asked on the same untouched state as if it were its turn.
+
+Live, the first method that acts ends Karpenter's pass, and Emptiness and consolidation look again after 15 seconds.
+Rules: ``pkg/controllers/disruption/controller.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Final
+
+from karptui.disruption import consolidation, drift, emptiness, multi_node, single_node, static_drift
+from karptui.disruption.balanced import BalancedPolicy, pool_totals
+from karptui.disruption.budgets import Reason, budget_state
+from karptui.disruption.candidate import Candidate, Candidates, find_candidates
+from karptui.disruption.command import Command, Method, MethodResult
+from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
+from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.simulation import SimulationError, Simulator
+
+SIMULATED_METHODS: Final = (Method.EMPTINESS, Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE)
+"""The methods whose answers are compared with Karpenter's: StaticDrift needs no decision about places and prices."""
+
+
+class MethodRun:
+    """Asks methods about one fleet; what they say goes to one recorder."""
+
+    def __init__(self, fleet: Fleet, simulator: Simulator, recorder: Recorder) -> None:
+        self.fleet = fleet
+        self.recorder = recorder
+        self._simulator = simulator
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """Nodes that pass the gates."""
+        return find_candidates(self.fleet, self.recorder)
+
+    @cached_property
+    def _policy(self) -> BalancedPolicy:
+        return BalancedPolicy(pool_totals(self.fleet, self.candidates.graceful), self.recorder)
+
+    @cached_property
+    def _consolidator(self) -> Consolidator:
+        is_on = self.fleet.settings.gate(SPOT_TO_SPOT_GATE)
+        return Consolidator(self._simulator, self.recorder, is_spot_to_spot_on=is_on)
+
+    def ask(self, method: Method) -> MethodResult:
+        """Return what a method would do."""
+        candidates = tuple(self._qualifying(method))
+        budgets = self.budgets(method.reason)
+        try:
+            commands, error = self._commands(method, candidates, budgets), ""
+        except SimulationError as failure:
+            commands, error = (), str(failure)
+        return MethodResult(method, candidates, budgets, commands, error)
+
+    def _qualifying(self, method: Method) -> Iterable[Candidate]:
+        """Yield the candidates that a method's own filter leaves."""
+        fleet, recorder = self.fleet, self.recorder
+        match method:
+            case Method.EMPTINESS:
+                return (one for one in self.candidates.graceful if not emptiness.refuse(fleet, one, recorder))
+            case Method.STATIC_DRIFT:
+                return (one for one in self.candidates.eventual if not static_drift.refuse(one))
+            case Method.DRIFT:
+                return (one for one in self.candidates.eventual if not drift.refuse(one))
+            case Method.MULTI_NODE | Method.SINGLE_NODE:
+                return (one for one in self.candidates.graceful if self._may_consolidate(one))
+
+    def _may_consolidate(self, candidate: Candidate) -> bool:
+        refusal = consolidation.refuse(candidate)
+        if refusal is not None and refusal[1]:
+            self.recorder.unconsolidatable(candidate.node, refusal[1])
+        return refusal is None
+
+    def _commands(
+        self, method: Method, candidates: tuple[Candidate, ...], budgets: Mapping[str, int]
+    ) -> tuple[Command, ...]:
+        match method:
+            case Method.EMPTINESS:
+                return emptiness.compute(candidates, budgets)
+            case Method.STATIC_DRIFT:
+                return static_drift.compute(self.fleet, candidates, budgets)
+            case Method.DRIFT:
+                return drift.compute(candidates, budgets, self._simulator, self.fleet.pods, self.recorder)
+            case Method.MULTI_NODE:
+                return multi_node.compute(candidates, budgets, self._consolidator, self._policy)
+            case Method.SINGLE_NODE:
+                return single_node.compute(candidates, budgets, self._consolidator, self._policy)
+
+    def budgets(self, reason: Reason) -> dict[str, int]:
+        """Return what each NodePool still allows for a reason, and say which of them allow nothing at all."""
+        left: dict[str, int] = {}
+        for name in sorted(self.fleet.pools):
+            state = budget_state(self.fleet.pools[name], reason, self.fleet.use.get(name), self.fleet.now_ns)
+            left[name] = state.left
+            if state.is_announced:
+                self.recorder.budget_blocked(name, reason)
+        return left
+
+
+def weigh_departing_pods(fleet: Fleet, recorder: Recorder) -> None:
+    """Say what Karpenter says about the annotations of pods whose node is already going.
+
+    Provisioning weighs them in every pass, and so does every simulation.
+    """
+    for node in fleet.nodes:
+        if not node.is_marked_for_deletion or node.node is None:
+            continue
+        for pod in fleet.pods_of(node):
+            traits = fleet.pods.traits(pod.template)
+            is_evicted = not traits.tolerates_disrupted and not traits.is_node_owned
+            if pod.is_active and (is_evicted or fleet.pods.is_reschedulable(pod)):
+                recorder.protection(pod, fleet.pods.protection(pod))

@@ -1,0 +1,80 @@
+"""Which PodDisruptionBudgets keep a pod from being evicted.
+
+Rules: ``pkg/utils/pdb/pdb.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.provisioning.eligible_pods import is_always_blocking
+
+
+class PdbBlockKind(StrEnum):
+    """How PodDisruptionBudgets block a pod."""
+
+    MULTIPLE = "PDB_MULTIPLE"
+    """Two or more select it: the eviction API refuses such pods, whatever the budgets say."""
+    EXHAUSTED = "PDB_EXHAUSTED"
+    """The one that selects it allows no disruption now."""
+
+
+class PdbBlock(msgspec.Struct, frozen=True, gc=False):
+    """A pod that may not be evicted, and the PodDisruptionBudgets behind it."""
+
+    kind: PdbBlockKind
+    pdbs: tuple[PodDisruptionBudget, ...]
+
+
+class PdbLimits:
+    """The PodDisruptionBudgets of a cluster; what selects the pods of one template is worked out once."""
+
+    def __init__(self, pdbs: Iterable[PodDisruptionBudget]) -> None:
+        self._by_namespace: dict[str, list[PodDisruptionBudget]] = {}
+        for pdb in sorted(pdbs, key=lambda one: (one.namespace, one.name)):
+            self._by_namespace.setdefault(pdb.namespace, []).append(pdb)
+        self._by_template: dict[PodTemplate, tuple[PodDisruptionBudget, ...]] = {}
+
+    def matching(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
+        """Return the PodDisruptionBudgets that select a pod, by name."""
+        present = self._by_namespace.get(pod.template.namespace)
+        if present is None:
+            return ()
+        if pod.own_labels:
+            return self._selecting(present, pod)
+        found = self._by_template.get(pod.template)
+        if found is None:
+            found = self._by_template[pod.template] = self._selecting(present, pod)
+        return found
+
+    @staticmethod
+    def _selecting(present: list[PodDisruptionBudget], pod: Pod) -> tuple[PodDisruptionBudget, ...]:
+        labels = pod.labels
+        return tuple(pdb for pdb in present if pdb.selector is not None and pdb.selector.matches(labels))
+
+    def block(self, pod: Pod) -> PdbBlock | None:
+        """Return what keeps an evictable pod from being evicted now, None where nothing does."""
+        matching = self.matching(pod)
+        if not matching:
+            return None
+        if len(matching) > 1:
+            return PdbBlock(PdbBlockKind.MULTIPLE, matching)
+        if matching[0].disruptions_allowed == 0 and not _is_exempt(pod, matching[0]):
+            return PdbBlock(PdbBlockKind.EXHAUSTED, matching)
+        return None
+
+    def is_fully_blocked(self, pod: Pod) -> bool:
+        """Return whether an evictable pod can never be evicted by its budgets' own terms, whatever their status."""
+        matching = self.matching(pod)
+        if len(matching) != 1:
+            return len(matching) > 1
+        return is_always_blocking(matching[0]) and not _is_exempt(pod, matching[0])
+
+
+def _is_exempt(pod: Pod, pdb: PodDisruptionBudget) -> bool:
+    return pdb.unhealthy_pod_eviction_policy == "AlwaysAllow" and pod.ready is False

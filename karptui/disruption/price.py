@@ -1,0 +1,134 @@
+"""What nodes cost and what a launch would cost at worst.
+
+Rules: ``OfferingPrice``, ``WorstLaunchPrice`` and ``OrderByPrice`` in ``pkg/cloudprovider/types.go``,
+``resolveNodePrice`` in ``pkg/controllers/disruption/types.go``, ``pkg/state/cost/cost.go``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT, WELL_KNOWN, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.kube.node_selector import NodeSelectorRequirement
+
+UNREACHABLE: Final = math.inf
+"""Launch price of a type without a usable offering: Karpenter takes the largest number there is."""
+_LAUNCH_ORDER: Final = tuple(
+    Requirements((Requirement.of(CAPACITY_TYPE, "In", (capacity_type,)),))
+    for capacity_type in (RESERVED, SPOT, ON_DEMAND)
+)
+_COST_LABELS: Final = (INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
+
+
+class PricedOffering(msgspec.Struct, frozen=True, gc=False):
+    """An offering; those of equal requirements share a kind."""
+
+    kind: int
+    price_per_hour: float
+    is_available: bool
+
+
+class PriceBook:
+    """Prices of one list of instance types, looked up by name, zone and capacity type or by requirements."""
+
+    def __init__(self, types: Iterable[InstanceType]) -> None:
+        self.types: Mapping[str, InstanceType] = {one.name: one for one in types}
+        self._by_place: dict[str, dict[tuple[str, str], float]] = {}
+        self._offerings: dict[str, tuple[PricedOffering, ...]] = {}
+        self._kind_of: dict[tuple[NodeSelectorRequirement, ...], int] = {}
+        self._kinds: list[Requirements] = []
+        self._launch_ranks: list[tuple[bool, ...]] = []
+        self._allowed: dict[Requirements, dict[int, bool]] = {}
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def price(self, type_name: str, zone: str, capacity_type: str) -> float:
+        """Return the price per hour of a type's first offering there, available or not; 0 where it is not known."""
+        places = self._by_place.get(type_name)
+        if places is None:
+            places = self._by_place[type_name] = _places(self.types.get(type_name))
+        price = places.get((zone, capacity_type), 0.0)
+        return 0.0 if math.isnan(price) else price
+
+    def offerings(self, type_name: str) -> tuple[PricedOffering, ...]:
+        """Return the offerings of a type."""
+        found = self._offerings.get(type_name)
+        if found is None:
+            found = self._offerings[type_name] = tuple(
+                PricedOffering(self._kind(one.requirements), one.price_per_hour, one.is_available)
+                for one in self.types[type_name].offerings
+            )
+        return found
+
+    def _kind(self, selectors: tuple[NodeSelectorRequirement, ...]) -> int:
+        kind = self._kind_of.get(selectors)
+        if kind is None:
+            kind = self._kind_of[selectors] = len(self._kinds)
+            requirements = Requirements.from_selectors(selectors)
+            self._kinds.append(requirements)
+            self._launch_ranks.append(tuple(asked.compatible(requirements, WELL_KNOWN) for asked in _LAUNCH_ORDER))
+        return kind
+
+    def compatible(self, type_name: str, requirements: Requirements, *, available_only: bool) -> list[PricedOffering]:
+        """Return a type's offerings that requirements allow."""
+        answers = self._allowed.setdefault(requirements, {})
+        found = []
+        for offering in self.offerings(type_name):
+            if available_only and not offering.is_available:
+                continue
+            is_allowed = answers.get(offering.kind)
+            if is_allowed is None:
+                is_allowed = requirements.compatible(self._kinds[offering.kind], WELL_KNOWN)
+                answers[offering.kind] = is_allowed
+            if is_allowed:
+                found.append(offering)
+        return found
+
+    def cheapest(self, type_name: str, requirements: Requirements, *, available_only: bool) -> float:
+        """Return the least price of a type's compatible offerings, ``UNREACHABLE`` where there is none."""
+        offerings = self.compatible(type_name, requirements, available_only=available_only)
+        return min((offering.price_per_hour for offering in offerings), default=UNREACHABLE)
+
+    def worst_launch(self, type_name: str, requirements: Requirements) -> float:
+        """Return the dearest available compatible offering of the first capacity type that has any.
+
+        The order is reserved, spot, on-demand: that is how the provider would launch it.
+        """
+        offerings = self.compatible(type_name, requirements, available_only=True)
+        for rank in range(len(_LAUNCH_ORDER)):
+            prices = [one.price_per_hour for one in offerings if self._launch_ranks[one.kind][rank]]
+            if prices:
+                return max(prices)
+        return UNREACHABLE
+
+
+def _places(instance_type: InstanceType | None) -> dict[tuple[str, str], float]:
+    places: dict[tuple[str, str], float] = {}
+    for offering in instance_type.offerings if instance_type is not None else ():
+        values = {one.key: min(one.values, default="") for one in offering.requirements}
+        places.setdefault((values.get(ZONE, ""), values.get(CAPACITY_TYPE, "")), offering.price_per_hour)
+    return places
+
+
+def pool_costs(claims: Iterable[NodeClaim], books: Mapping[str, PriceBook]) -> dict[str, float]:
+    """Return what the NodeClaims of each NodePool cost per hour, by the labels of the claims themselves.
+
+    A claim counts once it carries instance type, capacity type, zone and NodePool; an unknown price counts as 0.
+    """
+    totals: dict[str, float] = {}
+    for claim in claims:
+        type_name, capacity_type, zone, pool = (claim.labels.get(key, "") for key in _COST_LABELS)
+        if not all(key in claim.labels for key in _COST_LABELS):
+            continue
+        book = books.get(pool)
+        price = book.price(type_name, zone, capacity_type) if book is not None else 0.0
+        totals[pool] = totals.get(pool, 0.0) + price
+    return totals

@@ -1,0 +1,93 @@
+"""What the provisioning engine says to the removal of nodes, in the terms of disruption.
+
+Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go`` and ``Results`` in
+``pkg/controllers/provisioning/scheduling/scheduler.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.price import PriceBook
+from karptui.karpenter.requirements import Requirements
+from karptui.kube.pod import Pod
+from karptui.provisioning.eligible_pods import is_provisionable
+
+_MAX_ERRORS: Final = 5
+
+
+class SimulationError(Exception):
+    """A simulation that Karpenter cannot even begin, in its own words: no NodePool is there to take pods."""
+
+
+class NewNode(msgspec.Struct, frozen=True, eq=False):
+    """A NodeClaim that would be created."""
+
+    pool_name: str
+    book: PriceBook
+    """Prices of the NodePool's types."""
+    type_names: tuple[str, ...]
+    """Instance types it may have, the cheapest first as ordered when it was computed."""
+    requirements: Requirements
+    requests: Mapping[str, Any]
+    pods: tuple[str, ...]
+    """``namespace/name`` of the pods it is for, sorted."""
+    annotations: Mapping[str, str]
+
+    def with_types(self, type_names: Sequence[str]) -> NewNode:
+        """Return it with fewer types, their order kept."""
+        return msgspec.structs.replace(self, type_names=tuple(type_names))
+
+    def estimated_price(self) -> float:
+        """Return what Karpenter reckons it costs: the cheapest offering of its first type, and nothing without one."""
+        if not self.type_names:
+            return 0.0
+        prices = self.book.compatible(self.type_names[0], self.requirements, available_only=True)
+        return min((offering.price_per_hour for offering in prices), default=0.0)
+
+    def cheapest_price(self) -> float | None:
+        """Return the least price per hour of any type it may have, None where nothing is on offer."""
+        prices = [
+            offering.price_per_hour
+            for name in self.type_names
+            for offering in self.book.compatible(name, self.requirements, available_only=True)
+        ]
+        return min(prices, default=None)
+
+
+class Simulation(msgspec.Struct, frozen=True, eq=False):
+    """Where pods would land without some nodes."""
+
+    new_nodes: tuple[NewNode, ...]
+    placements: Mapping[str, tuple[Pod, ...]]
+    """Pods by the name of the existing node that would receive them."""
+    errors: tuple[tuple[Pod, str], ...]
+    """Pods without a place and why, in Karpenter's words; those that would need an uninitialised node too."""
+
+    @property
+    def blocking_errors(self) -> list[tuple[Pod, str]]:
+        """Errors that stand in the way: pods that are pending anyway do not matter."""
+        return [(pod, why) for pod, why in self.errors if not is_provisionable(pod)]
+
+    def explanation(self) -> str:
+        """Return Karpenter's sentence about the blocking errors; five at most, and always in this order here."""
+        errors = self.blocking_errors
+        told = "".join(f"{pod.key} => {why} " for pod, why in errors[:_MAX_ERRORS])
+        rest = f" and {len(errors) - _MAX_ERRORS} other(s)" if len(errors) >= _MAX_ERRORS else ""
+        return f"Not all pods would schedule, {told}{rest}"
+
+
+class Simulator(Protocol):
+    """Replays provisioning without some nodes."""
+
+    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+        """Return where the pods of the candidates, the pending ones and those of deleting nodes would land.
+
+        Raises:
+            SimulationError: when there is no NodePool to schedule with.
+        """
+        ...

@@ -1,0 +1,46 @@
+"""Single-node consolidation: the first node, by saving per disruption and turn of its NodePool, that can go alone.
+
+Rules: ``pkg/controllers/disruption/singlenodeconsolidation.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from karptui.disruption.balanced import BalancedPolicy
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.command import Command
+from karptui.disruption.consolidation import Consolidator
+from karptui.disruption.emptiness import by_savings
+from karptui.disruption.simulation import SimulationError
+
+
+def interleaved(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates by turns: the best of each NodePool, then the second of each.
+
+    Which NodePool begins is chance in Karpenter; here it is the one whose name comes first.
+    """
+    by_pool: dict[str, list[Candidate]] = {}
+    for candidate in by_savings(candidates):
+        by_pool.setdefault(candidate.pool.name, []).append(candidate)
+    ranked = [(rank, pool, one) for pool, own in by_pool.items() for rank, one in enumerate(own)]
+    return [one for _, _, one in sorted(ranked, key=lambda entry: entry[:2])]
+
+
+def compute(
+    candidates: Iterable[Candidate], budgets: Mapping[str, int], consolidator: Consolidator, policy: BalancedPolicy
+) -> tuple[Command, ...]:
+    """Return the command for the first node that can go; why those before it cannot is recorded on the way.
+
+    Karpenter's search gives up after three minutes; here it always ends.
+    """
+    for candidate in interleaved(candidates):
+        if not budgets.get(candidate.pool.name, 0) or not policy.may_pass(candidate):
+            continue
+        try:
+            answer = consolidator.compute((candidate,))
+        except SimulationError:
+            continue
+        if isinstance(answer, Command) and policy.approves_single(answer):
+            return (answer,)
+    return ()

@@ -1,0 +1,80 @@
+"""StaticDrift: drifted nodes of a NodePool with ``replicas`` are replaced one for one from its template.
+
+Rules: ``pkg/controllers/disruption/staticdrift.go`` and ``pkg/controllers/state/statenodepool.go``. No place is sought
+for pods and nothing is priced: the replacements are whatever the template launches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.command import Command
+from karptui.disruption.drift import DRIFTED
+from karptui.disruption.fleet import Fleet
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.resources import NODES
+
+STATIC_SCALING: Final = "STATIC_SCALING"
+"""The NodePool has more NodeClaims than replicas: nothing drifts until it has come down."""
+STATIC_NO_HEADROOM: Final = "STATIC_NO_HEADROOM"
+"""``limits.nodes`` leaves no room for a replacement beside the node that goes."""
+
+
+class StaticHeadroom(msgspec.Struct, frozen=True, gc=False):
+    """How far a static NodePool may grow for replacements."""
+
+    active: int
+    """NodeClaims that are not being deleted."""
+    deleting: int
+    replicas: int
+    node_limit: int | None
+    """``limits.nodes``; None without one."""
+
+    @property
+    def room(self) -> int | None:
+        """Nodes that may be added, None without a limit."""
+        return None if self.node_limit is None else max(self.node_limit - self.active - self.deleting, 0)
+
+    @property
+    def code(self) -> str:
+        """Why nothing drifts, empty where something may."""
+        if self.active > self.replicas:
+            return STATIC_SCALING
+        return STATIC_NO_HEADROOM if self.room == 0 else ""
+
+
+def refuse(candidate: Candidate) -> bool:
+    """Return whether StaticDrift leaves a node alone."""
+    return not candidate.pool.is_static or not candidate.claim.is_true(DRIFTED)
+
+
+def headroom(fleet: Fleet, pool: NodePool) -> StaticHeadroom:
+    """Return how far a static NodePool may grow."""
+    going = {node.claim.name for node in fleet.nodes if node.claim is not None and node.is_marked_for_deletion}
+    own = [claim for claim in fleet.inventory.nodeclaims if claim.labels.get(NODEPOOL) == pool.name]
+    deleting = sum(1 for claim in own if claim.name in going)
+    limit = (pool.limits or {}).get(NODES)
+    return StaticHeadroom(len(own) - deleting, deleting, pool.replicas or 0, None if limit is None else limit.units)
+
+
+def compute(fleet: Fleet, candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> tuple[Command, ...]:
+    """Return a command per drifted node, as many as budget and headroom allow; Karpenter takes any, here by name.
+
+    Each stands for one new node from the NodePool's template, which is not spelled out.
+    """
+    by_pool: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        by_pool.setdefault(candidate.pool.name, []).append(candidate)
+    commands: list[Command] = []
+    for name, own in sorted(by_pool.items()):
+        room = headroom(fleet, own[0].pool)
+        if room.code:
+            continue
+        allowed = min(budgets.get(name, 0), len(own), len(own) if room.room is None else room.room)
+        commands.extend(Command((candidate,), from_template=1) for candidate in own[:allowed])
+    return tuple(commands)
