@@ -23,7 +23,8 @@ class Board:
 
     def put(self, resource: Resource, changes: Mapping[str, Any]) -> None:
         """Add changes."""
-        self._mailbox.put(resource.kind, changes)
+        if changes:
+            self._mailbox.put(resource.kind, changes)
 
     def report(self, resource: Resource, status: SourceStatus) -> None:
         """Add the status of one resource."""

@@ -18,6 +18,19 @@ BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
 """What a failing request raises; the last two come of reading a TLS socket that another thread shuts."""
 
 
+_SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (ssl.SSLCertVerificationError, "the certificate of {server} is not trusted: {detail}"),
+    (known.ProxyError, "the proxy on the way to {server} does not work: {detail}"),
+    (socket.gaierror, "the host name of {server} cannot be resolved"),
+    (ConnectionRefusedError, "{server} refuses connections"),
+    (known.ConnectTimeoutError, "{server} did not accept a connection in time"),
+    (TimeoutError, "{server} has fallen silent"),
+    (known.ReadTimeoutError, "{server} has fallen silent"),
+    (ssl.SSLError, "no secure connection to {server}: {detail}"),
+)
+"""What to say of the first of these found among a failure's causes, the most telling first."""
+
+
 def is_tls_failure(error: Exception) -> bool:
     """Whether a request failed for a certificate or a key."""
     return any(isinstance(link, ssl.SSLError) for link in _chain(error))
@@ -25,24 +38,12 @@ def is_tls_failure(error: Exception) -> bool:
 
 def why(error: Exception, server: str) -> str:
     """Return the sentence for a request that failed without an answer."""
-    for link in _chain(error):
-        match link:
-            case ssl.SSLCertVerificationError():
-                return f"the certificate of {server} is not trusted: {link.verify_message}"
-            case known.ProxyError():
-                return f"the proxy on the way to {server} does not work: {one_line(str(link), 160)}"
-            case known.ConnectTimeoutError():
-                return f"{server} did not accept a connection in time"
-            case known.ReadTimeoutError() | TimeoutError():
-                return f"{server} has fallen silent"
-            case known.NameResolutionError() | socket.gaierror():
-                return f"the host name of {server} cannot be resolved"
-            case ConnectionRefusedError():
-                return f"{server} refuses connections"
-            case ssl.SSLError():
-                return f"no secure connection to {server}: {one_line(link.reason or str(link), 160)}"
-            case _:
-                continue
+    chain = tuple(_chain(error))
+    for type_, sentence in _SENTENCES:
+        for link in chain:
+            # urllib3 derives "cannot connect" from "timed out while connecting".
+            if isinstance(link, type_) and not isinstance(link, known.NewConnectionError):
+                return sentence.format(server=server, detail=one_line(_detail(link), 160))
     if isinstance(error, known.ProtocolError | ConnectionError | AttributeError | ValueError):
         return f"{server} cut the connection"
     return f"{server} cannot be reached: {one_line(str(error), 200)}"
@@ -74,3 +75,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         yield link
         inner = (getattr(link, "reason", None), getattr(link, "original_error", None), link.__cause__, link.__context__)
         todo.extend(cause for cause in inner if isinstance(cause, BaseException))
+
+
+def _detail(error: BaseException) -> str:
+    return str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)

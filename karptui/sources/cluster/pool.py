@@ -7,6 +7,7 @@ frame, so that only source threads do.
 
 from __future__ import annotations
 
+import importlib.util
 import socket
 import ssl
 import tempfile
@@ -43,9 +44,11 @@ def connection_pool(connection: Connection, certificate: Pem | None, key: Pem | 
     settings.connection_pool_maxsize = POOL_SIZE
     settings.socket_options = _keepalive()
     settings.proxy, settings.no_proxy = _proxy(connection)
+    if (settings.proxy or "").startswith("socks") and importlib.util.find_spec("socks") is None:
+        raise ConfigError(f"the proxy {_without_password(settings.proxy)} needs the Python package PySocks")
     try:
         pool: urllib3.PoolManager = RESTClientObject(settings).pool_manager
-    except (ImportError, ValueError, urllib3.exceptions.HTTPError) as error:
+    except (ValueError, urllib3.exceptions.HTTPError) as error:
         raise ConfigError(
             f"the proxy {_without_password(settings.proxy)} cannot be used: {one_line(str(error))}"
         ) from error

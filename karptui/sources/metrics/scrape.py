@@ -14,7 +14,7 @@ from karptui.sources.metrics.reading import read_metrics
 from karptui.sources.metrics.version import KarpenterVersion, parse_version
 
 READ_SECONDS: Final = 40.0
-"""How long the API server may be silent: it gives up on a pod after 30 s, and its own words say more than a time-out."""
+"""How long the API server may be silent: it gives up on a pod after 30 s, and then says why."""
 SERVICE_TRIES: Final = 4
 """Requests through a Service until one of them meets the leader: with two replicas 15 in 16 do."""
 

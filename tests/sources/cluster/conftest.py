@@ -1,0 +1,33 @@
+"""Fixtures of the live source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from loopback import Answer, LoopbackServer
+
+from .live import Serve
+
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PROXY_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Return a function that starts a loopback server with an answer; all are closed at the end."""
+    servers: list[LoopbackServer] = []
+
+    def start(answer: Answer, **options: Any) -> LoopbackServer:
+        servers.append(LoopbackServer(answer, **options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()

@@ -1,0 +1,97 @@
+"""What tests of the live source share: certificates, connections to loopback, a mailbox that can be waited on."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from loopback import LoopbackServer
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.cluster.connection import Connection, Pem
+from karptui.sources.cluster.credentials import Credentials, credentials_for
+from karptui.sources.cluster.transport import Transport
+from karptui.sources.mailbox import Mailbox
+
+TLS = Path(__file__).resolve().parents[2] / "data" / "tls"
+
+Serve = Callable[..., LoopbackServer]
+
+
+def pem(name: str) -> Pem:
+    """Return one of the certificates or keys made for tests."""
+    return Pem(name, path=TLS / name)
+
+
+def server_tls(*, asks_client: bool = False) -> ssl.SSLContext:
+    """Return the settings of a TLS server on loopback."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "server.pem", TLS / "server.key")
+    if asks_client:
+        context.load_verify_locations(TLS / "authority.pem")
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def transport_to(
+    server: LoopbackServer | str, *, credentials: Credentials | None = None, read_seconds: float = 10.0, **fields: Any
+) -> Transport:
+    """Return a transport to a server."""
+    url = server if isinstance(server, str) else server.url
+    connection = Connection(server=url, context="test", **fields)
+    return Transport(connection, credentials or credentials_for(connection), read_seconds=read_seconds)
+
+
+class WatchedMailbox(Mailbox):
+    """A mailbox that keeps all that was ever put into it, and wakes those who wait for something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.objects: dict[Kind, dict[str, Any]] = {}
+        self.statuses: dict[Kind, SourceStatus] = {}
+        self.history: list[SourceStatus] = []
+        self.changes: list[tuple[Kind, str, Any]] = []
+        self._news = threading.Condition()
+
+    def put(self, kind: Kind, changes: Mapping[str, Any]) -> None:
+        super().put(kind, changes)
+        with self._news:
+            held = self.objects.setdefault(kind, {})
+            for key, item in changes.items():
+                self.changes.append((kind, key, item))
+                if item is None:
+                    held.pop(key, None)
+                else:
+                    held[key] = item
+            self._news.notify_all()
+
+    def report(self, status: SourceStatus) -> None:
+        super().report(status)
+        with self._news:
+            self.statuses[status.kind] = status
+            self.history.append(status)
+            self._news.notify_all()
+
+    def keys(self, kind: Kind) -> set[str]:
+        """Return the keys held of a kind."""
+        return set(self.objects.get(kind, {}))
+
+    def phases(self, kind: Kind) -> list[Phase]:
+        """Return the phases a kind went through, repetitions left out."""
+        phases = [status.phase for status in self.history if status.kind is kind]
+        return [phase for i, phase in enumerate(phases) if i == 0 or phases[i - 1] is not phase]
+
+    def until(self, holds: Callable[[], bool], seconds: float = 20.0) -> None:
+        """Wait until something holds; fail when it does not come about."""
+        deadline = time.monotonic() + seconds
+        with self._news:
+            while not holds():
+                left = deadline - time.monotonic()
+                assert left > 0, f"not within {seconds} s; {self.statuses}"
+                # Some conditions hang on more than the mailbox.
+                self._news.wait(min(left, 0.05))

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
+from karptui.sources.cluster.credentials import (
+    ExecCredentials,
+    FileCredentials,
+    FixedCredentials,
+    Grant,
+    credentials_for,
+)
+from karptui.sources.cluster.errors import CredentialError
+from karptui.sources.cluster.exec_credential import ExecCredential
+
+
+def connection(**fields: object) -> Connection:
+    return Connection(server="https://x", context="c", **fields)  # type: ignore[arg-type]
+
+
+def test_token() -> None:
+    credentials = credentials_for(connection(token="abc"))
+    assert credentials.current() == Grant("Bearer abc")
+    assert not credentials.refused(credentials.current())
+    credentials.close()
+
+
+def test_password() -> None:
+    assert credentials_for(connection(basic=("me", "pw"))).current().authorization == "Basic bWU6cHc="
+
+
+def test_client_certificate_and_anonymous() -> None:
+    certificate, key = Pem("c", data=b"C"), Pem("k", data=b"K")
+    grant = credentials_for(connection(client_certificate=certificate, client_key=key)).current()
+    assert grant == Grant("", certificate, key)
+    assert credentials_for(connection()).current() == Grant()
+    assert isinstance(credentials_for(connection()), FixedCredentials)
+
+
+def test_token_file_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("one\n")
+    now = [0.0]
+    credentials = FileCredentials(path, monotonic=lambda: now[0])
+    first = credentials.current()
+    assert first.authorization == "Bearer one"
+    path.write_text("two")
+    now[0] = 59.9
+    assert credentials.current() is first
+    now[0] = 60.0
+    assert credentials.current().authorization == "Bearer two"
+
+
+def test_unchanged_token_file_keeps_the_grant(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("one")
+    now = [0.0]
+    credentials = FileCredentials(path, monotonic=lambda: now[0])
+    first = credentials.current()
+    now[0] = 100.0
+    assert credentials.current() is first
+    assert not credentials.refused(first)
+
+
+def test_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("one")
+    credentials = FileCredentials(path)
+    first = credentials.current()
+    path.write_text("two")
+    assert credentials.refused(first)
+    assert credentials.current().authorization == "Bearer two"
+    assert credentials.refused(first)
+    credentials.close()
+
+
+def test_token_file_that_goes_away_leaves_the_last_token(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("one")
+    credentials = FileCredentials(path)
+    first = credentials.current()
+    path.unlink()
+    assert not credentials.refused(first)
+    assert credentials.current() is first
+
+
+def test_token_file_that_is_missing_falls_back_on_the_token(tmp_path: Path) -> None:
+    fallback = credentials_for(connection(token_file=tmp_path / "absent", token="inline"))
+    assert fallback.current().authorization == "Bearer inline"
+
+
+@pytest.mark.parametrize(("content", "sentence"), [(None, "cannot read the token file .*absent"), (" \n", "is empty")])
+def test_token_file_without_a_token(tmp_path: Path, content: str | None, sentence: str) -> None:
+    path = tmp_path / "absent"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(CredentialError, match=sentence):
+        FileCredentials(path).current()
+
+
+def exec_credentials(runs: Path, now: list[int]) -> ExecCredentials:
+    code = (
+        "import json, sys; open(sys.argv[1], 'a').write('x'); n = len(open(sys.argv[1]).read()); "
+        "print(json.dumps({'kind': 'ExecCredential', 'apiVersion': sys.argv[2], 'status': {'token': f't{n}'}}))"
+    )
+    version = "client.authentication.k8s.io/v1"
+    args = ("-S", "-c", code, str(runs), version)
+    plugin = ExecPlugin(sys.executable, args, {}, version, "", False, None, "fake")
+    return ExecCredentials(ExecCredential(plugin, now_ns=lambda: now[0]))
+
+
+def test_exec_plugin_runs_again_for_a_refused_token(tmp_path: Path) -> None:
+    now = [10**18]
+    credentials = exec_credentials(tmp_path / "runs", now)
+    first = credentials.current()
+    assert credentials.current() is first
+    assert first.authorization == "Bearer t1"
+    now[0] += 10 * 10**9
+    assert credentials.refused(first)
+    assert credentials.current().authorization == "Bearer t2"
+    assert credentials.refused(first)
+    assert credentials.current().authorization == "Bearer t2"
+    credentials.close()
+
+
+def test_exec_plugin_with_a_certificate_only() -> None:
+    version = "client.authentication.k8s.io/v1"
+    printed = {"kind": "ExecCredential", "apiVersion": version}
+    printed["status"] = {"clientCertificateData": "C", "clientKeyData": "K"}  # type: ignore[assignment]
+    args = ("-S", "-c", f"print({json.dumps(printed)!r})")
+    grant = credentials_for(
+        connection(exec_plugin=ExecPlugin(sys.executable, args, {}, version, "", False, None, "fake"))
+    ).current()
+    assert grant.authorization == ""
+    assert grant.certificate is not None

@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.sources.cluster.connection import ExecPlugin
+from karptui.sources.cluster.errors import CredentialError
+from karptui.sources.cluster.exec_credential import ExecCredential
+
+V1 = "client.authentication.k8s.io/v1"
+V1BETA1 = "client.authentication.k8s.io/v1beta1"
+NOW_NS = 1_800_000_000 * NS_PER_SECOND
+
+COUNTING = """
+import json, os, sys
+path, version, more = sys.argv[1:]
+runs = len(open(path).read()) + 1 if os.path.exists(path) else 1
+open(path, "a").write("x")
+status = {"token": f"t{runs}", **json.loads(more)}
+print(json.dumps({"kind": "ExecCredential", "apiVersion": version, "status": status}))
+"""
+
+
+def plugin(
+    code: str, *args: str, api_version: str = V1, env: Mapping[str, str] | None = None, **fields: Any
+) -> ExecPlugin:
+    """Return a plugin that is a line of Python."""
+    defaults = {"install_hint": "", "demands_terminal": False, "cluster_info": None, "title": "exec plugin fake"}
+    return ExecPlugin(
+        command=sys.executable,
+        args=("-S", "-c", code, *args),
+        env=env or {},
+        api_version=api_version,
+        **{**defaults, **fields},
+    )
+
+
+def printing(status: Any, *, api_version: str = V1, **top: Any) -> ExecPlugin:
+    """Return a plugin that prints a credential."""
+    printed = {"kind": "ExecCredential", "apiVersion": api_version, "status": status, **top}
+    return plugin(f"print({json.dumps(printed)!r})", api_version=api_version)
+
+
+class Time:
+    """A clock to be moved by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> int:
+        return NOW_NS + int(self.seconds * NS_PER_SECOND)
+
+
+def counting(folder: Path, status: dict[str, Any] | None = None, **options: Any) -> tuple[ExecCredential, Path]:
+    """Return a plugin that prints t1, t2, …, and the file that grows with each run."""
+    path = folder / "runs"
+    return ExecCredential(plugin(COUNTING, str(path), V1, json.dumps(status or {})), **options), path
+
+
+@pytest.mark.parametrize("api_version", [V1, V1BETA1])
+def test_token(api_version: str) -> None:
+    issued = ExecCredential(printing({"token": "abc"}, api_version=api_version)).current()
+    assert issued.token == "abc"
+    assert issued.certificate is None
+    assert issued.renew_at_ns == 0
+
+
+def test_client_certificate() -> None:
+    issued = ExecCredential(printing({"clientCertificateData": "CERT", "clientKeyData": "KEY"})).current()
+    assert issued.token == ""
+    assert issued.certificate is not None
+    assert issued.certificate.read() == b"CERT"
+    assert issued.key is not None
+    assert issued.key.read() == b"KEY"
+
+
+def test_without_expiry_it_runs_once(tmp_path: Path) -> None:
+    credential, runs = counting(tmp_path)
+    assert [credential.current().token for _ in range(3)] == ["t1"] * 3
+    assert runs.read_text() == "x"
+
+
+@pytest.mark.parametrize(("life_seconds", "renewed_after"), [(3600, 3540), (100, 80), (10, 8)])
+def test_renewed_shortly_before_expiry(tmp_path: Path, life_seconds: int, renewed_after: float) -> None:
+    now = Time()
+    expiry = format_timestamp(NOW_NS + life_seconds * NS_PER_SECOND)
+    credential, _ = counting(tmp_path, {"expirationTimestamp": expiry}, now_ns=now)
+    assert credential.current().token == "t1"
+    now.seconds = renewed_after - 0.01
+    assert credential.current().token == "t1"
+    now.seconds = renewed_after
+    assert credential.current().token == "t2"
+
+
+def test_expired_on_arrival() -> None:
+    status = {"token": "t", "expirationTimestamp": format_timestamp(NOW_NS - 1)}
+    with pytest.raises(
+        CredentialError, match=r"printed a credential that expired at 2027-.*; is the clock here right\?"
+    ):
+        ExecCredential(printing(status), now_ns=Time()).current()
+
+
+def test_refused_credential_is_replaced_once(tmp_path: Path) -> None:
+    now = Time()
+    credential, runs = counting(tmp_path, now_ns=now)
+    first = credential.current()
+    now.seconds = 10
+    credential.invalidate(first)
+    second = credential.current()
+    credential.invalidate(first)
+    assert credential.current() is second
+    assert runs.read_text() == "xx"
+
+
+def test_brand_new_credential_is_not_replaced(tmp_path: Path) -> None:
+    credential, runs = counting(tmp_path, now_ns=Time())
+    first = credential.current()
+    credential.invalidate(first)
+    assert credential.current() is first
+    assert runs.read_text() == "x"
+
+
+def test_threads_share_one_run(tmp_path: Path) -> None:
+    credential, runs = counting(tmp_path)
+    start = threading.Barrier(8)
+    tokens: list[str] = []
+
+    def ask() -> None:
+        start.wait()
+        tokens.append(credential.current().token)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert tokens == ["t1"] * 8
+    assert runs.read_text() == "x"
+
+
+def test_threads_share_one_failure(tmp_path: Path) -> None:
+    now = Time()
+    runs = tmp_path / "runs"
+    credential = ExecCredential(
+        plugin("import sys; open(sys.argv[1], 'a').write('x'); sys.exit(3)", str(runs)), now_ns=now
+    )
+    for _ in range(3):
+        with pytest.raises(CredentialError, match="failed with exit status 3: and said nothing"):
+            credential.current()
+    assert runs.read_text() == "x"
+    now.seconds = 5
+    with pytest.raises(CredentialError):
+        credential.current()
+    assert runs.read_text() == "xx"
+
+
+def test_told_about_the_cluster_and_its_environment() -> None:
+    code = """
+import json, os, sys
+info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
+token = json.dumps([info, os.environ["PROFILE"], os.environ["KEPT"]])
+print(json.dumps({"kind": "ExecCredential", "apiVersion": info["apiVersion"], "status": {"token": token}}))
+"""
+    cluster = {"server": "https://x", "config": {"a": 1}}
+    credential = ExecCredential(
+        plugin(code, env={"PROFILE": "prod"}, cluster_info=cluster),
+        environ={"PATH": os.environ["PATH"], "KEPT": "yes", "PROFILE": "other"},
+    )
+    info, profile, kept = json.loads(credential.current().token)
+    assert info == {"apiVersion": V1, "kind": "ExecCredential", "spec": {"interactive": False, "cluster": cluster}}
+    assert (profile, kept) == ("prod", "yes")
+
+
+def test_not_told_about_the_cluster_unasked() -> None:
+    code = """
+import json, os
+info = os.environ["KUBERNETES_EXEC_INFO"]
+print(json.dumps({"kind": "ExecCredential", "apiVersion": json.loads(info)["apiVersion"], "status": {"token": info}}))
+"""
+    assert json.loads(ExecCredential(plugin(code)).current().token)["spec"] == {"interactive": False}
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        (
+            plugin("pass", api_version="client.authentication.k8s.io/v1alpha1"),
+            "apiVersion '.*/v1alpha1' is not supported",
+        ),
+        (plugin("pass", demands_terminal=True), "demands a terminal .*log in with it outside karptui first"),
+        (plugin("import sys; sys.exit('\\x1b[31mlogin\\nfirst')"), r"failed with exit status 1: \[31mlogin first$"),
+        (plugin("pass"), "did not print an ExecCredential with a status"),
+        (printing(None), "did not print an ExecCredential with a status"),
+        (printing({"token": "t", "expirationTimestamp": "tomorrow"}), "did not print an ExecCredential with a status"),
+        (printing({"token": "t"}, kind="Other"), "printed client.authentication.k8s.io/v1 Other instead of"),
+        (
+            printing({"token": "t"}, apiVersion=V1BETA1),
+            "printed client.authentication.k8s.io/v1beta1 ExecCredential instead of",
+        ),
+        (printing({"token": 7}), "printed a token, certificate or key that is not a string"),
+        (printing({"clientCertificateData": "C"}), "printed only one of clientCertificateData and clientKeyData"),
+        (printing({}), "printed neither a token nor a client certificate"),
+    ],
+)
+def test_failures_are_sentences(bad: ExecPlugin, sentence: str) -> None:
+    with pytest.raises(CredentialError, match=f"^exec plugin fake:? .*{sentence}|^exec plugin fake:? {sentence}"):
+        ExecCredential(bad).current()
+
+
+def test_missing_command_shows_the_hint() -> None:
+    missing = ExecPlugin("no-such-command", (), {}, V1, "Get it from example.com.", False, None, "exec plugin x")
+    with pytest.raises(CredentialError, match=r"^exec plugin x: command not found\. Get it from example\.com\.$"):
+        ExecCredential(missing).current()
+
+
+def test_command_that_cannot_be_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    bad = ExecPlugin(str(tmp_path / "file"), (), {}, V1, "", False, None, "exec plugin x")
+    with pytest.raises(CredentialError, match=r"^exec plugin x cannot be run: .*Permission denied"):
+        ExecCredential(bad).current()
+
+
+SLEEPER = "import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', 'import time; time.sleep(60)'])"
+
+
+def test_time_limit_ends_the_plugin_and_its_children() -> None:
+    began = time.monotonic()
+    with pytest.raises(CredentialError, match=r"did not finish within 0\.2 s"):
+        ExecCredential(plugin(SLEEPER), timeout_seconds=0.2).current()
+    assert time.monotonic() - began < 20
+
+
+def test_close_ends_a_running_plugin(tmp_path: Path) -> None:
+    fifo = tmp_path / "started"
+    os.mkfifo(fifo)
+    credential = ExecCredential(plugin(f"open({str(fifo)!r}, 'w').close(); {SLEEPER}"))
+    failures: list[str] = []
+
+    def ask() -> None:
+        try:
+            credential.current()
+        except CredentialError as error:
+            failures.append(str(error))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    fifo.read_text()
+    credential.close()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert failures == ["exec plugin fake failed with exit status -9: and said nothing"]
+
+
+def test_close_before_the_run(tmp_path: Path) -> None:
+    credential = ExecCredential(plugin(SLEEPER))
+    credential.close()
+    with pytest.raises(CredentialError, match="exit status -9"):
+        credential.current()
+
+
+NOSY = """
+import json, os, sys
+print("Opening your browser to log in...", file=sys.stderr)
+found = {"stdin": os.isatty(0), "stdin_bytes": len(sys.stdin.read()), "stderr": os.isatty(2), "stdout": os.isatty(1)}
+try:
+    with open("/dev/tty", "w") as terminal:
+        terminal.write("PASSWORD: ")
+    found["tty"] = True
+except OSError:
+    found["tty"] = False
+status = {"token": json.dumps(found)}
+print(json.dumps({"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": status}))
+"""
+
+ON_A_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+sys.path[:0] = {path!r}
+from karptui.sources.cluster.connection import ExecPlugin
+from karptui.sources.cluster.exec_credential import ExecCredential
+assert os.isatty(0) and os.isatty(2)
+open("/dev/tty", "w").close()
+version = "client.authentication.k8s.io/v1"
+plugin = ExecPlugin({python!r}, ("-S", "-c", {code!r}), {{}}, version, "", False, None, "nosy")
+open({answer!r}, "w").write(ExecCredential(plugin).current().token)
+"""
+
+
+def test_the_terminal_is_never_touched(tmp_path: Path) -> None:
+    answer = tmp_path / "answer"
+    code = ON_A_TERMINAL.format(path=sys.path, python=sys.executable, code=NOSY, answer=str(answer))
+    terminal, inner = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=inner, stdout=inner, stderr=inner, start_new_session=True
+    )
+    os.close(inner)
+    os.write(terminal, b"typed by the user\n")
+    seen = b""
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data
+    os.close(terminal)
+    assert child.wait(20) == 0, seen
+    assert json.loads(answer.read_text()) == {
+        "stdin": False,
+        "stdin_bytes": 0,
+        "stderr": False,
+        "stdout": False,
+        "tty": False,
+    }
+    # Only the terminal's own echo of what was typed.
+    assert seen.replace(b"\r\n", b"\n") in (b"typed by the user\n", b"")

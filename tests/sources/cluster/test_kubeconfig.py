@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from karptui.sources.cluster.errors import ConfigError
+from karptui.sources.cluster.kubeconfig import load_kubeconfig
+
+FIRST = """
+current-context: blue
+clusters: [{name: c, cluster: {server: https://first}}]
+contexts: [{name: blue, context: {cluster: c, user: u, namespace: web}}, {name: green, context: {cluster: c}}]
+users: [{name: u, user: {token: one}}]
+"""
+SECOND = """
+current-context: red
+clusters: [{name: c, cluster: {server: https://second}}, {name: d, cluster: {server: https://d}}]
+contexts: [{name: red, context: {cluster: d, user: u}}]
+users: [{name: u, user: {token: two}}]
+"""
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_first_file_wins_names_and_current_context(tmp_path: Path) -> None:
+    first, second = write(tmp_path, "a", FIRST), write(tmp_path, "b", SECOND)
+    config = load_kubeconfig(environ={"KUBECONFIG": f"{first}::{tmp_path / 'absent'}:{second}:{first}"})
+    assert config.current_context == "blue"
+    assert config.files == (first, second)
+    assert config.clusters["c"].value.server == "https://first"
+    assert config.clusters["c"].file == first
+    assert config.clusters["d"].file == second
+    assert config.users["u"].value.token == "one"
+    assert config.title == f"{first}:{second}"
+
+
+def test_choices_for_a_picker(tmp_path: Path) -> None:
+    first, second = write(tmp_path, "a", FIRST), write(tmp_path, "b", SECOND)
+    choices = load_kubeconfig(environ={"KUBECONFIG": f"{first}:{second}"}).choices()
+    assert [(x.name, x.cluster, x.user, x.namespace, x.is_current) for x in choices] == [
+        ("blue", "c", "u", "web", True),
+        ("green", "c", "", "", False),
+        ("red", "d", "u", "", False),
+    ]
+
+
+def test_later_current_context_counts_where_the_first_file_has_none(tmp_path: Path) -> None:
+    first = write(tmp_path, "a", "current-context: ''")
+    second = write(tmp_path, "b", SECOND)
+    assert load_kubeconfig(environ={"KUBECONFIG": f"{first}:{second}"}).current_context == "red"
+
+
+def test_default_place_and_home(tmp_path: Path) -> None:
+    (tmp_path / ".kube").mkdir()
+    path = write(tmp_path / ".kube", "config", FIRST)
+    assert load_kubeconfig(environ={}, home=tmp_path).files == (path,)
+    assert load_kubeconfig("~/.kube/config", environ={}, home=tmp_path).files == (path,)
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    config = load_kubeconfig(environ={}, home=tmp_path)
+    assert config.files == ()
+    assert config.title == str(tmp_path / ".kube" / "config")
+
+
+def test_explicit_file_alone_is_read(tmp_path: Path) -> None:
+    first, second = write(tmp_path, "a", FIRST), write(tmp_path, "b", SECOND)
+    assert load_kubeconfig(str(second), environ={"KUBECONFIG": str(first)}).current_context == "red"
+
+
+def test_explicit_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="absent: no such kubeconfig file"):
+        load_kubeconfig(str(tmp_path / "absent"))
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be read: Is a directory"):
+        load_kubeconfig(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", r"config: line \d+: not a kubeconfig, as it is not YAML: "),
+        ("a: \x01", r"config: not a kubeconfig, as it is not YAML: "),
+        ("- 1", r"config: not a kubeconfig: Expected `object`, got `array`"),
+        ("contexts: [{context: {}}]", r"config: contexts\[0\]: Object missing required field `name`"),
+        ("contexts: [{name: 12}]", r"config: contexts\[0\]\.name: Expected `str`, got `int`"),
+        ("users: [{name: a, user: {tokenFile: []}}]", r"config: users\[0\]\.user\.tokenFile: Expected `str \| null`"),
+        ("clusters: [{name: a}, {name: a}]", r"config: clusters: the name 'a' is given twice"),
+    ],
+)
+def test_bad_files_are_sentences(tmp_path: Path, text: str, sentence: str) -> None:
+    write(tmp_path, "config", text)
+    with pytest.raises(ConfigError, match=sentence):
+        load_kubeconfig(str(tmp_path / "config"))
+
+
+def test_empty_file_and_empty_sections(tmp_path: Path) -> None:
+    empty = write(tmp_path, "a", "")
+    nulls = write(tmp_path, "b", "clusters: null\ncontexts: [{name: x, context: null}]\nusers: []\n")
+    config = load_kubeconfig(environ={"KUBECONFIG": f"{empty}:{nulls}"})
+    assert list(config.contexts) == ["x"]
+    assert config.current_context == ""
+
+
+def test_yaml_loader_in_pure_python_reads_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("yaml.CSafeLoader", raising=False)
+    assert load_kubeconfig(str(write(tmp_path, "a", FIRST))).current_context == "blue"

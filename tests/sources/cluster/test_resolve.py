@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karptui.sources.cluster.connection import Connection, Impersonation
+from karptui.sources.cluster.errors import ConfigError
+from karptui.sources.cluster.resolve import load_connection
+
+Fields = dict[str, Any]
+
+
+def connect(folder: Path, *, cluster: Fields | None = None, user: Fields | None = None, **options: Any) -> Connection:
+    """Write a kubeconfig of one context and resolve it."""
+    config = {
+        "current-context": "ctx",
+        "clusters": [{"name": "c", "cluster": {"server": "https://api.test", **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+        "contexts": [{"name": "ctx", "context": {"cluster": "c", "user": "u", "namespace": "web"}}],
+    }
+    (folder / "config").write_text(yaml.safe_dump(config))
+    return load_connection(kubeconfig=str(folder / "config"), environ={}, **options)
+
+
+def test_everything_named(tmp_path: Path) -> None:
+    connection = connect(tmp_path, cluster={"server": "https://api.test/k8s/clusters/c-1/"}, user={"token": "abc"})
+    assert connection.server == "https://api.test/k8s/clusters/c-1"
+    assert (connection.context, connection.cluster, connection.user, connection.namespace) == ("ctx", "c", "u", "web")
+    assert connection.token == "abc"
+    assert connection.compress
+    assert connection.certificate_authority is None
+
+
+def test_cluster_options(tmp_path: Path) -> None:
+    connection = connect(
+        tmp_path,
+        cluster={
+            "tls-server-name": "api.internal",
+            "proxy-url": "socks5://127.0.0.1:1080",
+            "disable-compression": True,
+            "insecure-skip-tls-verify": True,
+        },
+    )
+    assert connection.tls_server_name == "api.internal"
+    assert connection.proxy_url == "socks5://127.0.0.1:1080"
+    assert not connection.compress
+    assert connection.skip_tls_verify
+
+
+@pytest.mark.parametrize(
+    ("server", "cluster", "expected"),
+    [
+        ("10.0.0.1:6443", {}, "http://10.0.0.1:6443"),
+        ("10.0.0.1:6443", {"insecure-skip-tls-verify": True}, "https://10.0.0.1:6443"),
+        ("http://10.0.0.1", {}, "http://10.0.0.1"),
+    ],
+)
+def test_server_without_a_scheme(tmp_path: Path, server: str, cluster: Fields, expected: str) -> None:
+    assert connect(tmp_path, cluster={"server": server, **cluster}).server == expected
+
+
+def test_relative_paths_start_at_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ca.pem", "cert.pem", "key.pem"):
+        (tmp_path / name).write_text(name)
+    monkeypatch.chdir(tmp_path.parent)
+    connection = connect(
+        tmp_path,
+        cluster={"certificate-authority": "ca.pem"},
+        user={"client-certificate": "cert.pem", "client-key": "key.pem", "tokenFile": "token"},
+    )
+    assert connection.certificate_authority is not None
+    assert connection.certificate_authority.read() == b"ca.pem"
+    assert connection.client_certificate is not None
+    assert connection.client_certificate.path == tmp_path / "cert.pem"
+    assert connection.client_key is not None
+    assert connection.client_key.read() == b"key.pem"
+    assert connection.token_file == tmp_path / "token"
+
+
+def test_inline_data_wins_over_files(tmp_path: Path) -> None:
+    encoded = base64.b64encode(b"PEM").decode()
+    connection = connect(
+        tmp_path, cluster={"certificate-authority": "absent.pem", "certificate-authority-data": f"{encoded}\n"}
+    )
+    assert connection.certificate_authority is not None
+    assert connection.certificate_authority.read() == b"PEM"
+
+
+def test_basic_authentication(tmp_path: Path) -> None:
+    assert connect(tmp_path, user={"username": "me", "password": "pw"}).basic == ("me", "pw")
+
+
+def test_oidc_token_is_used_as_it_is(tmp_path: Path) -> None:
+    user = {"auth-provider": {"name": "oidc", "config": {"id-token": "jwt"}}}
+    assert connect(tmp_path, user=user).token == "jwt"
+
+
+def test_impersonation_from_the_file_and_from_flags(tmp_path: Path) -> None:
+    user = {"as": "jane", "as-uid": "1", "as-groups": ["a", "b"], "as-user-extra": {"scopes": ["x"]}}
+    assert connect(tmp_path, user=user).impersonation == Impersonation("jane", ("a", "b"), "1", {"scopes": ("x",)})
+    flag = Impersonation("joe", ("ops",))
+    assert connect(tmp_path, user=user, impersonation=flag).impersonation == flag
+
+
+def test_exec_plugin(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("PEM")
+    connection = connect(
+        tmp_path,
+        cluster={
+            "certificate-authority": "ca.pem",
+            "extensions": [{"name": "other"}, {"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}],
+        },
+        user={
+            "exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": "./bin/login",
+                "args": ["--x"],
+                "env": [{"name": "PROFILE", "value": "prod"}],
+                "installHint": "get it\nthere",
+                "provideClusterInfo": True,
+                "interactiveMode": "Always",
+            }
+        },
+    )
+    plugin = connection.exec_plugin
+    assert plugin is not None
+    assert plugin.command == str(tmp_path / "bin" / "login")
+    assert plugin.args == ("--x",)
+    assert plugin.env == {"PROFILE": "prod"}
+    assert plugin.install_hint == "get it there"
+    assert plugin.demands_terminal
+    assert plugin.cluster_info == {
+        "server": "https://api.test",
+        "certificate-authority-data": base64.b64encode(b"PEM").decode(),
+        "config": {"a": 1},
+    }
+
+
+def test_exec_plugin_on_the_path_and_without_cluster_info(tmp_path: Path) -> None:
+    plugin = connect(tmp_path, user={"exec": {"apiVersion": "v", "command": "aws"}}).exec_plugin
+    assert plugin is not None
+    assert plugin.command == "aws"
+    assert plugin.cluster_info is None
+    assert not plugin.demands_terminal
+
+
+def test_exec_plugin_is_passed_over_where_a_token_is_given(tmp_path: Path) -> None:
+    assert connect(tmp_path, user={"token": "t", "exec": {"apiVersion": "v", "command": "aws"}}).exec_plugin is None
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "sentence"),
+    [
+        ({"server": ""}, {}, "no server of cluster 'c' in "),
+        ({"server": "ftp://x"}, {}, "server of cluster 'c' in .* is not an http or https URL: ftp://x"),
+        ({"proxy-url": "ftp://x"}, {}, "proxy-url of cluster 'c' in .* must be an http, https, socks5"),
+        (
+            {"certificate-authority": "absent"},
+            {},
+            "certificate-authority of cluster 'c' in .*: cannot read .*absent: No such",
+        ),
+        ({"certificate-authority-data": "%"}, {}, "certificate-authority-data of cluster 'c' in .* is not base64"),
+        (
+            {"certificate-authority-data": "QQ==", "insecure-skip-tls-verify": True},
+            {},
+            "insecure-skip-tls-verify of cluster 'c' in .* cannot stand beside a certificate-authority",
+        ),
+        (
+            {},
+            {"client-certificate-data": "QQ=="},
+            "client-certificate-data of user 'u' in .* has no client-key beside it",
+        ),
+        ({}, {"token": "t", "username": "n"}, "both a token and a username with password are given of user 'u'"),
+        ({}, {"exec": {}, "auth-provider": {"name": "x"}}, "both exec and auth-provider are given of user 'u'"),
+        ({}, {"exec": {}}, "exec of user 'u' in .* has no command"),
+        ({}, {"exec": {"command": "x"}}, "exec of user 'u' in .* has no apiVersion"),
+        ({}, {"exec": {"command": "x", "apiVersion": "v", "env": [{"value": "1"}]}}, "has an env entry without a name"),
+        (
+            {},
+            {"exec": {"command": "x", "apiVersion": "v", "interactiveMode": "Maybe"}},
+            "interactiveMode 'Maybe' of exec",
+        ),
+        (
+            {},
+            {"auth-provider": {"name": "gcp"}},
+            "auth-provider 'gcp' of user 'u' in .* is not supported; use an exec plugin",
+        ),
+        ({}, {"as-groups": ["a"]}, "as-groups, as-uid or as-user-extra of user 'u' in .* needs as"),
+    ],
+)
+def test_errors_name_file_and_field(tmp_path: Path, cluster: Fields, user: Fields, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        connect(tmp_path, cluster=cluster, user=user)
+
+
+CONTEXTS = """
+clusters: [{name: c, cluster: {server: https://x}}]
+contexts:
+- {name: production, context: {cluster: c}}
+- {name: homeless, context: {user: u}}
+- {name: lost, context: {cluster: nowhere}}
+- {name: stranger, context: {cluster: c, user: nobody}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence"),
+    [
+        (None, r"current-context is not set; choose with --context \(production, homeless, lost, stranger\)"),
+        ("prodution", "there is no context 'prodution'; there is production"),
+        ("xyz", "there is no context 'xyz'; there is production, homeless, lost, stranger"),
+        ("homeless", "context 'homeless' names no cluster"),
+        ("lost", "context 'lost' names the cluster 'nowhere', which no kubeconfig file defines"),
+        ("stranger", "context 'stranger' names the user 'nobody', which no kubeconfig file defines"),
+    ],
+)
+def test_contexts_that_cannot_be_used(tmp_path: Path, context: str | None, sentence: str) -> None:
+    (tmp_path / "config").write_text(CONTEXTS)
+    with pytest.raises(ConfigError, match=sentence):
+        load_connection(kubeconfig=str(tmp_path / "config"), context=context, environ={})
+
+
+def test_context_without_a_user_is_anonymous(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(CONTEXTS)
+    connection = load_connection(kubeconfig=str(tmp_path / "config"), context="production", environ={})
+    assert (connection.user, connection.token, connection.exec_plugin) == ("", "", None)
+
+
+def test_no_context_at_all(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("")
+    with pytest.raises(ConfigError, match=r"choose with --context \(none is defined\)"):
+        load_connection(kubeconfig=str(tmp_path / "config"), environ={})
+    with pytest.raises(ConfigError, match="there is no context 'x'; there is none at all"):
+        load_connection(kubeconfig=str(tmp_path / "config"), context="x", environ={})
+
+
+def service_account(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "token").write_text("t")
+    (folder / "ca.crt").write_text("PEM")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
+)
+def test_in_a_pod(tmp_path: Path, host: str, server: str) -> None:
+    folder = service_account(tmp_path / "sa")
+    environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "443"}
+    connection = load_connection(environ=environ, home=tmp_path, service_account=folder)
+    assert (connection.server, connection.context, connection.namespace) == (server, "in-cluster", "")
+    assert connection.token_file == folder / "token"
+    assert connection.certificate_authority is not None
+    assert connection.certificate_authority.read() == b"PEM"
+    (folder / "namespace").write_text("karpenter\n")
+    connection = load_connection(
+        environ=environ, home=tmp_path, service_account=folder, impersonation=Impersonation("a")
+    )
+    assert connection.namespace == "karpenter"
+    assert connection.impersonation == Impersonation("a")
+
+
+def test_kubeconfig_wins_over_the_pod(tmp_path: Path) -> None:
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text("current-context: production" + CONTEXTS)
+    environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+    folder = service_account(tmp_path / "sa")
+    assert load_connection(environ=environ, home=tmp_path, service_account=folder).context == "production"
+
+
+def test_neither_kubeconfig_nor_pod(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no kubeconfig: .*/\.kube/config does not exist, and this is not a pod"):
+        load_connection(environ={}, home=tmp_path, service_account=tmp_path)

@@ -1,0 +1,511 @@
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import threading
+import time
+from typing import Any
+
+import pytest
+from loopback import Call, LoopbackServer, Script, failure
+
+from karptui import __version__
+from karptui.sources.cluster.connection import Connection, Impersonation
+from karptui.sources.cluster.credentials import FixedCredentials, Grant
+from karptui.sources.cluster.errors import ApiError, ConfigError, UnreachableError
+from karptui.sources.cluster.transport import Transport
+
+from .live import Serve, pem, server_tls, transport_to
+
+WATCH = {"watch": "true"}
+
+
+class Rotating:
+    """Credentials of which each refused one is followed by the next."""
+
+    def __init__(self, *tokens: str) -> None:
+        self.grants = [Grant(f"Bearer {token}") for token in tokens]
+        self.closed = False
+
+    def current(self) -> Grant:
+        return self.grants[0]
+
+    def refused(self, grant: Grant) -> bool:
+        if grant is self.grants[0] and len(self.grants) > 1:
+            self.grants.pop(0)
+        return self.grants[0] is not grant
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_get(serve: Serve) -> None:
+    server = serve(lambda call: call.json({"a": 1}))
+    transport = transport_to(server, token="abc")
+    assert transport.last_contact_ns == 0
+    assert json.loads(transport.get("/api/v1/pods", {"fieldSelector": "status.phase!=Failed"})) == {"a": 1}
+    call = server.calls[0]
+    assert (call.path, call.query) == ("/api/v1/pods", {"fieldSelector": "status.phase!=Failed"})
+    assert call.token == "abc"
+    assert call.headers["User-Agent"] == f"karptui/{__version__}"
+    assert call.headers["Accept-Encoding"] == "gzip"
+    assert transport.last_contact_ns > 0
+
+
+def test_server_with_a_path(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}))
+    transport_to(f"{server.url}/k8s/clusters/c-1").get("/version")
+    assert server.calls[0].path == "/k8s/clusters/c-1/version"
+
+
+def test_compressed_answer(serve: Serve) -> None:
+    server = serve(lambda call: call.text(gzip.compress(b"{}"), Content_Encoding="gzip"))
+    assert transport_to(server).get("/") == b"{}"
+
+
+def test_compression_can_be_switched_off(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}))
+    transport_to(server, compress=False).get("/")
+    assert server.calls[0].headers["Accept-Encoding"] == "identity"
+
+
+def test_post(serve: Serve) -> None:
+    server = serve(lambda call: call.json({"got": json.loads(call.body)}, 201))
+    assert json.loads(transport_to(server).post("/reviews", {"a": 1})) == {"got": {"a": 1}}
+    assert server.calls[0].headers["Content-Type"] == "application/json"
+
+
+def test_impersonation_repeats_headers(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}))
+    whom = Impersonation("jane", ("a", "b"), "7", {"scopes": ("x", "y")})
+    transport_to(server, impersonation=whom).get("/")
+    headers = server.calls[0].headers
+    assert headers["Impersonate-User"] == "jane"
+    assert headers["Impersonate-Uid"] == "7"
+    assert headers.get_all("Impersonate-Group") == ["a", "b"]
+    assert headers.get_all("Impersonate-Extra-scopes") == ["x", "y"]
+
+
+def test_impersonation_of_a_user_alone(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}))
+    transport_to(server, impersonation=Impersonation("jane")).get("/")
+    assert "Impersonate-Uid" not in server.calls[0].headers
+
+
+def test_refused_token_is_replaced_once(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}) if call.token == "two" else call.error(401, "Unauthorized"))
+    transport = transport_to(server, credentials=Rotating("one", "two"))
+    assert transport.get("/") == b"{}"
+    assert [call.token for call in server.calls] == ["one", "two"]
+
+
+def test_refused_token_without_another(serve: Serve) -> None:
+    server = serve(lambda call: call.error(401, "Unauthorized"))
+    with pytest.raises(ApiError, match="401: Unauthorized"):
+        transport_to(server, credentials=Rotating("one")).get("/")
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "expected"),
+    [
+        ({}, failure(403, "pods is forbidden", "Forbidden"), (403, "Forbidden", "pods is forbidden", None)),
+        ({"Retry_After": "7"}, failure(429, "slow\n\x1bdown"), (429, "", "slow down", 7.0)),
+        ({}, {**failure(429, "x"), "details": {"retryAfterSeconds": 3}}, (429, "", "x", 3.0)),
+        ({"Retry_After": "Fri, 21 Nov 2026 00:00:00 GMT"}, failure(503, "x"), (503, "", "x", None)),
+        ({}, "<html>", (502, "", "Bad Gateway", None)),
+        ({}, ["list"], (500, "", "Internal Server Error", None)),
+        ({}, failure(302, ""), (302, "", "Found", None)),
+    ],
+)
+def test_error_statuses(serve: Serve, headers: dict[str, str], body: Any, expected: tuple[Any, ...]) -> None:
+    code = expected[0]
+    server = serve(
+        lambda call: call.text(body, code, **headers) if isinstance(body, str) else call.json(body, code, **headers)
+    )
+    with pytest.raises(ApiError) as caught:
+        transport_to(server).get("/")
+    error = caught.value
+    assert (error.status, error.reason, error.message, error.retry_after_seconds) == expected
+    assert len(server.calls) == 1
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_refused_connection() -> None:
+    url = f"http://127.0.0.1:{closed_port()}"
+    with pytest.raises(UnreachableError, match=f"^{url} refuses connections$"):
+        transport_to(url).get("/")
+
+
+def test_unknown_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **options: object) -> object:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(UnreachableError, match=r"^the host name of http://nowhere\.test cannot be resolved$"):
+        transport_to("http://nowhere.test").get("/")
+
+
+def test_silence(serve: Serve) -> None:
+    server = serve(Call.stall)
+    began = time.monotonic()
+    with pytest.raises(UnreachableError, match="has fallen silent"):
+        transport_to(server, read_seconds=0.05).get("/")
+    assert time.monotonic() - began < 5
+    assert len(server.calls) == 1
+
+
+def test_connection_that_is_not_accepted() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        # The second connection fills the backlog: further ones get no answer at all.
+        fillers = [socket.socket() for _ in range(3)]
+        for filler in fillers:
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        connection = Connection(server=url, context="c")
+        transport = Transport(connection, FixedCredentials(Grant()), connect_seconds=0.05, read_seconds=0.05)
+        with pytest.raises(UnreachableError, match=r"did not accept a connection in time|has fallen silent"):
+            transport.get("/")
+        for filler in fillers:
+            filler.close()
+
+
+def test_answer_cut_short(serve: Serve) -> None:
+    def half(call: Call) -> None:
+        call.chunks(b'{"items": [')
+        call.cut()
+
+    with pytest.raises(UnreachableError, match="cut the connection"):
+        transport_to(serve(half)).get("/")
+
+
+def test_not_http_at_all() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+
+        def answer() -> None:
+            accepted, _ = listener.accept()
+            accepted.recv(1000)
+            accepted.sendall(b"SSH-2.0-x\r\n")
+            accepted.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(UnreachableError, match="cut the connection"):
+            transport_to(f"http://127.0.0.1:{listener.getsockname()[1]}").get("/")
+        thread.join()
+
+
+def test_closed_transport(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}))
+    credentials = Rotating("one")
+    transport = transport_to(server, credentials=credentials)
+    transport.get("/")
+    transport.close()
+    assert credentials.closed
+    with pytest.raises(UnreachableError, match="the connection is closed"):
+        transport.get("/")
+    transport.close()
+
+
+def test_stream_yields_whole_lines(serve: Serve) -> None:
+    def answer(call: Call) -> None:
+        call.chunks(b"one\ntwo\n", b"th", b"r", b"ee\nfo", b"ur\n", b"\n")
+        call.end()
+
+    with transport_to(serve(answer)).stream("/pods", WATCH, silence_seconds=5) as stream:
+        assert list(stream.batches()) == [[b"one", b"two"], [b"three"], [b"four"], []]
+
+
+def test_stream_in_one_piece_per_line(serve: Serve) -> None:
+    """Each chunk is handed on at once: a line is seen before the next is sent."""
+    seen = threading.Event()
+
+    def answer(call: Call) -> None:
+        call.chunks(b"one\n")
+        assert seen.wait(10)
+        call.chunks(b"two\n")
+        call.end()
+
+    with transport_to(serve(answer)).stream("/pods", WATCH, silence_seconds=5) as stream:
+        batches = stream.batches()
+        assert next(batches) == [b"one"]
+        seen.set()
+        assert next(batches) == [b"two"]
+
+
+def test_stream_that_a_proxy_has_unchunked() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        seen = threading.Event()
+
+        def answer() -> None:
+            accepted, _ = listener.accept()
+            accepted.recv(1000)
+            accepted.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\none\n")
+            seen.wait(10)
+            accepted.sendall(b"two\n")
+            accepted.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        transport = transport_to(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        with transport.stream("/pods", WATCH, silence_seconds=5) as stream:
+            batches = stream.batches()
+            assert next(batches) == [b"one"]
+            seen.set()
+            assert list(batches) == [[b"two"]]
+        thread.join()
+
+
+def test_stream_cut_in_a_line(serve: Serve) -> None:
+    def answer(call: Call) -> None:
+        call.chunks(b"one\nhal")
+        call.cut()
+
+    with transport_to(serve(answer)).stream("/pods", WATCH, silence_seconds=5) as stream:
+        batches = stream.batches()
+        assert next(batches) == [b"one"]
+        with pytest.raises(UnreachableError, match="cut the connection"):
+            next(batches)
+
+
+def test_stream_that_ends_in_a_line(serve: Serve) -> None:
+    def answer(call: Call) -> None:
+        call.chunks(b"hal")
+        call.end()
+
+    transport = transport_to(serve(answer))
+    with (
+        transport.stream("/pods", WATCH, silence_seconds=5) as stream,
+        pytest.raises(UnreachableError, match="ended the stream in the middle of a line"),
+    ):
+        list(stream.batches())
+
+
+def test_silent_stream(serve: Serve) -> None:
+    def answer(call: Call) -> None:
+        call.chunks(b"one\n")
+        call.stall()
+
+    with transport_to(serve(answer)).stream("/pods", WATCH, silence_seconds=30) as stream:
+        batches = stream.batches()
+        assert next(batches) == [b"one"]
+        stream.allow_silence(0.05)
+        with pytest.raises(UnreachableError, match="has fallen silent"):
+            next(batches)
+    stream.allow_silence(1)
+
+
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize("closes", [False, True])
+def test_stream_shut_by_another_thread(serve: Serve, *, secure: bool, closes: bool) -> None:
+    def answer(call: Call) -> None:
+        call.chunks(b"one\n")
+        call.stall()
+
+    server = serve(answer, tls=server_tls() if secure else None)
+    transport = transport_to(server, certificate_authority=pem("authority.pem"))
+    reading, ended = threading.Event(), threading.Event()
+    failures: list[str] = []
+
+    def read() -> None:
+        try:
+            with transport.stream("/pods", WATCH, silence_seconds=60) as stream:
+                for _ in stream.batches():
+                    reading.set()
+        except UnreachableError as error:
+            failures.append(str(error))
+        ended.set()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert reading.wait(10)
+    (transport.close if closes else transport.shut_streams)()
+    assert ended.wait(5)
+    thread.join()
+    assert failures == [f"{server.url} cut the connection"]
+
+
+def test_stream_opened_while_closing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(lambda call: call.chunks(b"one\n"))
+    transport = transport_to(server)
+    send = transport._send
+
+    def close_meanwhile(*args: Any) -> Any:
+        response = send(*args)
+        transport.close()
+        return response
+
+    monkeypatch.setattr(transport, "_send", close_meanwhile)
+    with (
+        pytest.raises(UnreachableError, match="the connection is closed"),
+        transport.stream("/pods", WATCH, silence_seconds=5),
+    ):
+        pass
+
+
+def test_client_certificate(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}), tls=server_tls(asks_client=True))
+    authority = pem("authority.pem")
+    transport = transport_to(
+        server, certificate_authority=authority, client_certificate=pem("client.pem"), client_key=pem("client.key")
+    )
+    assert transport.get("/") == b"{}"
+    with pytest.raises(UnreachableError, match=r"cut the connection|no secure connection"):
+        transport_to(server, certificate_authority=authority).get("/")
+
+
+def test_rotated_client_certificate_gets_a_new_pool(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}), tls=server_tls(asks_client=True))
+    good = Grant("", pem("client.pem"), pem("client.key"))
+    grants = [Grant(), good]
+
+    class Later(FixedCredentials):
+        def current(self) -> Grant:
+            return grants[0]
+
+    transport = transport_to(server, credentials=Later(good), certificate_authority=pem("authority.pem"))
+    with pytest.raises(UnreachableError):
+        transport.get("/")
+    grants.pop(0)
+    assert transport.get("/") == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"certificate_authority": pem("stranger.pem")}, "the certificate of https://.* is not trusted: .*"),
+        ({}, "the certificate of https://.* is not trusted: .*"),
+        (
+            {"certificate_authority": pem("authority.pem"), "tls_server_name": "other.test"},
+            "the certificate of https://.* is not trusted: .*other.test",
+        ),
+    ],
+)
+def test_untrusted_server(serve: Serve, fields: dict[str, Any], sentence: str) -> None:
+    server = serve(lambda call: call.json({}), tls=server_tls())
+    with pytest.raises(UnreachableError, match=sentence):
+        transport_to(server, **fields).get("/")
+    assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"certificate_authority": pem("authority.pem")},
+        {"certificate_authority": pem("authority.pem"), "tls_server_name": "api.test"},
+        {"skip_tls_verify": True},
+    ],
+)
+def test_trusted_server(serve: Serve, fields: dict[str, Any]) -> None:
+    server = serve(lambda call: call.json({}), tls=server_tls())
+    assert transport_to(server, **fields).get("/") == b"{}"
+
+
+def test_plain_http_where_tls_is_expected(serve: Serve) -> None:
+    server = serve(lambda call: call.json({}))
+    with pytest.raises(UnreachableError, match="no secure connection to https://"):
+        transport_to(server.url.replace("http:", "https:")).get("/")
+
+
+def proxied(call: Call) -> None:
+    call.json({"through": "the proxy", "for": call.path})
+
+
+def test_proxy_of_the_kubeconfig(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    proxy = serve(proxied)
+    answer = transport_to("http://api.test:1234", proxy_url=proxy.url).get("/version")
+    assert json.loads(answer)["through"] == "the proxy"
+    assert proxy.calls[0].headers["Host"] == "api.test:1234"
+
+
+def test_proxy_of_the_environment(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy, server = serve(proxied), serve(lambda call: call.json({}))
+    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+    assert json.loads(transport_to("http://api.test").get("/"))["through"] == "the proxy"
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    assert transport_to(server).get("/") == b"{}"
+
+
+def test_proxy_of_the_other_scheme_is_not_used(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{closed_port()}")
+    server = serve(lambda call: call.json({}))
+    assert transport_to(server).get("/") == b"{}"
+
+
+def test_secure_server_through_a_proxy(serve: Serve) -> None:
+    proxy = serve(Script(lambda call: call.error(403, "no tunnels")))
+    with pytest.raises(UnreachableError, match=r"^the proxy on the way to https://api\.test does not work: .*"):
+        transport_to("https://api.test", proxy_url=proxy.url).get("/")
+    assert proxy.calls[0].method == "CONNECT"
+
+
+def test_proxy_that_cannot_be_used() -> None:
+    with pytest.raises(ConfigError, match=r"^the proxy socks5://proxy\.test:1 needs the Python package PySocks$"):
+        transport_to("http://api.test", proxy_url="socks5://user:secret@proxy.test:1").get("/")
+    with pytest.raises(ConfigError, match=r"^the proxy gopher://proxy\.test:1 cannot be used: "):
+        transport_to("http://api.test", proxy_url="gopher://user:secret@proxy.test:1").get("/")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"certificate_authority": pem("server.key")}, r"^server\.key holds no usable PEM certificate: "),
+        (
+            {"client_certificate": pem("client.pem"), "client_key": pem("server.key")},
+            r"^client\.pem and its key cannot be used: ",
+        ),
+        (
+            {"client_certificate": pem("client.pem"), "client_key": pem("client-encrypted.key")},
+            r"^client\.pem and its key cannot be used: ",
+        ),
+        (
+            {"client_certificate": pem("absent.pem"), "client_key": pem("client.key")},
+            r"^absent\.pem: cannot read .*: No such",
+        ),
+    ],
+)
+def test_certificates_that_cannot_be_used(fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        transport_to("https://127.0.0.1:1", **fields).get("/")
+
+
+def test_unexpected_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **options: object) -> object:
+        raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "connect", fail)
+    with pytest.raises(UnreachableError, match=r"^http://127\.0\.0\.1:1 cannot be reached: .*Network is unreachable"):
+        transport_to("http://127.0.0.1:1").get("/")
+
+
+def test_requests_of_many_threads_share_connections(serve: Serve) -> None:
+    ports: set[int] = set()
+
+    def answer(call: Call) -> None:
+        ports.add(call._handler.client_address[1])
+        call.json({})
+
+    transport = transport_to(serve(answer))
+    for _ in range(20):
+        transport.get("/")
+    assert len(ports) == 1
+
+
+def test_loopback_server_reports_unscripted_calls(serve: Serve) -> None:
+    server: LoopbackServer = serve(Script())
+    with pytest.raises(ApiError, match="the script is over"):
+        transport_to(server).get("/")
