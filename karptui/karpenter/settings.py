@@ -5,14 +5,18 @@ Source: pkg/operator/options/options.go, and the AWS provider's pkg/operator/opt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from math import isfinite
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
-from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.durations import parse_duration
 
+_T = TypeVar("_T")
+_N = TypeVar("_N", int, float)
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 GATE_DEFAULTS: Final[Mapping[str, bool]] = MappingProxyType(
@@ -48,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     isolated_vpc: bool = False
     environment: Mapping[str, str] = MappingProxyType({})
     """Everything as it was given, by name."""
+    unread: tuple[str, ...] = ()
+    """Names whose text Karpenter cannot read and passes over without a word; their defaults apply."""
 
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on."""
@@ -57,55 +63,81 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def parse_settings(environment: Mapping[str, str]) -> Settings:
     """Read settings from Karpenter's environment names, values as strings; unknown names are kept and ignored.
 
+    Text that is not a number, boolean or duration leaves the default in force, as in Karpenter's pkg/utils/env/env.go;
+    ``Settings.unread`` names those.
+
     Raises:
-        SettingsError: naming the setting and what is wrong with it.
+        SettingsError: naming the setting that Karpenter would not start with, and what is wrong with it.
     """
+    reader = _Reader(environment)
     return Settings(
         preference_policy=_choice(environment, "PREFERENCE_POLICY", ("Respect", "Ignore")),
         min_values_policy=_choice(environment, "MIN_VALUES_POLICY", ("Strict", "BestEffort")),
-        ignore_dra_requests=_boolean("IGNORE_DRA_REQUESTS", environment.get("IGNORE_DRA_REQUESTS") or "true"),
-        batch_max_seconds=_seconds("BATCH_MAX_DURATION", environment.get("BATCH_MAX_DURATION") or "10s"),
+        ignore_dra_requests=reader.read("IGNORE_DRA_REQUESTS", _boolean, default=True),
+        batch_max_seconds=reader.read("BATCH_MAX_DURATION", _seconds, default=10.0),
         gates=_gates(environment.get("FEATURE_GATES", "")),
-        vm_memory_overhead_percent=_number(environment, "VM_MEMORY_OVERHEAD_PERCENT", 0.075),
-        reserved_enis=int(_number(environment, "RESERVED_ENIS", 0)),
+        vm_memory_overhead_percent=reader.amount("VM_MEMORY_OVERHEAD_PERCENT", _decimal, default=0.075),
+        reserved_enis=reader.amount("RESERVED_ENIS", _integer, default=0),
         cluster_name=environment.get("CLUSTER_NAME", ""),
-        isolated_vpc=_boolean("ISOLATED_VPC", environment.get("ISOLATED_VPC") or "false"),
+        isolated_vpc=reader.read("ISOLATED_VPC", _boolean, default=False),
         environment=dict(environment),
+        unread=tuple(reader.unread),
     )
 
 
+class _Reader:
+    """Reads values, and remembers the names of those that cannot be read."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.unread: list[str] = []
+
+    def read(self, name: str, parse: Callable[[str], _T], *, default: _T) -> _T:
+        text = self._environment.get(name)
+        if text is None:
+            return default
+        try:
+            return parse(text)
+        except ValueError:
+            self.unread.append(name)
+            return default
+
+    def amount(self, name: str, parse: Callable[[str], _N], *, default: _N) -> _N:
+        value = self.read(name, parse, default=default)
+        if value < 0:
+            raise SettingsError(f"{name} is {self._environment[name]!r}, must not be negative")
+        return value
+
+
 def _choice(environment: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
-    value = environment.get(name) or allowed[0]
+    value = environment.get(name, allowed[0])
     if value not in allowed:
         raise SettingsError(f"{name} is {value!r}, must be {' or '.join(allowed)}")
     return value
 
 
-def _boolean(name: str, text: str) -> bool:
+def _boolean(text: str) -> bool:
     if text not in _TRUE | _FALSE:
-        raise SettingsError(f"{name} is {text!r}, must be true or false")
+        raise ValueError(text)
     return text in _TRUE
 
 
-def _number(environment: Mapping[str, str], name: str, default: float) -> float:
-    text = environment.get(name)
-    if not text:
-        return default
-    try:
-        value = float(text)
-    except ValueError:
-        raise SettingsError(f"{name} is {text!r}, must be a number") from None
-    if not 0 <= value < float("inf"):
-        raise SettingsError(f"{name} is {text!r}, must not be negative")
+def _integer(text: str) -> int:
+    if not text.isascii() or re.fullmatch(r"[+-]?[0-9]+", text) is None or not -(1 << 63) <= int(text) < 1 << 63:
+        raise ValueError(text)
+    return int(text)
+
+
+def _decimal(text: str) -> float:
+    value = float(text)
+    # Go reads neither spaces nor a lone underscore, and no share of memory is infinite.
+    if not isfinite(value) or "_" in text or text != text.strip():
+        raise ValueError(text)
     return value
 
 
-def _seconds(name: str, text: str) -> float:
-
-    try:
-        return parse_duration(text) / 1e9
-    except DurationError as error:
-        raise SettingsError(f"{name} is {text!r}: {error}") from None
+def _seconds(text: str) -> float:
+    return parse_duration(text) / 1e9
 
 
 def _gates(text: str) -> dict[str, bool]:
@@ -114,5 +146,7 @@ def _gates(text: str) -> dict[str, bool]:
         name, separator, value = entry.partition("=")
         if not separator:
             raise SettingsError(f"FEATURE_GATES has {entry!r}, must be Name=true or Name=false")
-        gates[name.strip()] = _boolean(f"FEATURE_GATES {name.strip()}", value.strip())
+        if value.strip() not in _TRUE | _FALSE:
+            raise SettingsError(f"FEATURE_GATES {name.strip()} is {value.strip()!r}, must be true or false")
+        gates[name.strip()] = value.strip() in _TRUE
     return gates

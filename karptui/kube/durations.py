@@ -18,7 +18,8 @@ _UNIT_NS: Final = {
     "m": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
-_MAX_NS: Final = (1 << 63) - 1
+_LIMIT_NS: Final = 1 << 63
+_MAX_WHOLE_DIGITS: Final = 19
 _PART: Final = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)")
 
 
@@ -32,39 +33,81 @@ def parse_duration(text: str) -> int:
     Raises:
         DurationError: with Go's wording.
     """
+    is_negative = text[:1] == "-"
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
         return 0
     if not rest:
-        raise DurationError(f'time: invalid duration "{text}"')
+        raise _invalid(text)
     total = 0
     while rest:
         match = _PART.match(rest)
         assert match is not None
-        whole, point, fraction, unit = match.groups()
-        if not whole and not (point and fraction):
-            raise DurationError(f'time: invalid duration "{text}"')
-        if not unit:
-            raise DurationError(f'time: missing unit in duration "{text}"')
-        scale = _UNIT_NS.get(unit)
-        if scale is None:
-            raise DurationError(f'time: unknown unit "{unit}" in duration "{text}"')
-        total += int(whole or "0") * scale
-        if fraction:
-            total += int(fraction) * scale // 10 ** len(fraction)
-        if total > _MAX_NS + (text[:1] == "-"):
-            raise DurationError(f'time: invalid duration "{text}"')
+        total += _part_ns(text, *match.groups())
+        if total > _LIMIT_NS:
+            raise _invalid(text)
         rest = rest[match.end() :]
-    return -total if text[:1] == "-" else total
+    if total == _LIMIT_NS and not is_negative:
+        raise _invalid(text)
+    return -total if is_negative else total
+
+
+def _part_ns(text: str, whole: str, point: str | None, fraction: str | None, unit: str) -> int:
+    if not whole and not (point and fraction):
+        raise _invalid(text)
+    if len(whole.lstrip("0")) > _MAX_WHOLE_DIGITS or int(whole or "0") > _LIMIT_NS:
+        raise _invalid(text)
+    if not unit:
+        raise DurationError(f"time: missing unit in duration {_quote(text)}")
+    scale_ns = _UNIT_NS.get(unit)
+    if scale_ns is None:
+        raise DurationError(f"time: unknown unit {_quote(unit)} in duration {_quote(text)}")
+    return int(whole or "0") * scale_ns + (_fraction_ns(fraction, scale_ns) if fraction else 0)
+
+
+def _fraction_ns(digits: str, scale_ns: int) -> int:
+    """Return a fraction of a unit, in the floating point Go uses; digits past what 63 bits hold do not count."""
+    value, divisor = 0, 1.0
+    for digit in digits:
+        if value > (_LIMIT_NS - 1) // 10 or value * 10 + int(digit) > _LIMIT_NS:
+            break
+        value = value * 10 + int(digit)
+        divisor *= 10
+    return int(float(value) * (float(scale_ns) / divisor))
+
+
+def _invalid(text: str) -> DurationError:
+    return DurationError(f"time: invalid duration {_quote(text)}")
+
+
+def _quote(text: str) -> str:
+    """Return text as Go's time package quotes it: bytes outside printable ASCII in hexadecimal."""
+    escaped = (
+        f"\\{character}"
+        if character in '"\\'
+        else character
+        if " " <= character < "\x80"
+        else "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
+        for character in text
+    )
+    return f'"{"".join(escaped)}"'
 
 
 def format_duration(duration_ns: int) -> str:
-    """Return the text of a duration as Go prints those of a second or more: ``720h0m0s``, ``1m30s``, ``0s``."""
+    """Return the text of a duration as Go prints it: ``720h0m0s``, ``1m30s``, ``1.5s``, ``250ms``, ``0s``."""
     sign, rest = ("-", -duration_ns) if duration_ns < 0 else ("", duration_ns)
+    if 0 < rest < 1_000_000_000:
+        unit = "ms" if rest >= 1_000_000 else "µs" if rest >= 1_000 else "ns"
+        whole, fraction = divmod(rest, _UNIT_NS[unit])
+        return f"{sign}{_decimal(whole, fraction, len(str(_UNIT_NS[unit])) - 1)}{unit}"
     seconds, fraction = divmod(rest, 1_000_000_000)
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
-    tail = f"{seconds}.{fraction:09d}".rstrip("0") if fraction else str(seconds)
+    tail = _decimal(seconds, fraction, 9)
     if hours:
         return f"{sign}{hours}h{minutes}m{tail}s"
     return f"{sign}{minutes}m{tail}s" if minutes else f"{sign}{tail}s"
+
+
+def _decimal(whole: int, fraction: int, places: int) -> str:
+    return f"{whole}.{fraction:0{places}d}".rstrip("0") if fraction else str(whole)

@@ -6,6 +6,7 @@ because sums and messages are printed in the format of their first operand. Rule
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -18,10 +19,15 @@ NANO_PER_MILLI: Final = 1_000_000
 """Nano-units in one thousandth."""
 
 _MAX_UNITS: Final = (1 << 63) - 1
-_FAST_DIGITS: Final = 18
+_MAX_LENGTH: Final = 256
+"""Of a quantity's text; Kubernetes sets no bound, but arithmetic on longer ones is an attack."""
+_MAX_EXPONENT: Final = 999
+_FORM: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
+_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
 _DECIMAL_EXPONENT: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SHIFT: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENT.items()}
+_MAX_SUFFIX_EXPONENT: Final = max(_DECIMAL_SUFFIX)
 _BINARY_SUFFIX: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
@@ -46,13 +52,13 @@ class Quantity(msgspec.Struct, frozen=True, gc=False, order=False):
 
     @property
     def millis(self) -> int:
-        """The amount in thousandths, rounded up as Kubernetes does."""
-        return -(-self.nano // NANO_PER_MILLI)
+        """The amount in thousandths, rounded away from zero as ``Quantity.MilliValue`` does."""
+        return _away_from_zero(self.nano, NANO_PER_MILLI)
 
     @property
     def units(self) -> int:
-        """The amount in whole units (cores, bytes, pods), rounded up as Kubernetes does."""
-        return -(-self.nano // NANO)
+        """The amount in whole units (cores, bytes, pods), rounded away from zero as ``Quantity.Value`` does."""
+        return _away_from_zero(self.nano, NANO)
 
     def __bool__(self) -> bool:
         return self.nano != 0
@@ -67,6 +73,10 @@ class Quantity(msgspec.Struct, frozen=True, gc=False, order=False):
     def __sub__(self, other: Quantity) -> Quantity:
         """Subtract; a zero takes over the other's format, as ``Quantity.Sub`` does."""
         return Quantity(self.nano - other.nano, self.format if self.nano else other.format)
+
+
+def _away_from_zero(nano: int, step: int) -> int:
+    return -(-nano // step) if nano > 0 else nano // step
 
 
 ZERO: Final = Quantity(0)
@@ -86,12 +96,16 @@ def of_millis(millis: int) -> Quantity:
 def parse_quantity(text: str) -> Quantity:
     """Parse every form Kubernetes accepts: ``1``, ``0.5``, ``100m``, ``1e3``, ``128Mi``, ``+1.5Gi``, ``-2k``.
 
-    Amounts finer than a nano-unit are rounded away from zero.
+    Amounts finer than a nano-unit are rounded away from zero, binary ones are capped at 2⁶³-1, and text without any
+    digit but with a suffix is zero: as ``ParseQuantity`` has it, which is Karpenter's own reading.
 
     Raises:
-        QuantityError: when the text is not a quantity.
+        QuantityError: when the text is not a quantity, or longer than any that can be meant.
     """
-    sign, whole, fraction, suffix = _split(text)
+    match = _FORM.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
+    if match is None:
+        raise QuantityError(f"{text[:_MAX_LENGTH]!r} is not a quantity")
+    sign, whole, fraction, suffix = match.group(1), match.group(2), match.group(3) or "", match.group(4)
     digits = int(whole + fraction or "0")
     shift = _BINARY_SHIFT.get(suffix)
     if shift is not None:
@@ -102,64 +116,53 @@ def parse_quantity(text: str) -> Quantity:
         power = exponent + 9 - len(fraction)
         numerator, denominator = (digits * 10**power, 1) if power >= 0 else (digits, 10**-power)
     nano = -(-numerator // denominator)
-    if len(whole) + len(fraction) > _FAST_DIGITS:
+    if form is QuantityFormat.BINARY_SI:
         nano = min(nano, _MAX_UNITS * NANO)
+        if 0 < nano < NANO:
+            form = QuantityFormat.DECIMAL_SI
     return Quantity(-nano if sign == "-" else nano, form)
-
-
-def _split(text: str) -> tuple[str, str, str, str]:
-    """Return sign, digits before the point, digits after it and the suffix."""
-    position = 1 if text[:1] in ("+", "-") else 0
-    sign = text[:position]
-    start = position
-    while position < len(text) and text[position] in "0123456789":
-        position += 1
-    whole = text[start:position]
-    fraction = ""
-    if text[position : position + 1] == ".":
-        start = position = position + 1
-        while position < len(text) and text[position] in "0123456789":
-            position += 1
-        fraction = text[start:position]
-    if not whole and not fraction:
-        raise QuantityError(f"{text!r} is not a quantity")
-    return sign, whole, fraction, text[position:]
 
 
 def _decimal_exponent(text: str, suffix: str) -> tuple[int, QuantityFormat]:
     exponent = _DECIMAL_EXPONENT.get(suffix)
     if exponent is not None:
         return exponent, QuantityFormat.DECIMAL_SI
-    digits = suffix[1:]
-    unsigned = digits[1:] if digits[:1] in ("+", "-") else digits
-    if suffix[:1] not in ("e", "E") or not unsigned.isascii() or not unsigned.isdigit() or len(unsigned) > 3:
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None:
         raise QuantityError(f"{text!r} is not a quantity: unknown suffix {suffix!r}")
-    return int(digits), QuantityFormat.DECIMAL_EXPONENT
+    exponent = int(match.group(1))
+    if abs(exponent) > _MAX_EXPONENT:
+        raise QuantityError(f"{text!r} is out of the range of quantities")
+    return exponent, QuantityFormat.DECIMAL_EXPONENT
 
 
 def format_quantity(nano: int, form: QuantityFormat) -> str:
-    """Return the canonical text of an amount in nano-units, as ``Quantity.String`` prints it."""
+    """Return the canonical text of an amount in nano-units, as ``Quantity.String`` prints it.
+
+    Binary amounts between -1024 and 1024, or with a fraction, are printed in decimal.
+    """
     if not nano:
         return "0"
-    if form is QuantityFormat.BINARY_SI and nano % NANO == 0 and not -1024 * NANO < nano < 1024 * NANO:
-        return _format_binary(nano)
+    if form is QuantityFormat.BINARY_SI and nano % NANO == 0 and abs(nano) >= 1024 * NANO:
+        return _format_binary(nano // NANO)
     return _format_decimal(nano, form)
 
 
-def _format_binary(nano: int) -> str:
-    units = -(-abs(nano) // NANO)
+def _format_binary(units: int) -> str:
     power = 0
     while units % 1024 == 0 and power < len(_BINARY_SUFFIX) - 1:
         units //= 1024
         power += 1
-    return f"{'-' if nano < 0 else ''}{units}{_BINARY_SUFFIX[power]}"
+    return f"{units}{_BINARY_SUFFIX[power]}"
 
 
 def _format_decimal(nano: int, form: QuantityFormat) -> str:
+    has_suffixes = form is not QuantityFormat.DECIMAL_EXPONENT
     mantissa, exponent = nano, -9
-    while mantissa % 1000 == 0 and exponent < 18:
+    # Past E there is no suffix; Kubernetes drops it and prints 1000E as 1, which nobody should read.
+    while mantissa % 1000 == 0 and not (has_suffixes and exponent == _MAX_SUFFIX_EXPONENT):
         mantissa //= 1000
         exponent += 3
-    if form is QuantityFormat.DECIMAL_EXPONENT:
-        return f"{mantissa}e{exponent}" if exponent else str(mantissa)
-    return f"{mantissa}{_DECIMAL_SUFFIX[exponent]}"
+    if has_suffixes:
+        return f"{mantissa}{_DECIMAL_SUFFIX[exponent]}"
+    return f"{mantissa}e{exponent}" if exponent else str(mantissa)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -10,6 +11,8 @@ import msgspec
 NO_SCHEDULE: Final = "NoSchedule"
 PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 NO_EXECUTE: Final = "NoExecute"
+
+_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 class Taint(msgspec.Struct, frozen=True, gc=False):
@@ -61,10 +64,11 @@ def _compares(operator: str, taint_value: str, toleration_value: str) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    digits = text[1:] if text[:1] == "-" else text
-    if not (digits.isascii() and digits.isdigit()) or (len(digits) > 1 and digits[0] == "0") or text == "-0":
+    """Return a decimal integer in canonical form that fits 64 bits, None for anything else."""
+    if _INTEGER.fullmatch(text) is None:
         return None
-    return int(text)
+    value = int(text)
+    return value if -(1 << 63) <= value < 1 << 63 else None
 
 
 def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> list[Taint]:

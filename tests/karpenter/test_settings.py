@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter.settings import GATE_DEFAULTS, Settings, SettingsError, parse_settings
+
+
+def test_defaults_are_those_of_karpenter() -> None:
+    assert parse_settings({}) == Settings(environment={}, gates=dict(GATE_DEFAULTS))
+    settings = Settings()
+    assert (settings.preference_policy, settings.min_values_policy, settings.ignore_dra_requests) == (
+        "Respect",
+        "Strict",
+        True,
+    )
+    assert (settings.batch_max_seconds, settings.vm_memory_overhead_percent, settings.reserved_enis) == (10.0, 0.075, 0)
+    assert settings.gate("ReservedCapacity")
+    assert not settings.gate("SpotToSpotConsolidation")
+    assert not settings.gate("NoSuchGate")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "expected"),
+    [
+        ("PREFERENCE_POLICY", "Ignore", "preference_policy", "Ignore"),
+        ("MIN_VALUES_POLICY", "BestEffort", "min_values_policy", "BestEffort"),
+        ("IGNORE_DRA_REQUESTS", "false", "ignore_dra_requests", False),
+        ("IGNORE_DRA_REQUESTS", "F", "ignore_dra_requests", False),
+        ("IGNORE_DRA_REQUESTS", "1", "ignore_dra_requests", True),
+        ("BATCH_MAX_DURATION", "1m30s", "batch_max_seconds", 90.0),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "0.1", "vm_memory_overhead_percent", 0.1),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "0", "vm_memory_overhead_percent", 0.0),
+        ("RESERVED_ENIS", "2", "reserved_enis", 2),
+        ("RESERVED_ENIS", "+1", "reserved_enis", 1),
+        ("CLUSTER_NAME", "prod", "cluster_name", "prod"),
+        ("ISOLATED_VPC", "true", "isolated_vpc", True),
+    ],
+)
+def test_reads_each_setting(name: str, text: str, field: str, expected: object) -> None:
+    settings = parse_settings({name: text})
+    assert getattr(settings, field) == expected
+    assert settings.environment == {name: text}
+    assert settings.unread == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field"),
+    [
+        ("IGNORE_DRA_REQUESTS", "yes", "ignore_dra_requests"),
+        ("IGNORE_DRA_REQUESTS", "", "ignore_dra_requests"),
+        ("ISOLATED_VPC", "on", "isolated_vpc"),
+        ("BATCH_MAX_DURATION", "10", "batch_max_seconds"),
+        ("BATCH_MAX_DURATION", "1d", "batch_max_seconds"),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "7%", "vm_memory_overhead_percent"),
+        ("VM_MEMORY_OVERHEAD_PERCENT", " 0.1", "vm_memory_overhead_percent"),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "1_0", "vm_memory_overhead_percent"),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "inf", "vm_memory_overhead_percent"),
+        ("RESERVED_ENIS", "1.5", "reserved_enis"),
+        ("RESERVED_ENIS", "٣", "reserved_enis"),
+        ("RESERVED_ENIS", "9223372036854775808", "reserved_enis"),
+    ],
+)
+def test_text_karpenter_cannot_read_leaves_the_default_and_is_named(name: str, text: str, field: str) -> None:
+    settings = parse_settings({name: text})
+    assert getattr(settings, field) == getattr(Settings(), field)
+    assert settings.unread == (name,)
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({"PREFERENCE_POLICY": "ignore"}, "PREFERENCE_POLICY is 'ignore', must be Respect or Ignore"),
+        ({"PREFERENCE_POLICY": ""}, "PREFERENCE_POLICY is '', must be Respect or Ignore"),
+        ({"MIN_VALUES_POLICY": "Lax"}, "MIN_VALUES_POLICY is 'Lax', must be Strict or BestEffort"),
+        ({"VM_MEMORY_OVERHEAD_PERCENT": "-0.1"}, "VM_MEMORY_OVERHEAD_PERCENT is '-0.1', must not be negative"),
+        ({"RESERVED_ENIS": "-1"}, "RESERVED_ENIS is '-1', must not be negative"),
+        ({"FEATURE_GATES": "NodeRepair"}, "FEATURE_GATES has 'NodeRepair', must be Name=true or Name=false"),
+        ({"FEATURE_GATES": "NodeRepair=on"}, "FEATURE_GATES NodeRepair is 'on', must be true or false"),
+    ],
+)
+def test_names_the_setting_karpenter_would_not_start_with(environment: dict[str, str], sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_settings(environment)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("", {}),
+        ("SpotToSpotConsolidation=true", {"SpotToSpotConsolidation": True}),
+        (" NodeOverlay = 1 ,ReservedCapacity=f,", {"NodeOverlay": True, "ReservedCapacity": False}),
+        ("NodeRepair=true,NodeRepair=false", {"NodeRepair": False}),
+        ("Unknown=true", {"Unknown": True}),
+    ],
+)
+def test_feature_gates_change_what_they_name(text: str, changed: dict[str, bool]) -> None:
+    assert parse_settings({"FEATURE_GATES": text}).gates == {**GATE_DEFAULTS, **changed}

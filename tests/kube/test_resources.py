@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.kube import resources
+from karptui.kube.quantity import Quantity, QuantityFormat, parse_quantity
+
+lists = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "pods"]),
+    st.builds(Quantity, st.integers(min_value=-(10**20), max_value=10**20), st.sampled_from(list(QuantityFormat))),
+)
+
+
+def of(**amounts: str) -> dict[str, Quantity]:
+    return {name: parse_quantity(text) for name, text in amounts.items()}
+
+
+def text(amounts: resources.ResourceList) -> dict[str, str]:
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def test_adds_name_by_name_in_the_format_that_came_first() -> None:
+    assert text(resources.add(of(cpu="100m", memory="1Ki"), of(memory="1k", pods="1"), of(cpu="0.9"))) == {
+        "cpu": "1",
+        "memory": "2024",
+        "pods": "1",
+    }
+    assert text(resources.add(of(memory="0"), of(memory="1Gi"), of(memory="1Gi"))) == {"memory": "2Gi"}
+    assert resources.add() == {}
+
+
+def test_subtracts_for_the_names_on_the_left_only() -> None:
+    assert text(resources.subtract(of(cpu="1", memory="1Gi"), of(cpu="1500m", pods="3"))) == {
+        "cpu": "-500m",
+        "memory": "1Gi",
+    }
+
+
+def test_the_maximum_keeps_the_first_of_equal_amounts() -> None:
+    assert text(resources.maximum((of(cpu="1", memory="1024"), of(cpu="2", memory="1Ki"), of(pods="0")))) == {
+        "cpu": "2",
+        "memory": "1024",
+        "pods": "0",
+    }
+
+
+@given(lists, lists)
+def test_addition_does_not_depend_on_order_but_for_the_format(a: dict[str, Quantity], b: dict[str, Quantity]) -> None:
+    one, other = resources.add(a, b), resources.add(b, a)
+    assert {name: amount.nano for name, amount in one.items()} == {name: amount.nano for name, amount in other.items()}
+
+
+@given(lists, lists)
+def test_the_maximum_bounds_every_list(a: dict[str, Quantity], b: dict[str, Quantity]) -> None:
+    largest = resources.maximum((a, b))
+    assert set(largest) == set(a) | set(b)
+    for name, amount in largest.items():
+        assert amount in (a.get(name), b.get(name))
+        assert all(amount.nano >= amounts[name].nano for amounts in (a, b) if name in amounts)
+
+
+def test_reads_the_common_resources_rounded_up_and_zero_where_missing() -> None:
+    amounts = of(cpu="100100u", memory="1.5", pods="110")
+    assert resources.cpu_millis(amounts) == 101
+    assert resources.memory_bytes(amounts) == 2
+    assert resources.pod_count(amounts) == 110
+    assert resources.nano(amounts, "cpu") == 100_100_000
+    assert [f(resources.EMPTY) for f in (resources.cpu_millis, resources.memory_bytes, resources.pod_count)] == [
+        0,
+        0,
+        0,
+    ]
+    assert resources.nano(amounts, "nvidia.com/gpu") == 0
