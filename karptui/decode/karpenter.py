@@ -310,6 +310,6 @@ def _budget(wire: WireBudget) -> DisruptionBudget:
         nodes="" if wire.nodes is None else str(wire.nodes),
         schedule=wire.schedule,
         duration=wire.duration,
-        # An empty list is lost on the way through the API and so reads as every reason.
-        reasons=tuple(wire.reasons) if wire.reasons else None,
+        # An empty list applies to no reason; only an absent one applies to all of them.
+        reasons=None if wire.reasons is None else tuple(wire.reasons),
     )

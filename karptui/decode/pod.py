@@ -23,6 +23,8 @@ _OWN_LABELS: Final = frozenset(
 )
 """Labels that differ between pods of one workload, and would make a template of each."""
 _NO_CONDITION: Final = WireCondition()
+_READINESS: Final = {"True": True, "False": False}
+"""Anything else, such as Unknown, is as good as not reported: only an explicit False marks a pod unhealthy."""
 
 
 def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
@@ -58,7 +60,7 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
         created_ns=timestamp(meta.creation_timestamp, "metadata.creationTimestamp"),
         deletion_ns=timestamp(meta.deletion_timestamp, "metadata.deletionTimestamp"),
         start_ns=timestamp(status.start_time, "status.startTime"),
-        ready=None if ready is None else ready.status == "True",
+        ready=None if ready is None else _READINESS.get(ready.status or ""),
         scheduled_reason=intern(scheduled.reason or ""),
         scheduled_message="" if node_name else scheduled.message or "",
         scheduled_ns=timestamp(scheduled.last_transition_time, "status.conditions.lastTransitionTime"),

@@ -1,4 +1,4 @@
-"""What disruption looks at, worked out once: nodes and their pods, NodePools, prices and pod predicates at one instant."""
+"""What disruption looks at, worked out once: nodes and their pods, NodePools, prices, pod predicates at an instant."""
 
 from __future__ import annotations
 
