@@ -72,10 +72,11 @@ def parse_case(content: Any) -> TypesCase:
         settings = parse_settings({name: _text(value) for name, value in document.settings.items()})
     except msgspec.ValidationError as error:
         sentence, _, path = str(error).partition(" - at `$")
-        raise CaseError(f"{path.rstrip('`').lstrip('.') or 'document'}: {sentence.lower()}") from None
+        raise CaseError(f"{path.rstrip('`').lstrip('.') or 'document'}: {sentence[:1].lower()}{sentence[1:]}") from None
     except SettingsError as error:
         raise CaseError(f"settings: {error}") from None
     nodeclass, notes = _nodeclass(document)
+    notes = (*(f"settings: {name} cannot be read: Karpenter's default applies" for name in settings.unread), *notes)
     region = document.region or _region(document, nodeclass)
     market = _market(document, region, nodeclass)
     if market.zones_assumed:

@@ -242,7 +242,7 @@ def _convert(name: str, part: str, content: Mapping[str, Any], type_: type[_Shap
     except msgspec.ValidationError as error:
         sentence, _, path = str(error).partition(" - at `$")
         where = path.rstrip("`")
-        raise NodeClassError(f"{KIND} {name}: {part}{where}: {sentence.lower()}") from None
+        raise NodeClassError(f"{KIND} {name}: {part}{where}: {sentence[:1].lower()}{sentence[1:]}") from None
 
 
 def _family(name: str, spec: Spec) -> AmiFamily:

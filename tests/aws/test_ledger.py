@@ -83,6 +83,17 @@ def test_it_fits_from_0_0488_down() -> None:
     assert percent == pytest.approx(12_815 / 262_144)
 
 
+def test_the_percent_is_exact_where_doubles_are_not() -> None:
+    """8,191 / 16,320 times 16,320 MiB is a little more than 8,191 MiB in doubles, and rounds up to the next."""
+    facts = instance_type_facts()["r6g.large"]
+    account = ledger_of("r6g.large")
+    needed = of_units((16_320 - 8_191) * MIB - account.kube_reserved["memory"].units - 100 * MIB)
+    percent = fitting_overhead_percent(facts, a_nodeclass(), account, needed)
+    assert percent is not None
+    assert percent < 8_191 / 16_320
+    assert estimated_memory_mib(facts, percent) == 16_320 - 8_191
+
+
 def test_no_percent_helps_a_pod_larger_than_the_machine() -> None:
     needed = parse_quantity("260Gi")
     assert fitting_overhead_percent(instance_type_facts()[R5A], a_nodeclass(), ledger_of(), needed) is None

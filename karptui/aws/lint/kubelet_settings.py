@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from email import message_from_string
-from email.errors import MessageError
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +25,7 @@ _FLAG_FIELDS: Final = {
     "eviction-hard": "evictionHard",
 }
 _ASSIGNED: Final = re.compile(r"\b(maxPods|podsPerCore)[\"']?\]?\s*[:=]\s*[\"']?([0-9]+)")
+_DEEPEST: Final = 100
 _FILE_EDITED: Final = "a script that edits the kubelet's configuration"
 
 
@@ -54,14 +54,10 @@ def _parts(text: str) -> Iterator[str]:
     if not re.match(r"\s*(?:MIME-Version|Content-Type):", text, re.IGNORECASE):
         yield text
         return
-    try:
-        message = message_from_string(text.lstrip())
-        for part in message.walk():
-            payload = part.get_payload(decode=True)
-            if isinstance(payload, bytes):
-                yield payload.decode("utf-8", "replace")
-    except (MessageError, LookupError):
-        yield text
+    for part in message_from_string(text.lstrip()).walk():
+        payload = part.get_payload(decode=True)
+        if isinstance(payload, bytes):
+            yield payload.decode("utf-8", "replace")
 
 
 def _settings(part: str) -> Iterator[KubeletSetting]:
@@ -86,10 +82,25 @@ def _uncommented(script: str) -> str:
 
 def _yaml_mappings(text: str) -> Iterator[Mapping[str, Any]]:
     try:
+        if _is_too_deep(text):
+            return
         documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except (yaml.YAMLError, ValueError):
         return
     yield from (document for document in documents if isinstance(document, Mapping))
+
+
+def _is_too_deep(text: str) -> bool:
+    """Tell whether nesting goes so deep that the C loader, which recurses without a limit, would crash the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def _node_config(document: Mapping[str, Any]) -> Iterator[KubeletSetting]:

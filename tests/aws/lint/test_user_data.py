@@ -1,0 +1,180 @@
+"""Kubelet settings that only userData has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.aws.lint.kubelet_settings import kubelet_settings
+from karptui.aws.lint.user_data import user_data_settings
+from tests.aws.builders import a_nodeclass
+
+NODE_CONFIG = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  kubelet:
+    config:
+      maxPods: 42
+      kubeReserved: {memory: 9Gi, cpu: 100m}
+    flags:
+      - --node-labels=a=b
+      - --max-pods=43
+"""
+MIME = """\
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="//"
+
+--//
+Content-Type: text/x-shellscript; charset="us-ascii"
+
+#!/bin/bash
+# --max-pods=1 stays a remark
+echo "$(jq '.maxPods=58' /etc/kubernetes/kubelet/config.json)"
+
+--//
+Content-Type: application/node.eks.aws
+
+kind: NodeConfig
+spec:
+  kubelet:
+    config:
+      evictionHard:
+        memory.available: 5%
+
+--//--
+"""
+AL2_SCRIPT = """\
+#!/bin/bash
+/etc/eks/bootstrap.sh demo --use-max-pods false --kubelet-extra-args '--max-pods=110 \\
+  --kube-reserved=cpu=250m,memory=1Gi --eviction-hard="memory.available<500Mi,nodefs.available<10%"'
+"""
+BOTTLEROCKET = """\
+[settings.kubernetes]
+max-pods = 30
+[settings.kubernetes.kube-reserved]
+memory = "2Gi"
+[settings.kubernetes.eviction-hard]
+"memory.available" = "20%"
+"""
+WINDOWS = """\
+<powershell>
+& $EKSBootstrapScriptFile -KubeletExtraArgs "--max-pods=60 --system-reserved=memory=1Gi"
+</powershell>"""
+
+
+def facts(user_data: str | None, **spec: Any) -> list[str]:
+    extra = {} if user_data is None else {"userData": user_data}
+    return [finding.fact for finding in user_data_settings(a_nodeclass(**extra, **spec))]
+
+
+def test_a_node_config() -> None:
+    found = facts(NODE_CONFIG)
+    enis = "the limit of the type's network interfaces"
+    said = "which Karpenter does not read"
+    overwritten = f"Karpenter overwrites it on the node and plans with {enis}"
+    outweighed = f"the flag outweighs what Karpenter writes to the node, and Karpenter plans with {enis}"
+    differs = "nodes may offer less, or more, than it plans with"
+    assert found == [
+        f"userData sets maxPods 42 (NodeConfig), {said}: {overwritten}.",
+        f"userData sets maxPods 43 (NodeConfig flags --max-pods), {said}: {outweighed}.",
+        f"userData sets kubeReserved memory 9Gi, cpu 100m (NodeConfig), {said}: {differs}.",
+    ]
+
+
+def test_mime_parts_are_read_each_in_its_own_way() -> None:
+    found = facts(MIME)
+    assert len(found) == 2
+    assert "maxPods 58 (a script that edits the kubelet's configuration)" in found[0]
+    assert "evictionHard memory.available 5% (NodeConfig)" in found[1]
+
+
+def test_kubelet_flags_in_a_shell_script() -> None:
+    found = facts(AL2_SCRIPT, alias="al2@latest")
+    assert "maxPods 110 (kubelet flags --max-pods)" in found[0]
+    assert "kubeReserved cpu 250m, memory 1Gi" in found[1]
+    assert "evictionHard memory.available 500Mi, nodefs.available 10%" in found[2]
+
+
+def test_bottlerocket_settings() -> None:
+    found = facts(BOTTLEROCKET, alias="bottlerocket@latest")
+    assert "maxPods 30 (settings.kubernetes)" in found[0]
+    assert "kubeReserved memory 2Gi" in found[1]
+    assert "evictionHard memory.available 20%" in found[2]
+
+
+def test_powershell() -> None:
+    found = facts(WINDOWS, alias="windows2022@latest")
+    assert "maxPods 60 " in found[0]
+    assert "systemReserved memory 1Gi" in found[1]
+
+
+def test_custom_images_take_what_user_data_says() -> None:
+    (found,) = facts("#!/bin/bash\nkubelet --max-pods 50\n", amiFamily="Custom")
+    assert "the node takes 50 pods, and Karpenter plans with the limit of the type's network interfaces" in found
+
+
+def test_spec_kubelet_with_another_number_is_quoted() -> None:
+    found = facts(NODE_CONFIG, kubelet={"maxPods": 20})
+    assert "plans with spec.kubelet.maxPods 20" in found[0]
+
+
+def test_reservations_of_a_custom_image_are_compared() -> None:
+    script = "kubelet --kube-reserved=memory=1Gi,cpu=100m --pods-per-core=4"
+    assert (
+        facts(
+            script, amiFamily="Custom", kubelet={"kubeReserved": {"memory": "1024Mi", "cpu": "100m"}, "podsPerCore": 4}
+        )
+        == []
+    )
+    (found,) = facts(
+        script, amiFamily="Custom", kubelet={"kubeReserved": {"memory": "2Gi", "cpu": "0.1"}, "podsPerCore": 4}
+    )
+    assert "kubeReserved memory 1Gi (kubelet flags --kube-reserved)" in found
+    assert "; spec.kubelet.kubeReserved says memory 2Gi:" in found
+    (unreadable,) = facts(
+        "kubelet --system-reserved=memory=lots", amiFamily="Custom", kubelet={"systemReserved": {"memory": "1Gi"}}
+    )
+    assert "systemReserved memory lots" in unreadable
+
+
+@pytest.mark.parametrize(
+    ("user_data", "spec"),
+    [
+        (None, {}),
+        ("", {}),
+        ("#!/bin/bash\n# --max-pods=5\nyum install -y htop\n", {}),
+        ("kind: NodeConfig\nspec: {instance: {localStorage: {strategy: RAID0}}}\n", {}),
+        ("kind: NodeConfig\nspec: {kubelet: {config: {maxPods: 42}}}\n", {"kubelet": {"maxPods": 42}}),
+        (
+            "kind: NodeConfig\nspec: {kubelet: {config: {kubeReserved: {memory: 9Gi}}}}\n",
+            {"kubelet": {"kubeReserved": {"memory": "1Gi"}}},
+        ),
+        ("[settings.host-containers.admin]\nenabled = true\n", {"alias": "bottlerocket@latest"}),
+        ("spec: [not, a, mapping]", {}),
+        ("kind: NodeConfig\nspec: {kubelet: {config: {maxPods: true}, flags: none}}\n", {}),
+        ("kubelet --eviction-hard=memory.available", {}),
+        ("MIME-Version: 1.0\nContent-Type: text/plain; charset=no-such-thing\n\nhello\n", {}),
+        ("a: &a [*a]\nb: ]", {}),
+    ],
+)
+def test_nothing_to_say(user_data: str | None, spec: dict[str, Any]) -> None:
+    assert facts(user_data, **spec) == []
+
+
+@given(
+    st.text()
+    | st.sampled_from([NODE_CONFIG, MIME, AL2_SCRIPT, BOTTLEROCKET]).flatmap(
+        lambda t: st.permutations(t.splitlines()).map("\n".join)
+    )
+)
+def test_any_text_is_read_without_complaint(user_data: str) -> None:
+    assert all(one.field and one.place for one in kubelet_settings(user_data))
+
+
+def test_nesting_without_end_holds_nothing() -> None:
+    assert kubelet_settings("[" * 100_000) == ()
+    assert kubelet_settings("a = " + "[" * 100_000) == ()

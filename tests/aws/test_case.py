@@ -1,0 +1,104 @@
+"""Documents of `karptui types`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.aws.case import CaseError, answer, parse_case
+from karptui.aws.placement import PlacementGroup
+from tests.aws.builders import SUBNETS
+
+ZONES = [{"name": "us-east-1a", "id": "use1-az4"}, {"name": "us-east-1b", "id": "use1-az6"}]
+
+
+def a_case(
+    *, spec: dict[str, Any] | None = None, status: dict[str, Any] | None = None, **changes: Any
+) -> dict[str, Any]:
+    nodeclass = {"metadata": {"name": "default"}, "spec": spec or {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}
+    return {"nodeClass": {**nodeclass, "status": {"subnets": SUBNETS} if status is None else status}, **changes}
+
+
+def test_zones_of_the_document_offer_everything() -> None:
+    case = parse_case(a_case(region="us-east-1", zones=ZONES))
+    assert case.market.zones_by_type["a1.medium"] == {"us-east-1a", "us-east-1b"}
+    assert case.notes == ()
+
+
+def test_without_zones_the_catalogue_is_asked() -> None:
+    case = parse_case(a_case(region="us-east-1"))
+    assert case.market.zones_by_type["dl1.24xlarge"] <= {"us-east-1a", "us-east-1b"}
+    assert case.market.zones_assumed == ()
+
+
+def test_the_region_is_told_by_the_zones() -> None:
+    assert parse_case(a_case()).market.region == "us-east-1"
+    assert parse_case(a_case(zones=[{"name": "eu-west-1a"}])).market.region == "eu-west-1"
+
+
+def test_what_is_assumed_is_noted() -> None:
+    case = parse_case(a_case(zones=ZONES, status={}))
+    assert case.notes == ("EC2NodeClass default: status.subnets is empty: a subnet in each of the zones is assumed",)
+    assert parse_case({"nodeClass": {"spec": {}, "status": {"subnets": SUBNETS}}}).notes == ()
+    (unread,) = parse_case(a_case(settings={"RESERVED_ENIS": "many"})).notes
+    assert unread == "settings: RESERVED_ENIS cannot be read: Karpenter's default applies"
+    (note,) = parse_case(a_case(status={"subnets": [{"zone": "us-gov-west-1a", "zoneID": "usgw1-az1"}]})).notes
+    assert note == "what us-gov-west-1a offers is not known: all types of us-gov-west-1 are taken as offered"
+
+
+def test_settings_may_be_numbers_or_text() -> None:
+    for percent in (0.05, "0.05"):
+        case = parse_case(a_case(settings={"VM_MEMORY_OVERHEAD_PERCENT": percent, "ISOLATED_VPC": True}))
+        assert case.settings.vm_memory_overhead_percent == 0.05
+        assert case.settings.isolated_vpc
+
+
+def test_the_least_report_counts() -> None:
+    case = parse_case(a_case(discovered={"m5.large": [8, 7, 9], "m5.xlarge": []}))
+    assert case.discovered_memory_bytes == {"m5.large": 7}
+
+
+def test_a_placement_group_counts_where_the_nodeclass_selects_one() -> None:
+    group = {"id": "pg-1", "strategy": "partition", "partitions": 2}
+    assert parse_case(a_case(placementGroup=group)).placement_group is None
+    selecting = a_case(placementGroup=group, spec={"amiFamily": "AL2", "placementGroupSelector": {"name": "group"}})
+    assert parse_case(selecting).placement_group == PlacementGroup("pg-1", "partition", 2)
+    offering = answer(parse_case(selecting), ["m5.large"])["types"]["m5.large"]["offerings"][0]
+    assert offering["partition"] == "1"
+
+
+def test_the_answer_is_limited_to_the_types_asked_for() -> None:
+    made = answer(parse_case(a_case()), ["m5.large", "a1.large"])
+    assert list(made["types"]) == ["m5.large", "a1.large"]
+    assert made["incompatible"] == ["a1.large"]
+    assert made["prices"] == "us-east-1 list price of 2026-07-06"
+    assert made["types"]["m5.large"]["allocatable"]["memoryBytes"] == 6_903 << 20
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        ([], "document: expected `object`, got `array`"),
+        ({}, "document: object missing required field `nodeClass`"),
+        (a_case(zones=[{"id": "x"}]), "zones[0]: object missing required field `name`"),
+        (a_case(settings={"PREFERENCE_POLICY": "x"}), "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
+        ({"nodeClass": {}}, "nodeClass.spec: is missing"),
+        ({"nodeClass": {"spec": []}}, "nodeClass.spec: must be an object"),
+        ({"nodeClass": {"spec": {}, "metadata": "x"}}, "nodeClass.metadata: must be an object"),
+        ({"nodeClass": {"spec": {}}}, "region: is missing, and no zone tells it"),
+    ],
+)
+def test_what_is_wrong_is_named(document: Any, sentence: str) -> None:
+    with pytest.raises(CaseError) as caught:
+        parse_case(document)
+    assert str(caught.value) == sentence
+
+
+def test_all_types_are_answered_by_default() -> None:
+    assert len(answer(parse_case(a_case()))["types"]) == 1392
+
+
+def test_unknown_types_are_named() -> None:
+    with pytest.raises(CaseError, match=r"--types: the catalogue has no m5\.tiny, x1\.nothing"):
+        answer(parse_case(a_case()), ["m5.large", "m5.tiny", "x1.nothing"])
