@@ -41,4 +41,4 @@ def test_hostile_text_is_refused_in_plain_ascii(text: str) -> None:
 
 
 def test_a_fraction_of_any_length_is_read() -> None:
-    assert parse_duration("0." + "9" * 100_000 + "s") == 999_999_999
+    assert parse_duration("0." + "9" * 100_000 + "s") == 1_000_000_000
