@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
@@ -82,6 +82,12 @@ class FactStatus(msgspec.Struct, frozen=True, kw_only=True):
     """When what is shown was asked for: nanoseconds since the epoch, 0 where nothing is."""
     retry_at_ns: int = 0
     """When it will be asked for again: nanoseconds since the epoch, 0 for not at all."""
+
+
+def shared_sentence(statuses: Iterable[FactStatus]) -> str:
+    """Return the one sentence that explains all the trouble there is, empty where there is none or several."""
+    sentences = {status.sentence for status in statuses if status.phase in (FactPhase.CACHED, FactPhase.UNAVAILABLE)}
+    return next(iter(sentences)) if len(sentences) == 1 else ""
 
 
 class RegionFacts(msgspec.Struct, frozen=True, kw_only=True, eq=False):

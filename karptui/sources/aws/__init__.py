@@ -1,0 +1,3 @@
+"""Facts and prices from the AWS APIs."""
+
+from __future__ import annotations

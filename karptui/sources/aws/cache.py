@@ -1,0 +1,66 @@
+"""What the APIs said last time, on disk: read at once at the next start, and good without a network."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from karptui.aws.region_facts import Dated
+
+FORMAT: Final = 1
+"""Raised when the shape of what is kept changes: older files are then read anew from the APIs."""
+
+T = TypeVar("T")
+
+
+class _Envelope(msgspec.Struct):
+    """What is around every fact."""
+
+    format: int
+    as_of_ns: int
+    value: msgspec.Raw
+
+
+class FactCache:
+    """A folder of facts; a file that cannot be read or written is as good as none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, name: str, shape: type[T] | Any) -> Dated[T] | None:
+        """Return a fact, None where it was never kept or cannot be read.
+
+        Args:
+            name: Such as ``us-east-1/spot-prices``.
+            shape: The type of its value, for msgspec.
+        """
+        try:
+            envelope = msgspec.json.decode(self._path(name).read_bytes(), type=_Envelope)
+            if envelope.format != FORMAT:
+                return None
+            return Dated(msgspec.json.decode(envelope.value, type=shape), envelope.as_of_ns)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def store(self, name: str, fact: Dated[Any]) -> None:
+        """Keep a fact: whole or not at all, whoever else writes or reads it."""
+        path = self._path(name)
+        content = msgspec.json.encode(_Envelope(FORMAT, fact.as_of_ns, msgspec.Raw(msgspec.json.encode(fact.value))))
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                Path(temporary).replace(path)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+
+    def _path(self, name: str) -> Path:
+        return self._folder.joinpath(*name.split("/")).with_suffix(".json")
