@@ -143,14 +143,14 @@ class Catalogue:
         self._override_allocatable: list[dict[str, int]] = []
         self._index_offerings()
         self.reserved_kinds = [kind for kind in self.offering_kinds if kind.capacity_type == RESERVED]
-        self.offering_keys = frozenset(key for kind in self.offering_kinds for key in kind.requirements.keys())
+        self.offering_keys = frozenset(own.key for kind in self.offering_kinds for own in kind.requirements)
         self.has_custom_offering_keys = not self.offering_keys <= WELL_KNOWN
         self.negative_keys = frozenset(
             key for key, index in self.keys.items() if any(own.is_negative for own in index.distinct)
         )
         """Keys that some type answers with NotIn or DoesNotExist: meeting them may become easier as claims narrow."""
-        self.unusable_rows = 0
-        """Rows with a negative allocatable, in which nothing fits."""
+        self.usable_rows = 0
+        """Rows without a negative allocatable: in the others nothing fits."""
         self.allocatable = self._index_allocatable()
         self.capacity = self._index_capacity()
         self._meeting: dict[Requirement, int] = {}
@@ -229,12 +229,13 @@ class Catalogue:
 
     def _index_allocatable(self) -> dict[str, Ladder]:
         by_resource: dict[str, dict[int, int]] = {}
-        rows = [allocatable_nano(instance_type) for instance_type in self.types]
-        for i, amounts in enumerate([*rows, *self._override_allocatable]):
+        rows = [allocatable_nano(instance_type) for instance_type in self.types] + self._override_allocatable
+        self.usable_rows = (1 << len(rows)) - 1
+        for i, amounts in enumerate(rows):
             bit = 1 << i
             for name, amount in amounts.items():
                 if amount < 0:
-                    self.unusable_rows |= bit
+                    self.usable_rows &= ~bit
                 masks = by_resource.get(name)
                 if masks is None:
                     masks = by_resource[name] = {}
@@ -270,11 +271,11 @@ class Catalogue:
         for kind in self.offering_kinds:
             if requirements.compatible(kind.requirements, WELL_KNOWN):
                 rows |= kind.rows
-        return rows & ~self.unusable_rows
+        return rows
 
     def fitting_rows(self, needs_nano: Iterable[tuple[str, int]]) -> int:
         """Return the rows that have room for these amounts; an amount of zero always has."""
-        rows = -1
+        rows = self.usable_rows
         for name, amount in needs_nano:
             if amount > 0:
                 ladder = self.allocatable.get(name)

@@ -1,0 +1,132 @@
+"""NodeClaims that a run is about to create, and the order in which pods try them.
+
+Rules: ``nodeclaim.go`` and ``sort.Slice`` in ``scheduler.go`` of ``pkg/controllers/provisioning/scheduling``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from karptui.kube.pod import Pod
+from karptui.provisioning.go_sort import go_sort
+from karptui.provisioning.ports import OwnedPorts
+from karptui.provisioning.requirement_set import RequirementSet
+from karptui.provisioning.template import Template
+
+_INSERTION_MAX = 12
+_REPAIR_MIN = 50
+
+
+class Claim:
+    """A claim of this run."""
+
+    __slots__ = (
+        "hostname",
+        "index",
+        "is_relaxed",
+        "labels",
+        "pods",
+        "ports",
+        "requests",
+        "reserved",
+        "room",
+        "template",
+        "types",
+    )
+
+    def __init__(self, index: int, hostname: str, template: Template, zero: tuple[int, ...]) -> None:
+        self.index = index
+        """Place in the order of creation."""
+        self.hostname = hostname
+        self.template = template
+        self.labels: RequirementSet = template.requirements
+        self.types = 0
+        self.requests: tuple[int, ...] = zero
+        """What its pods ask, by column, without daemons."""
+        self.room: tuple[int, ...] = zero
+        """More than this does not fit on any of its types, by column."""
+        self.pods: list[Pod] = []
+        self.ports: list[OwnedPorts] = []
+        self.reserved: frozenset[str] = frozenset()
+        """Reservations that it holds."""
+        self.is_relaxed = False
+        """Whether ``minValues`` was lowered for it."""
+
+    def measure_room(self) -> None:
+        """Recompute how much still fits at best."""
+        template = self.template
+        catalogue = template.catalogue
+        if catalogue.row_types:
+            # Where an offering changes the allocatable, only the exact check tells.
+            self.room = tuple(2**200 for _ in self.requests)
+            return
+        groups = [(group.types & self.types, group.row) for group in template.groups if group.types & self.types]
+        self.room = tuple(
+            max((ladder.greatest(types) - overhead[i] for types, overhead in groups), default=0) - asked
+            if ladder is not None
+            else -1
+            if asked
+            else 0
+            for i, (ladder, asked) in enumerate(zip(template.ladders, self.requests, strict=True))
+        )
+
+
+class ClaimOrder:
+    """Claims by number of pods, kept as Go's unstable sort would leave them before each attempt."""
+
+    __slots__ = ("_counts", "_displaced", "claims")
+
+    def __init__(self) -> None:
+        self.claims: list[Claim] = []
+        self._counts: list[int] = []
+        self._displaced = -1
+        """Position of the one claim that is out of order, -1 if none is."""
+
+    def append(self, claim: Claim) -> None:
+        """Add a claim with its first pod."""
+        self.settle()
+        self.claims.append(claim)
+        self._counts.append(1)
+        self._displaced = len(self.claims) - 1
+
+    def grew(self, position: int) -> None:
+        """Note that the claim at a position got one more pod."""
+        self._counts[position] += 1
+        self._displaced = position
+
+    def settle(self) -> None:
+        """Sort, as Karpenter does before it looks at claims."""
+        position = self._displaced
+        if position < 0:
+            return
+        self._displaced = -1
+        counts, claims = self._counts, self.claims
+        size = len(counts)
+        if size > _INSERTION_MAX and (size < _REPAIR_MIN or self._is_sampled(position)):
+            if (position == size - 1 or counts[position] <= counts[position + 1]) and (
+                position == 0 or counts[position - 1] <= counts[position]
+            ):
+                return
+            order = go_sort(counts)
+            self._counts = [counts[i] for i in order]
+            self.claims[:] = [claims[i] for i in order]
+            return
+        # One element out of order is moved and nothing else: before its equals if it grew, behind them if it is new.
+        count, claim = counts.pop(position), claims.pop(position)
+        target = bisect_right(counts, count) if position == size - 1 and count == 1 else bisect_left(counts, count)
+        if size <= _INSERTION_MAX:
+            target = self._insertion_target(position, count)
+        counts.insert(target, count)
+        claims.insert(target, claim)
+
+    def _insertion_target(self, position: int, count: int) -> int:
+        """Return where insertion sort leaves the element that was taken from ``position``."""
+        counts = self._counts
+        if position and counts[position - 1] > count:
+            return bisect_right(counts, count, 0, position)
+        return bisect_left(counts, count, position)
+
+    def _is_sampled(self, position: int) -> bool:
+        """Return whether Go's sort compares this position when it looks for a pivot."""
+        quarter = len(self._counts) // 4
+        return any(abs(position - quarter * i) <= 1 for i in (1, 2, 3))

@@ -1,0 +1,302 @@
+"""Whether a claim of this run, or a new one, takes a pod.
+
+Rules: ``CanAdd`` and ``filterInstanceTypesByRequirements`` in
+``pkg/controllers/provisioning/scheduling/nodeclaim.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from karptui.karpenter.labels import HOSTNAME, WELL_KNOWN
+from karptui.karpenter.requirements import IN, Requirement
+from karptui.kube.taints import untolerated
+from karptui.provisioning.catalogue import Catalogue
+from karptui.provisioning.claim import Claim
+from karptui.provisioning.daemonsets import DaemonGroup
+from karptui.provisioning.ports import clash
+from karptui.provisioning.rejection import (
+    Gate,
+    NotReservable,
+    Rejection,
+    RequirementsUnmet,
+    TaintsNotTolerated,
+    TopologyUnmet,
+    TypesExhausted,
+)
+from karptui.provisioning.requirement_set import RequirementSet, TypeFilter
+from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.template import Template, unmet_min_values
+from karptui.provisioning.topology import Ruled, narrowed
+from karptui.provisioning.topology_spec import host_allowed
+
+if TYPE_CHECKING:
+    from karptui.provisioning.run import QueuedPod, Run
+
+
+_PLACEHOLDER: Final = "hostname-placeholder-0000"
+"""Host name that no node has; every claim's is of this form."""
+
+
+class Fit:
+    """What a claim would be with the pod."""
+
+    __slots__ = ("is_relaxed", "labels", "reserved", "types")
+
+    def __init__(self, labels: RequirementSet, types: int, reserved: frozenset[str], *, is_relaxed: bool) -> None:
+        self.labels = labels
+        self.types = types
+        self.reserved = reserved
+        self.is_relaxed = is_relaxed
+
+
+class ClaimCheck:
+    """Judges claims for a run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._interner = run.prepared.interner
+        self._uses_reservations = bool(run.prepared.reservation_capacity) and run.settings.gate("ReservedCapacity")
+        self._is_strict = not run.variant.reserved_fallback
+
+    def check(self, queued: QueuedPod, stage_run: StageRun, claim: Claim) -> Fit | Literal[False] | None:
+        """Return the claim with the pod; None if it does not take it now, False if it never will."""
+        owner = queued.owner
+        for amount, room in zip(owner.row, claim.room, strict=True):
+            if amount > room and amount:
+                return False
+        template = claim.template
+        if not stage_run.tolerates(template.taints):
+            return False
+        host_verdict = stage_run.host_verdict(claim.hostname)
+        if not host_verdict:
+            return host_verdict
+        if not host_allowed(stage_run.stage.asked_host, claim.hostname):
+            return False
+        if owner.host_ports and clash(queued.pod.key, owner.host_ports, claim.ports):
+            return False
+        sets = stage_run.claim_sets.get(claim.labels)
+        if sets is None:
+            sets = stage_run.claim_sets[claim.labels] = self._narrow(stage_run, claim.labels)
+        if sets is False:
+            return False
+        need = [a + b for a, b in zip(claim.requests, owner.row, strict=True)]
+        catalogue = template.catalogue
+        never = stage_run.is_static and bool(sets) and not catalogue.has_custom_offering_keys
+        for labels in sets:
+            left = labels.filter_of(catalogue)
+            types = self.fitting(template, claim.types & left.types, left, need, queued)
+            if not types or (template.has_min_values and unmet_min_values(catalogue, types, labels.value)):
+                never = never and not left.may_widen
+                continue
+            reserved = self._reserve(catalogue, labels, types, claim.reserved)
+            if reserved is None:
+                never = False
+                continue
+            return Fit(labels, types, reserved, is_relaxed=False)
+        return False if never else None
+
+    def fitting(self, template: Template, types: int, left: TypeFilter, need: Sequence[int], queued: QueuedPod) -> int:
+        """Return which of these types have room for the pods and their daemons, and an offering."""
+        catalogue = template.catalogue
+        if not types:
+            return 0
+        if len(template.groups) == 1 and not catalogue.row_types and not queued.owner.host_ports:
+            types &= left.offering_rows & catalogue.usable_rows
+            for ladder, amount, overhead in zip(template.ladders, need, template.groups[0].row, strict=True):
+                if amount + overhead > 0:
+                    types &= ladder.at_least(amount + overhead) if ladder is not None else 0
+                if not types:
+                    return 0
+            return types
+        found = 0
+        for group in template.groups:
+            if group.types & types and not self._daemons_clash(group, queued):
+                total = [a + b for a, b in zip(need, group.row, strict=True)]
+                rows = left.offering_rows & template.fitting_rows(total)
+                found |= group.types & types & catalogue.types_of_rows(rows)
+        return found
+
+    @staticmethod
+    def _daemons_clash(group: DaemonGroup, queued: QueuedPod) -> bool:
+        ports = queued.owner.host_ports
+        return bool(ports and group.ports) and clash(queued.pod.key, ports, group.ports) is not None
+
+    def _narrow(self, stage_run: StageRun, labels: RequirementSet) -> tuple[RequirementSet, ...] | Literal[False]:
+        """Return what a claim may have with the pod, for each volume alternative that its topology rules allow."""
+        stage = stage_run.stage
+        base = self._interner.join_claim(labels, stage.asked)
+        if base is False:
+            return False
+        if base is None:
+            return ()
+        found = []
+        for wanted, host in stage.owner.volume_alternatives or ((self._interner.empty, None),):
+            joined = self._interner.join_claim(base, wanted)
+            if not joined or not host_allowed(host, _PLACEHOLDER):
+                continue
+            if stage_run.rules:
+                left, choices, unmet = narrowed(stage_run.rules, joined.value, stage.strict.value)
+                if unmet is not None:
+                    continue
+                equals = [
+                    (group.spec.key, choice.equals)
+                    for (group, _), choice in zip(stage_run.rules, choices, strict=True)
+                    if choice.equals
+                ]
+                if equals:
+                    stage_run.ties[labels] = equals
+                joined = self._interner.join_claim(joined, self._interner.left(left))
+                if not joined:
+                    continue
+            found.append(joined)
+        return tuple(found)
+
+    def _reserve(
+        self, catalogue: Catalogue, labels: RequirementSet, types: int, held: frozenset[str]
+    ) -> frozenset[str] | None:
+        """Return the reservations that a claim would hold; None where it must wait for one."""
+        if not self._uses_reservations:
+            return frozenset()
+        wanted = {
+            kind.reservation_id
+            for kind in catalogue.reserved_kinds
+            if catalogue.types_of_rows(kind.rows) & types and labels.value.compatible(kind.requirements, WELL_KNOWN)
+        }
+        reserved = self._run.reservations.reservable(wanted, held)
+        if self._is_strict and not reserved and (wanted or held):
+            return None
+        return reserved
+
+    def judge_new(self, queued: QueuedPod, stage_run: StageRun, template: Template, types: int) -> Fit | Rejection:
+        """Return a new claim of a template with the pod, or the first reason against it.
+
+        Args:
+            queued: The pod.
+            stage_run: Its stage.
+            template: The NodePool.
+            types: Its types within the limits.
+        """
+        stage = stage_run.stage
+        owner = queued.owner
+        if not stage_run.tolerates(template.taints):
+            return TaintsNotTolerated(tuple(untolerated(template.taints, stage.tolerations)))
+        hostname = self._run.next_hostname()
+        labels = template.requirements
+        base = self._interner.join_claim(labels, stage.asked)
+        if not base or not host_allowed(stage.asked_host, hostname):
+            return self._requirements_unmet(labels, stage.asked, stage.asked_host, hostname, Gate.REQUIREMENTS)
+        outcome: Fit | Rejection | None = None
+        for wanted, host in owner.volume_alternatives or ((self._interner.empty, None),):
+            joined = self._interner.join_claim(base, wanted)
+            if not joined or not host_allowed(host, hostname):
+                outcome = self._requirements_unmet(base, wanted, host, hostname, Gate.VOLUMES)
+                continue
+            outcome = self._judge_alternative(queued, stage_run, template, types, joined, hostname)
+            if isinstance(outcome, Fit):
+                return outcome
+        assert outcome is not None
+        return outcome
+
+    @staticmethod
+    def _requirements_unmet(
+        labels: RequirementSet, asked: RequirementSet, host: Requirement | None, hostname: str, gate: Gate
+    ) -> RequirementsUnmet:
+        whole = labels.value.add(Requirement.of(HOSTNAME, IN, (hostname,)))
+        incoming = asked.value if host is None else asked.value.add(host)
+        return RequirementsUnmet(tuple(whole.incompatibilities(incoming, WELL_KNOWN)), gate)
+
+    def _judge_alternative(
+        self,
+        queued: QueuedPod,
+        stage_run: StageRun,
+        template: Template,
+        types: int,
+        joined: RequirementSet,
+        hostname: str,
+    ) -> Fit | Rejection:
+        strict = stage_run.stage.strict
+        left, choices, unmet = narrowed(stage_run.rules, joined.value, strict.value)
+        if unmet is None:
+            for rule in stage_run.host_rules:
+                if not rule[0].allows_host(hostname, stage_run.stage.strict_host, is_selected=rule[1]):
+                    unmet = rule
+                    break
+        if unmet is not None:
+            return self._topology_unmet(unmet, stage_run, joined, hostname)
+        if stage_run.rules:
+            equals = [
+                (group.spec.key, choice.equals)
+                for (group, _), choice in zip(stage_run.rules, choices, strict=True)
+                if choice.equals
+            ]
+            if equals:
+                stage_run.ties[template.requirements] = equals
+            ruled = self._interner.left(left)
+            final = self._interner.join_claim(joined, ruled)
+            if not final:
+                reasons = joined.value.incompatibilities(ruled.value, WELL_KNOWN)
+                return RequirementsUnmet(tuple(reasons), Gate.TOPOLOGY)
+            joined = final
+        return self._judge_types(queued, template, types, joined)
+
+    def _topology_unmet(self, rule: Ruled, stage_run: StageRun, joined: RequirementSet, hostname: str) -> TopologyUnmet:
+        group = rule[0]
+        key = group.spec.key
+        stage = stage_run.stage
+        if group.is_hostname:
+            pod_domains = stage.strict_host or Requirement.exists(key)
+            node_domains = Requirement.of(key, IN, (hostname,))
+        else:
+            pod_domains, node_domains = stage.strict.value.get(key), joined.value.get(key)
+        return TopologyUnmet(group.kind.value, key, self._run.shown_counts(group), pod_domains, node_domains)
+
+    def _judge_types(
+        self, queued: QueuedPod, template: Template, types: int, labels: RequirementSet
+    ) -> Fit | Rejection:
+        catalogue = template.catalogue
+        left = labels.filter_of(catalogue)
+        fitting = self.fitting(template, types & left.types, left, queued.owner.row, queued)
+        unmet: dict[str, int] = {}
+        is_relaxed = False
+        if template.has_min_values and fitting:
+            unmet = unmet_min_values(catalogue, fitting, labels.value)
+            if unmet and self._run.settings.min_values_policy == "BestEffort":
+                value = labels.value
+                for key, offered in unmet.items():
+                    value = value.replace(value.get(key).with_min_values(offered))
+                labels, unmet, is_relaxed = self._interner.of(value), {}, True
+        if not fitting or unmet:
+            return self._types_exhausted(queued, template, types, labels, unmet)
+        reserved = self._reserve(catalogue, labels, fitting, frozenset())
+        if reserved is None:
+            return NotReservable()
+        return Fit(labels, fitting, reserved, is_relaxed=is_relaxed)
+
+    def _types_exhausted(
+        self, queued: QueuedPod, template: Template, types: int, labels: RequirementSet, unmet: dict[str, int]
+    ) -> TypesExhausted:
+        catalogue = template.catalogue
+        left = labels.filter_of(catalogue)
+        with_offering = catalogue.types_of_rows(left.offering_rows)
+        labelled = offered = roomy = considered = 0
+        groups = [group for group in template.groups if not self._daemons_clash(group, queued)]
+        for group in groups:
+            its = group.types & types
+            total = [a + b for a, b in zip(queued.owner.row, group.row, strict=True)]
+            considered |= its
+            labelled |= its & left.types
+            offered |= its & with_offering
+            roomy |= its & catalogue.types_of_rows(left.offering_rows & template.fitting_rows(total))
+        return TypesExhausted(
+            requirements=labels.value,
+            pod_requests=queued.owner.requests,
+            overheads=tuple(group.overhead for group in groups),
+            considered=considered.bit_count(),
+            with_labels=labelled.bit_count(),
+            with_offering=offered.bit_count(),
+            with_room=roomy.bit_count(),
+            clashing_ports=len(groups) < len(template.groups),
+            unmet_min_values=tuple(sorted(unmet.items())),
+        )

@@ -1,0 +1,176 @@
+"""Nodes that exist, or are on their way, as places for pods.
+
+Rules: ``pkg/controllers/provisioning/scheduling/existingnode.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.taints import Taint
+from karptui.provisioning.amounts import Columns
+from karptui.provisioning.daemonsets import DaemonPod
+from karptui.provisioning.ports import OwnedPorts
+from karptui.provisioning.requirement_set import Interner, RequirementSet
+from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.topology_spec import host_allowed
+from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
+
+
+class DestinationKind:
+    """Labels and taints that several nodes have in common."""
+
+    __slots__ = ("labels", "taints")
+
+    def __init__(self, labels: RequirementSet, taints: tuple[Taint, ...]) -> None:
+        self.labels = labels
+        self.taints = taints
+
+
+class Destination:
+    """One node before the run places anything on it."""
+
+    __slots__ = ("attached", "hostname", "index", "is_full", "kind", "limits", "ports", "room", "state")
+
+    def __init__(self, state: StateNode, kind: DestinationKind, room: list[int], *, is_full: bool) -> None:
+        self.state = state
+        self.kind = kind
+        self.hostname = state.hostname
+        self.room = room
+        """Amounts left for pods, by column, after the daemons that are still to come."""
+        self.is_full = is_full
+        """Whether something is overdrawn already, so that nothing fits."""
+        self.index = 0
+        """Place in the order in which nodes are tried."""
+        self.ports: tuple[OwnedPorts, ...] = ()
+        self.attached: Mapping[str, frozenset[str]] = {}
+        """Claims by driver."""
+        self.limits: Mapping[str, int] = {}
+        """Attachments allowed, by driver."""
+
+
+class LabelReader:
+    """Turns node labels into requirement sets of the keys that anything in the run asks about."""
+
+    def __init__(self, interner: Interner, keys: frozenset[str]) -> None:
+        self._interner = interner
+        self._keys = keys
+
+    def read(self, labels: Mapping[str, str]) -> RequirementSet:
+        """Return the labels that matter, without the host name."""
+        kept = {key: value for key, value in labels.items() if KEY_ALIASES.get(key, key) in self._keys}
+        kept.pop(HOSTNAME, None)
+        return self._interner.of(Requirements.from_labels(kept))
+
+
+class DestinationBuilder:
+    """Makes destinations of tracked nodes."""
+
+    def __init__(
+        self,
+        *,
+        columns: Columns,
+        labels: LabelReader,
+        interner: Interner,
+        volumes: VolumeIndex,
+        daemons: Sequence[DaemonPod],
+        csi_limits: Mapping[str, tuple[tuple[str, int | None], ...]],
+    ) -> None:
+        self._columns = columns
+        self._labels = labels
+        self._volumes = volumes
+        self._csi_limits = csi_limits
+        self._kinds: dict[tuple[RequirementSet, tuple[Taint, ...]], DestinationKind] = {}
+        self._rows: dict[PodTemplate, tuple[int, ...]] = {}
+        self._daemons = [
+            (daemon, *interner.split(daemon.strict), columns.row(daemon.requests, pods=1)) for daemon in daemons
+        ]
+        self._expected: dict[tuple[DestinationKind, str | None], list[int]] = {}
+
+    def build(self, states: Iterable[StateNode]) -> list[Destination]:
+        """Return destinations in the order in which they are tried: initialised ones first, then by name."""
+        made = [self._make(state) for state in states]
+        made.sort(key=lambda one: (not one.state.is_initialized, one.state.name))
+        for index, destination in enumerate(made):
+            destination.index = index
+        return made
+
+    def _kind(self, state: StateNode) -> DestinationKind:
+        key = (self._labels.read(state.labels), state.taints)
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = DestinationKind(*key)
+        return kind
+
+    def _row(self, template: PodTemplate) -> tuple[int, ...]:
+        row = self._rows.get(template)
+        if row is None:
+            row = self._rows[template] = self._columns.row(template.requests, pods=1)
+        return row
+
+    def _make(self, state: StateNode) -> Destination:
+        kind = self._kind(state)
+        names = self._columns.names
+        allocatable = state.allocatable_nano
+        used, by_daemons = list(self._columns.zero), list(self._columns.zero)
+        ports: list[OwnedPorts] = []
+        attached: dict[str, set[str]] = {}
+        for pod in state.pods:
+            template = pod.template
+            row = self._row(template)
+            used = [a + b for a, b in zip(used, row, strict=True)]
+            if template.owners and template.is_daemonset_owned:
+                by_daemons = [a + b for a, b in zip(by_daemons, row, strict=True)]
+            if template.host_ports:
+                ports.append((pod.key, template.host_ports))
+            if pod.volumes:
+                self._attach(pod, attached)
+        coming = [max(0, a - b) for a, b in zip(self._expected_daemons(state, kind), by_daemons, strict=True)]
+        room = [allocatable[name] - used[i] - coming[i] if name in allocatable else 0 for i, name in enumerate(names)]
+        is_full = any(amount < 0 for amount in room) or any(amount < 0 for amount in allocatable.values())
+        destination = Destination(state, kind, room, is_full=is_full)
+        destination.ports = tuple(ports)
+        destination.attached = {driver: frozenset(claims) for driver, claims in attached.items()}
+        if state.node is not None:
+            limits = self._csi_limits.get(state.node.name, ())
+            destination.limits = {driver: limit for driver, limit in limits if limit is not None}
+        return destination
+
+    def _attach(self, pod: Pod, attached: dict[str, set[str]]) -> None:
+        try:
+            attachments = self._volumes.attachments(pod)
+        except VolumeLookupError:
+            return
+        for driver, claim in attachments:
+            attached.setdefault(driver, set()).add(claim)
+
+    def _expected_daemons(self, state: StateNode, kind: DestinationKind) -> list[int]:
+        """Return what the daemons that belong on a node ask together."""
+        hostname = state.labels.get(HOSTNAME)
+        needs_host = any(host is not None for _, _, host, _ in self._daemons)
+        key = (kind, hostname if needs_host else None)
+        total = self._expected.get(key)
+        if total is None:
+            total = list(self._columns.zero)
+            for daemon, wanted, host, row in self._daemons:
+                if self._runs_on(daemon, wanted, host, kind, hostname):
+                    total = [a + b for a, b in zip(total, row, strict=True)]
+            self._expected[key] = total
+        return total
+
+    @staticmethod
+    def _runs_on(
+        daemon: DaemonPod,
+        wanted: RequirementSet,
+        host: Requirement | None,
+        kind: DestinationKind,
+        hostname: str | None,
+    ) -> bool:
+        return (
+            daemon.tolerates(kind.taints)
+            and kind.labels.value.compatible(wanted.value)
+            and host_allowed(host, hostname)
+        )

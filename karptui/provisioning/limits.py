@@ -1,0 +1,52 @@
+"""What NodePool limits leave for new claims.
+
+Rules: ``filterByRemainingResources`` and ``subtractMax`` in ``pkg/controllers/provisioning/scheduling/scheduler.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.resources import NODES
+from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.template import Template
+
+
+def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, int]:
+    """Return a NodePool's limits less the capacity of its nodes, in nano-units, for the resources that are limited."""
+    remaining = {name: amount.nano for name, amount in (pool.limits or {}).items()}
+    if remaining:
+        for state in states:
+            capacity = state.capacity_nano
+            for name in remaining:
+                remaining[name] -= capacity.get(name, 0)
+    return remaining
+
+
+class LimitState:
+    """Types that the limits of one template's NodePool still allow."""
+
+    __slots__ = ("is_out_of_nodes", "remaining", "template", "types")
+
+    def __init__(self, template: Template, remaining: Mapping[str, int]) -> None:
+        self.template = template
+        self.remaining = dict(remaining)
+        self._measure()
+
+    def _measure(self) -> None:
+        self.is_out_of_nodes = self.remaining.get(NODES) == 0
+        self.types = self.template.types
+        if self.remaining:
+            self.types &= self.template.catalogue.within_limits(self.remaining.items())
+
+    def spend(self, types: int) -> None:
+        """Subtract the largest capacity of any of a new claim's types; a claim does not count as a node."""
+        if not self.remaining:
+            return
+        capacity = self.template.catalogue.capacity
+        for name in self.remaining:
+            ladder = capacity.get(name)
+            if ladder is not None:
+                self.remaining[name] -= ladder.greatest(types)
+        self._measure()

@@ -1,0 +1,203 @@
+"""NodeOverlays: prices and extended resources that a cluster's operator sets over the provider's.
+
+Rules: ``pkg/controllers/nodeoverlay/controller.go``, ``store.go`` and ``AdjustedPrice`` in
+``pkg/cloudprovider/types.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL, WELL_KNOWN
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.overlay import NodeOverlay
+from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.quantity import Quantity
+from karptui.provisioning.validation import requirement_problems
+
+_STANDARD_RESOURCES: Final = frozenset(
+    {
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "pods",
+        "vpc.amazonaws.com/pod-eni",
+        "aws.amazon.com/neuron",
+        "aws.amazon.com/neuroncore",
+        "habana.ai/gaudi",
+        "vpc.amazonaws.com/efa",
+    }
+)
+"""Resources that an overlay may not set."""
+
+
+class _Update:
+    """What overlays make of one type of one NodePool."""
+
+    __slots__ = ("capacity", "lowest_capacity", "lowest_capacity_weight", "lowest_price_weight", "prices")
+
+    def __init__(self) -> None:
+        self.prices: dict[str, str] = {}
+        """Price or adjustment by the text of the offering's requirements."""
+        self.lowest_price_weight: dict[str, int] = {}
+        self.capacity: dict[str, Quantity] = {}
+        self.lowest_capacity: frozenset[str] = frozenset()
+        self.lowest_capacity_weight = 0
+
+
+class OverlayStore:
+    """Updates by NodePool and type."""
+
+    def __init__(self) -> None:
+        self._updates: dict[tuple[str, str], _Update] = {}
+        self._requirements: dict[tuple[NodeSelectorRequirement, ...], Requirements] = {}
+
+    def _of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
+        found = self._requirements.get(selectors)
+        if found is None:
+            found = self._requirements[selectors] = Requirements.from_selectors(selectors)
+        return found
+
+    def matching(
+        self, overlay: Requirements, pool: NodePool, instance_type: InstanceType
+    ) -> list[tuple[str, Offering]]:
+        """Return the offerings of a type that an overlay is about, with the text that identifies each."""
+        labels = Requirements([Requirement.of(NODEPOOL, IN, (pool.name,))])
+        labels = labels.merge(Requirements.from_labels(pool.template_labels)).merge(
+            self._of(instance_type.requirements)
+        )
+        if not labels.compatible(overlay):
+            return []
+        found = []
+        for offering in instance_type.offerings:
+            requirements = self._of(offering.requirements)
+            if overlay.compatible(requirements, WELL_KNOWN):
+                found.append((str(requirements), offering))
+        return found
+
+    def conflicts(self, overlay: NodeOverlay, key: tuple[str, str], offerings: Sequence[tuple[str, Offering]]) -> bool:
+        """Return whether an overlay of the same weight has set the same price or resource already."""
+        update = self._updates.get(key)
+        if update is None:
+            return False
+        if _price_of(overlay) is not None and any(
+            update.lowest_price_weight.get(text) == overlay.weight for text, _ in offerings
+        ):
+            return True
+        return update.lowest_capacity_weight == overlay.weight and not update.lowest_capacity.isdisjoint(
+            overlay.capacity
+        )
+
+    def apply(self, overlay: NodeOverlay, key: tuple[str, str], offerings: Sequence[tuple[str, Offering]]) -> None:
+        """Take up an overlay; heavier ones that came before keep what they have set."""
+        price = _price_of(overlay)
+        if price is None and not overlay.capacity:
+            return
+        update = self._updates.setdefault(key, _Update())
+        if price is not None:
+            for text, _ in offerings:
+                update.prices.setdefault(text, price)
+                update.lowest_price_weight[text] = overlay.weight
+        if overlay.capacity:
+            for name, amount in overlay.capacity.items():
+                update.capacity.setdefault(name, amount)
+            update.lowest_capacity = frozenset(overlay.capacity)
+            update.lowest_capacity_weight = overlay.weight
+
+    def overlaid(self, pool: NodePool, instance_type: InstanceType) -> InstanceType:
+        """Return a type with its updates."""
+        update = self._updates.get((pool.name, instance_type.name))
+        if update is None:
+            return instance_type
+        offerings = []
+        for offering in instance_type.offerings:
+            change = update.prices.get(str(self._of(offering.requirements)))
+            if change is None:
+                offerings.append(offering)
+            else:
+                offerings.append(
+                    msgspec.structs.replace(
+                        offering,
+                        price_per_hour=adjusted_price(offering.price_per_hour, change),
+                        capacity_override=None,
+                        overhead_override=None,
+                        is_price_overlaid=True,
+                    )
+                )
+        return msgspec.structs.replace(
+            instance_type,
+            capacity={**instance_type.capacity, **update.capacity},
+            offerings=tuple(offerings),
+            is_capacity_overlaid=bool(update.capacity),
+        )
+
+
+def _price_of(overlay: NodeOverlay) -> str | None:
+    return overlay.price_adjustment if overlay.price is None else overlay.price
+
+
+def adjusted_price(price_per_hour: float, change: str) -> float:
+    """Return a price after a change: ``0.5`` sets it, ``+0.1`` and ``-10%`` adjust it, never below zero."""
+    if not change:
+        return price_per_hour
+    if change[0] not in "+-":
+        return float(change)
+    if change.endswith("%"):
+        return max(0.0, price_per_hour * (1 + float(change[:-1]) / 100))
+    return max(0.0, price_per_hour + float(change))
+
+
+def overlay_problems(overlay: NodeOverlay) -> list[str]:
+    """Return why Karpenter would not take up an overlay at all."""
+    problems = [
+        f"invalid value: {problem} in requirements, restricted"
+        for requirement in overlay.requirements
+        for problem in requirement_problems(requirement)
+    ]
+    problems.extend(
+        f"key {requirement.key} with operator NotIn must have a value defined"
+        for requirement in overlay.requirements
+        if requirement.operator == "NotIn" and not requirement.values
+    )
+    problems.extend(
+        f"invalid capacity: {name} in resource, restricted" for name in overlay.capacity if name in _STANDARD_RESOURCES
+    )
+    return problems
+
+
+def overlaid(inventory: Inventory, by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Sequence[InstanceType]]:
+    """Return the instance types of every NodePool with NodeOverlays applied, heaviest first.
+
+    An overlay that conflicts with one of the same weight anywhere is not applied at all.
+    """
+    store = OverlayStore()
+    overlays = sorted(inventory.overlays, key=lambda one: one.name, reverse=True)
+    overlays.sort(key=lambda one: -one.weight)
+    touched: set[str] = set()
+    for overlay in overlays:
+        if overlay_problems(overlay):
+            continue
+        wanted = Requirements.from_selectors(overlay.requirements)
+        found = [
+            ((pool.name, instance_type.name), offerings)
+            for pool in inventory.nodepools
+            for instance_type in by_pool[pool.name]
+            if (offerings := store.matching(wanted, pool, instance_type))
+        ]
+        if any(store.conflicts(overlay, key, offerings) for key, offerings in found):
+            continue
+        for key, offerings in found:
+            store.apply(overlay, key, offerings)
+            touched.add(key[0])
+    return {
+        pool.name: [store.overlaid(pool, one) for one in by_pool[pool.name]]
+        if pool.name in touched
+        else by_pool[pool.name]
+        for pool in inventory.nodepools
+    }

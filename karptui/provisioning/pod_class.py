@@ -1,0 +1,312 @@
+"""Pods that no rule tells apart, and how their wishes shrink as they fail to find a place.
+
+Rules: ``pkg/scheduling/requirements.go`` and ``pkg/controllers/provisioning/scheduling/preferences.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+import msgspec
+
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
+from karptui.kube.pod import (
+    DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
+    HostPort,
+    Pod,
+    PodAffinityTerm,
+    PodTemplate,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from karptui.kube.quantity import Quantity
+from karptui.kube.taints import Toleration
+from karptui.provisioning.amounts import Columns, with_pod_slots
+from karptui.provisioning.daemonsets import TOLERATE_PREFERENCES, is_toleration_of_preferences
+from karptui.provisioning.go_sort import go_sort
+from karptui.provisioning.requirement_set import Interner, RequirementSet
+from karptui.provisioning.topology_spec import (
+    Asked,
+    NamespaceIndex,
+    TopologyKind,
+    TopologySpec,
+    affinity_spec,
+    spread_spec,
+)
+from karptui.provisioning.volumes import Attachments
+
+RESPECT: Final = "Respect"
+_Weighted = TypeVar("_Weighted", PreferredSchedulingTerm, WeightedPodAffinityTerm)
+
+
+class Wishes(msgspec.Struct, frozen=True, gc=False):
+    """What relaxation may still take away, or has added."""
+
+    required: tuple[NodeSelectorTerm, ...] | None
+    preferred: tuple[PreferredSchedulingTerm, ...]
+    preferred_affinity: tuple[WeightedPodAffinityTerm, ...]
+    preferred_anti_affinity: tuple[WeightedPodAffinityTerm, ...]
+    spread: tuple[TopologySpreadConstraint, ...]
+    tolerations: tuple[Toleration, ...]
+
+    def relaxed(self, *, tolerate_preferences: bool) -> Wishes | None:
+        """Return the wishes after the one next step, None if nothing is left to give up.
+
+        Alternatives of the required node affinity go first, before any preference.
+        """
+        if self.required is not None and len(self.required) > 1:
+            return msgspec.structs.replace(self, required=self.required[1:])
+        if self.preferred_affinity:
+            return msgspec.structs.replace(self, preferred_affinity=_without_heaviest(self.preferred_affinity))
+        if self.preferred_anti_affinity:
+            return msgspec.structs.replace(
+                self, preferred_anti_affinity=_without_heaviest(self.preferred_anti_affinity)
+            )
+        if self.preferred:
+            return msgspec.structs.replace(self, preferred=_without_heaviest(self.preferred))
+        for i, constraint in enumerate(self.spread):
+            if constraint.when_unsatisfiable == SCHEDULE_ANYWAY:
+                # The last constraint takes the place of the one removed.
+                spread = [*self.spread]
+                spread[i] = spread[-1]
+                return msgspec.structs.replace(self, spread=tuple(spread[:-1]))
+        if tolerate_preferences and not any(is_toleration_of_preferences(one) for one in self.tolerations):
+            return msgspec.structs.replace(self, tolerations=(*self.tolerations, TOLERATE_PREFERENCES))
+        return None
+
+
+def _without_heaviest(terms: tuple[_Weighted, ...]) -> tuple[_Weighted, ...]:
+    return tuple(sorted(terms, key=lambda term: -term.weight)[1:])
+
+
+class Stage:
+    """A pod class after a number of relaxations."""
+
+    __slots__ = (
+        "asked",
+        "asked_host",
+        "next_known",
+        "number",
+        "owner",
+        "relaxed",
+        "specs",
+        "strict",
+        "strict_host",
+        "wishes",
+    )
+
+    def __init__(self, owner: PodClass, wishes: Wishes, number: int) -> None:
+        self.owner = owner
+        self.wishes = wishes
+        self.number = number
+        """How many relaxations came before."""
+        self.asked: RequirementSet
+        """What it asks of a node, the heaviest preference included."""
+        self.asked_host: Requirement | None
+        self.strict: RequirementSet
+        """What it asks without preferences, which alone narrows the domains that it is spread over."""
+        self.strict_host: Requirement | None
+        self.specs: tuple[TopologySpec, ...]
+        self.relaxed: Stage | None = None
+        self.next_known = False
+
+    @property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """Tolerations, with the one that relaxation may have added."""
+        return self.wishes.tolerations
+
+
+class PodClass:
+    """Pods that no rule tells apart."""
+
+    __slots__ = (
+        "attachments",
+        "first",
+        "has_dra",
+        "host_ports",
+        "inverse_specs",
+        "labels",
+        "namespace",
+        "requests",
+        "row",
+        "template",
+        "volume_alternatives",
+    )
+
+    def __init__(self, template: PodTemplate, labels: Mapping[str, str], columns: Columns) -> None:
+        self.template = template
+        self.namespace = template.namespace
+        self.labels = labels
+        self.requests: Mapping[str, Quantity] = with_pod_slots(template.requests)
+        """Requests with the pod's slot."""
+        self.row = columns.row(template.requests, pods=1)
+        self.host_ports: tuple[HostPort, ...] = template.host_ports
+        self.has_dra = template.has_resource_claims
+        self.volume_alternatives: tuple[Asked, ...] = ()
+        self.attachments: Attachments | None = ()
+        """None where a bound volume does not exist: existing nodes are not tried then."""
+        self.inverse_specs: tuple[TopologySpec, ...] = ()
+        """Required anti-affinity, which keeps the pods that it selects away in turn."""
+        self.first: Stage
+
+
+class PodClasses:
+    """Makes pod classes and their stages for one cluster and one set of settings."""
+
+    def __init__(
+        self,
+        *,
+        interner: Interner,
+        columns: Columns,
+        namespaces: NamespaceIndex,
+        selector_keys: frozenset[str],
+        preference_policy: str,
+        tolerate_preferences: bool,
+    ) -> None:
+        self._interner = interner
+        self._columns = columns
+        self._namespaces = namespaces
+        self._selector_keys = selector_keys
+        self._respects = preference_policy == RESPECT
+        self._tolerate_preferences = tolerate_preferences
+        self._by_template: dict[PodTemplate, PodClass] = {}
+        self._by_content: dict[tuple[object, ...], PodClass] = {}
+
+    def of(self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]) -> PodClass:
+        """Return the class of a pod.
+
+        Args:
+            pod: Any pod.
+            volumes: Gives the alternatives of where a pod's volumes are, and its attachments.
+        """
+        template = pod.template
+        if pod.volumes or pod.own_labels or template.host_ports:
+            return self._by_its_content(pod, volumes)
+        found = self._by_template.get(template)
+        if found is None:
+            found = self._by_template[template] = self._by_its_content(pod, volumes)
+        return found
+
+    def _by_its_content(
+        self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]
+    ) -> PodClass:
+        template = pod.template
+        labels = {key: value for key, value in pod.labels.items() if key in self._selector_keys}
+        alternatives, attachments = volumes(pod) if pod.volumes else ((), ())
+        content = (
+            template.namespace,
+            frozenset(labels.items()),
+            self._columns.row(template.requests),
+            frozenset(template.node_selector.items()),
+            template.required_node_terms,
+            template.preferred_node_terms,
+            template.pod_affinity,
+            template.preferred_pod_affinity,
+            template.pod_anti_affinity,
+            template.preferred_pod_anti_affinity,
+            template.topology_spread,
+            template.tolerations,
+            template.has_resource_claims,
+            # Ports of a pod of the same name never clash, so such pods are told apart by name.
+            (pod.key, template.host_ports) if template.host_ports else None,
+            alternatives,
+            attachments,
+        )
+        found = self._by_content.get(content)
+        if found is None:
+            found = self._by_content[content] = self._make(template, labels)
+            found.volume_alternatives = tuple(self._interner.split(one) for one in alternatives)
+            found.attachments = attachments
+        return found
+
+    def _make(self, template: PodTemplate, labels: Mapping[str, str]) -> PodClass:
+        made = PodClass(template, labels, self._columns)
+        heaviest_first = go_sort([-term.weight for term in template.preferred_node_terms])
+        wishes = Wishes(
+            template.required_node_terms,
+            tuple(template.preferred_node_terms[i] for i in heaviest_first),
+            template.preferred_pod_affinity,
+            template.preferred_pod_anti_affinity,
+            template.topology_spread,
+            template.tolerations,
+        )
+        made.inverse_specs = self.anti_affinity_specs(template)
+        made.first = self._stage(made, wishes, 0)
+        return made
+
+    def relaxed(self, stage: Stage) -> Stage | None:
+        """Return the stage after the next relaxation, None if nothing is left to give up."""
+        if not stage.next_known:
+            stage.next_known = True
+            wishes = stage.wishes.relaxed(tolerate_preferences=self._tolerate_preferences)
+            if wishes is not None:
+                stage.relaxed = self._stage(stage.owner, wishes, stage.number + 1)
+        return stage.relaxed
+
+    def _stage(self, owner: PodClass, wishes: Wishes, number: int) -> Stage:
+        stage = Stage(owner, wishes, number)
+        selector = Requirements.from_labels(owner.template.node_selector)
+        strict = asked = selector
+        if wishes.required:
+            strict = strict.merge(Requirements.from_selectors(wishes.required[0].match_expressions))
+            asked = strict
+        if wishes.preferred and self._respects:
+            preferred = Requirements.from_selectors(wishes.preferred[0].preference.match_expressions)
+            asked = selector.merge(preferred)
+            if wishes.required:
+                asked = asked.merge(Requirements.from_selectors(wishes.required[0].match_expressions))
+        stage.strict, stage.strict_host = self._interner.split(strict)
+        stage.asked, stage.asked_host = self._interner.split(asked)
+        stage.specs = tuple(self._specs(owner, wishes, selector))
+        return stage
+
+    def _specs(self, owner: PodClass, wishes: Wishes, selector: Requirements) -> list[TopologySpec]:
+        specs: dict[tuple[object, ...], TopologySpec] = {}
+        tolerations = wishes.tolerations
+        required = None
+        if wishes.spread and wishes.required is not None:
+            required = tuple(
+                self._interner.split(selector.merge(Requirements.from_selectors(term.match_expressions)))
+                for term in wishes.required
+            )
+        for constraint in wishes.spread:
+            if self._respects or constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
+                spec = spread_spec(
+                    constraint,
+                    namespace=owner.namespace,
+                    labels=owner.labels,
+                    node_selector=self._interner.split(selector),
+                    required=required,
+                    tolerations=tolerations,
+                )
+                specs.setdefault(spec.identity, spec)
+        template = owner.template
+        for kind, hard, soft in (
+            (TopologyKind.AFFINITY, template.pod_affinity, wishes.preferred_affinity),
+            (TopologyKind.ANTI_AFFINITY, template.pod_anti_affinity, wishes.preferred_anti_affinity),
+        ):
+            terms = [*hard, *(weighted.term for weighted in soft)] if self._respects else [*hard]
+            for term in terms:
+                made = self._affinity_spec(kind, term, owner.namespace, tolerations)
+                if made is not None:
+                    specs.setdefault(made.identity, made)
+        return list(specs.values())
+
+    def _affinity_spec(
+        self, kind: TopologyKind, term: PodAffinityTerm, namespace: str, tolerations: tuple[Toleration, ...]
+    ) -> TopologySpec | None:
+        namespaces = self._namespaces.of_term(term, namespace)
+        if namespaces is None:
+            return None
+        return affinity_spec(kind, term, namespaces=namespaces, tolerations=tolerations)
+
+    def anti_affinity_specs(self, template: PodTemplate) -> tuple[TopologySpec, ...]:
+        """Return the rules of a template's required anti-affinity, as seen by the pods that they select."""
+        specs = (
+            self._affinity_spec(TopologyKind.ANTI_AFFINITY, term, template.namespace, template.tolerations)
+            for term in template.pod_anti_affinity
+        )
+        return tuple(spec for spec in specs if spec is not None)

@@ -1,0 +1,279 @@
+"""Why a NodePool does not take a pod, as data; Karpenter's words are made from it.
+
+Rules: ``pkg/controllers/provisioning/scheduling/nodeclaim.go`` and ``scheduler.go``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter.requirements import KeyConflict, Requirement, Requirements, UndefinedKey
+from karptui.kube import resources
+from karptui.kube.quantity import NANO, Quantity
+from karptui.kube.resources import CPU, ResourceList
+from karptui.kube.taints import Taint
+
+_MANY_CORES_NANO: Final = 1_000_000 * NANO
+_MAX_DOMAINS: Final = 25
+
+
+class Gate(StrEnum):
+    """The checks that a pod passes on its way onto a claim, in the order in which they are made."""
+
+    DYNAMIC_RESOURCES = "dynamic resources"
+    NODEPOOLS = "NodePools"
+    LIMITS = "limits"
+    TAINTS = "taints"
+    REQUIREMENTS = "requirements"
+    VOLUMES = "volumes"
+    TOPOLOGY = "topology"
+    INSTANCE_TYPES = "instance types"
+    RESERVATIONS = "reservations"
+    MIN_VALUES = "minValues"
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """One reason; ``str`` gives Karpenter's words."""
+
+    @property
+    def gate(self) -> Gate:
+        """The check that failed."""
+        raise NotImplementedError
+
+
+class DynamicResourcesUnsupported(Rejection, frozen=True):
+    """The pod asks for Dynamic Resource Allocation, which Karpenter passes over."""
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.DYNAMIC_RESOURCES
+
+    def __str__(self) -> str:
+        return "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
+
+
+class NoTemplates(Rejection, frozen=True):
+    """No NodePool has an instance type that it could launch."""
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.NODEPOOLS
+
+    def __str__(self) -> str:
+        return "nodepool requirements filtered out all available instance types"
+
+
+class LimitReached(Rejection, frozen=True):
+    """The NodePool's limits leave no instance type, or no node."""
+
+    nodepool: str
+    is_node_count: bool
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.LIMITS
+
+    def __str__(self) -> str:
+        if self.is_node_count:
+            return f"node limits have been exhausted for nodepool (NodePool={self.nodepool})"
+        return f"all available instance types exceed limits for nodepool (NodePool={self.nodepool})"
+
+
+class TaintsNotTolerated(Rejection, frozen=True):
+    """Taints of the NodePool that the pod does not tolerate."""
+
+    taints: tuple[Taint, ...]
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.TAINTS
+
+    def __str__(self) -> str:
+        return "; ".join(f"did not tolerate taint (taint={taint})" for taint in self.taints)
+
+
+class RequirementsUnmet(Rejection, frozen=True):
+    """Labels that the pod, its volume or its topology rules ask for and the NodePool cannot give."""
+
+    reasons: tuple[UndefinedKey | KeyConflict, ...]
+    asked_by: Gate = Gate.REQUIREMENTS
+
+    @property
+    def gate(self) -> Gate:
+        return self.asked_by
+
+    def __str__(self) -> str:
+        words = {Gate.REQUIREMENTS: "incompatible requirements, ", Gate.VOLUMES: "incompatible volume requirements, "}
+        return words.get(self.asked_by, "") + "; ".join(map(str, self.reasons))
+
+
+class TopologyUnmet(Rejection, frozen=True):
+    """A topology rule that leaves no domain. The counts are those at the end of the run."""
+
+    kind: str
+    key: str
+    counts: Mapping[str, int]
+    pod_domains: Requirement
+    node_domains: Requirement
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.TOPOLOGY
+
+    def __str__(self) -> str:
+        names = sorted(self.counts)
+        counts = ", ".join(f"{name}: {self.counts[name]}" for name in names[:_MAX_DOMAINS])
+        if len(names) > _MAX_DOMAINS:
+            counts += f" and {len(names) - _MAX_DOMAINS} other(s)"
+        return (
+            f"unsatisfiable topology constraint for {self.kind}, key={self.key} (counts = {counts},"
+            f" podDomains = {self.pod_domains}, nodeDomains = {self.node_domains}"
+        )
+
+
+class NotReservable(Rejection, frozen=True):
+    """Reserved capacity suits the pod but is taken by other claims of this run."""
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.RESERVATIONS
+
+    def __str__(self) -> str:
+        return "one or more instance types with compatible reserved offerings are available, but could not be reserved"
+
+
+class Shortfall(msgspec.Struct, frozen=True):
+    """A resource of which no remaining instance type has enough."""
+
+    resource: str
+    need: Quantity
+    """The pod's request with the daemons'."""
+    best: Quantity
+    """The most that any type leaves for pods."""
+    best_type: str
+
+
+class TypesExhausted(Rejection, frozen=True, kw_only=True):
+    """No instance type is left that has the labels, the room and an offering."""
+
+    requirements: Requirements
+    pod_requests: ResourceList
+    overheads: tuple[ResourceList, ...]
+    """Of each group of types what its daemons ask; groups whose daemons clash with the pod's host ports are left out."""
+    considered: int
+    """Types within the limits, which the filter began with."""
+    with_labels: int
+    """Types of them whose labels suit."""
+    with_offering: int
+    """Types of them with a suitable offering."""
+    with_room: int
+    """Types of them with a suitable offering and room for the pod and the daemons."""
+    clashing_ports: bool = False
+    """Whether daemons take the pod's host ports on some types."""
+    unmet_min_values: tuple[tuple[str, int], ...] = ()
+    """Labels with fewer values than ``minValues`` among the types that are left, and how many there are."""
+    shortfalls: tuple[Shortfall, ...] = ()
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.INSTANCE_TYPES
+
+    @property
+    def reason(self) -> str:
+        """Which of labels, room and offering was missing, in Karpenter's words."""
+        if self.unmet_min_values:
+            keys = " ".join(sorted(key for key, _ in self.unmet_min_values))
+            return f"minValues requirement is not met for label(s) (label(s)=[{keys}])"
+        if not self.with_labels and not self.with_room:
+            also = "" if self.with_offering else " or had a required offering"
+            return f"no instance type met the scheduling requirements or had enough resources{also}"
+        if not self.with_offering:
+            return "no instance type had enough resources or had a required offering"
+        if not self.with_labels:
+            return "no instance type met all requirements"
+        if not self.with_room:
+            return "no instance type has enough resources"
+        return "no instance type which had enough resources and the required offering met the scheduling requirements"
+
+    def __str__(self) -> str:
+        reason = self.reason
+        text = f"{reason}, requirements={self.requirements}, resources={self._resources()}"
+        many_cores = resources.nano(self.pod_requests, CPU) >= _MANY_CORES_NANO
+        if reason == "no instance type has enough resources" and many_cores:
+            text += " (CPU request >= 1 Million, m vs M typo?)"
+        return text
+
+    def _resources(self) -> str:
+        overheads = [overhead for overhead in self.overheads if overhead]
+        if not overheads:
+            return as_json(self.pod_requests)
+        least, most = (
+            as_json(resources.add(_minimum(overheads), self.pod_requests)),
+            as_json(resources.add(resources.maximum(overheads), self.pod_requests)),
+        )
+        return least if least == most else f"min={least}, max={most}"
+
+
+class MinValuesLost(Rejection, frozen=True):
+    """The cheapest 600 types of the claim offer fewer values than ``minValues`` asks."""
+
+    nodepool: str
+    keys: tuple[str, ...]
+
+    @property
+    def gate(self) -> Gate:
+        return Gate.MIN_VALUES
+
+    def __str__(self) -> str:
+        return (
+            "pod didn’t schedule because NodePool couldn’t meet minValues requirements, validating minValues, minValues"
+            f" requirement is not met for label(s) (label(s)=[{' '.join(sorted(self.keys))}]) (NodePool={self.nodepool})"
+        )
+
+
+class PodError(msgspec.Struct, frozen=True):
+    """Why a pod found no place: a reason per NodePool, in the order in which they were tried."""
+
+    rejections: tuple[tuple[str, Rejection], ...]
+    """NodePool (empty where the reason concerns none) and reason."""
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether the pod only waits for reserved capacity, which Karpenter does not report."""
+        return any(isinstance(rejection, NotReservable) for _, rejection in self.rejections)
+
+    def __str__(self) -> str:
+        return "; ".join(str(rejection) for _, rejection in self.rejections)
+
+
+def as_json(amounts: ResourceList) -> str:
+    """Return resources as Karpenter prints them: JSON with sorted keys and canonical quantities."""
+    return json.dumps({name: str(amounts[name]) for name in sorted(amounts)}, separators=(",", ":"))
+
+
+def _minimum(lists: Sequence[ResourceList]) -> dict[str, Quantity]:
+    """Return the least amount of each resource that all lists have."""
+    least = dict(lists[0])
+    for amounts in lists[1:]:
+        least = {
+            name: amounts[name] if amounts[name].nano < amount.nano else amount
+            for name, amount in least.items()
+            if name in amounts
+        }
+    return least
+
+
+def least_overhead(lists: Sequence[ResourceList]) -> dict[str, Quantity]:
+    """Return what any node of a claim gives to daemons: the minimum over its groups of types.
+
+    An empty list does not count as a minimum of nothing but gives way to the next, as in Karpenter.
+    """
+    least: dict[str, Quantity] = {}
+    for amounts in lists:
+        least = _minimum([least, amounts]) if least else dict(amounts)
+    return least

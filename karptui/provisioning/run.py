@@ -1,0 +1,246 @@
+"""One run of the provisioner: every pod in turn onto a node, a claim of this run, or a new claim.
+
+Rules: ``Solve``, ``trySchedule`` and ``add`` in ``pkg/controllers/provisioning/scheduling/scheduler.go``, and ``queue.go``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from karptui.kube.pod import Pod
+from karptui.provisioning.claim import Claim, ClaimOrder
+from karptui.provisioning.claim_check import ClaimCheck, Fit
+from karptui.provisioning.limits import LimitState
+from karptui.provisioning.node_check import NodeCheck
+from karptui.provisioning.pod_class import PodClass, Stage
+from karptui.provisioning.rejection import (
+    DynamicResourcesUnsupported,
+    LimitReached,
+    NoTemplates,
+    NotReservable,
+    PodError,
+    Rejection,
+)
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reservations import Reservations
+from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.template import Template
+from karptui.provisioning.topology_group import TopologyGroup
+
+if TYPE_CHECKING:
+    from karptui.provisioning.problem import Prepared, Variant
+
+_REPORT_EVERY = 64
+
+
+class QueuedPod:
+    """A pod to place."""
+
+    __slots__ = ("is_counted", "is_exempt", "last_length", "owner", "pod")
+
+    def __init__(self, pod: Pod, owner: PodClass, *, is_exempt: bool, is_counted: bool) -> None:
+        self.pod = pod
+        self.owner = owner
+        self.is_exempt = is_exempt
+        """Whether it may go to nodes that wait for consolidateAfter."""
+        self.is_counted = is_counted
+        """Whether its topology rules hold; those of a pod whose volumes cannot be found do only after it failed once."""
+        self.last_length = 0
+        """Queue length after it was last put back, 0 if never."""
+
+
+class Run:
+    """State of one run."""
+
+    def __init__(self, prepared: Prepared, variant: Variant) -> None:
+        self.prepared = prepared
+        self.variant = variant
+        self.settings = prepared.settings
+        self.templates: Sequence[Template] = prepared.templates
+        self.topology = prepared.begin_topology(variant)
+        self.reservations = Reservations(prepared.reservation_capacity)
+        self.limits = [
+            LimitState(template, prepared.remaining_limits(template, variant)) for template in self.templates
+        ]
+        self.order = ClaimOrder()
+        self.claims: list[Claim] = []
+        self.pods: Sequence[QueuedPod] = ()
+        self.errors: dict[str, PodError] = {}
+        """By pod uid."""
+        self.ties: list[tuple[str, str, tuple[str, ...]]] = []
+        """Pod, topology key and the domains that were equal, the chosen one first."""
+        self._stages: dict[tuple[Stage, bool, bool], StageRun] = {}
+        self.node_check = NodeCheck(self)
+        self.claim_check = ClaimCheck(self)
+        self._hostnames = 0
+        self._host_counts: dict[TopologyGroup, tuple[int, dict[str, int]]] = {}
+
+    def solve(self, pods: Sequence[QueuedPod], reporter: Reporter = silent) -> None:
+        """Place pods until a whole pass places none."""
+        self.pods = pods
+        for queued in pods:
+            if queued.is_counted:
+                self.topology.own(queued.owner.first)
+        self.topology.begun_with = len(self.topology.groups)
+        row = self.prepared.columns.index
+        cpu, memory = row.get("cpu"), row.get("memory")
+        queue = deque(
+            sorted(
+                pods,
+                key=lambda queued: (
+                    -queued.owner.row[cpu] if cpu is not None else 0,
+                    -queued.owner.row[memory] if memory is not None else 0,
+                    queued.pod.created_ns,
+                    queued.pod.uid,
+                ),
+            )
+        )
+        total = len(queue)
+        steps = 0
+        while queue and queue[0].last_length != len(queue):
+            if not steps % _REPORT_EVERY:
+                reporter(total - len(queue), total)
+            steps += 1
+            queued = queue.popleft()
+            error = self._try(queued)
+            if error is None:
+                self.errors.pop(queued.pod.uid, None)
+            else:
+                self.errors[queued.pod.uid] = error
+                queue.append(queued)
+                queued.last_length = len(queue)
+        self.finish()
+        reporter(total - len(queue), total)
+
+    def _try(self, queued: QueuedPod) -> PodError | None:
+        """Try a pod, giving up one wish after the other; the next time it begins with all of them again."""
+        stage: Stage | None = queued.owner.first
+        error = PodError(())
+        while stage is not None:
+            stage_run = self._stage_run(stage, queued)
+            outcome = self._attempt(queued, stage_run)
+            if outcome is None:
+                return None
+            error = outcome
+            queued.is_counted = True
+            if error.is_reserved or queued.owner.has_dra:
+                return error
+            stage = self.prepared.classes.relaxed(stage)
+        return error
+
+    def _stage_run(self, stage: Stage, queued: QueuedPod) -> StageRun:
+        key = (stage, queued.is_exempt, queued.is_counted)
+        found = self._stages.get(key)
+        if found is None:
+            owned = self.topology.own(stage) if queued.is_counted else []
+            found = self._stages[key] = StageRun(stage, owned, self.topology)
+        else:
+            found.refresh(self.topology)
+        return found
+
+    def _attempt(self, queued: QueuedPod, stage_run: StageRun) -> PodError | None:
+        owner = queued.owner
+        if owner.has_dra and self.settings.ignore_dra_requests:
+            return PodError((("", DynamicResourcesUnsupported()),))
+        if owner.attachments is not None and self.node_check.place(queued, stage_run):
+            return None
+        self.order.settle()
+        if self._join_claim(queued, stage_run):
+            return None
+        if not self.templates:
+            return PodError((("", NoTemplates()),))
+        return self._new_claim(queued, stage_run)
+
+    def _join_claim(self, queued: QueuedPod, stage_run: StageRun) -> bool:
+        dead = stage_run.dead_claims
+        if len(dead) < len(self.claims):
+            dead.extend(bytes(len(self.claims) - len(dead)))
+        check = self.claim_check.check
+        for position, claim in enumerate(self.order.claims):
+            if dead[claim.index]:
+                continue
+            verdict = check(queued, stage_run, claim)
+            if verdict is False:
+                dead[claim.index] = 1
+            elif verdict is not None:
+                self._note_ties(queued, stage_run, claim.labels)
+                self._add(queued, claim, verdict)
+                self.order.grew(position)
+                return True
+        return False
+
+    def _new_claim(self, queued: QueuedPod, stage_run: StageRun) -> PodError | None:
+        rejections: list[tuple[str, Rejection]] = []
+        for limit in self.limits:
+            template = limit.template
+            if limit.is_out_of_nodes or not limit.types:
+                reason = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
+                rejections.append((template.name, reason))
+                continue
+            outcome = self._judge(queued, stage_run, limit)
+            if isinstance(outcome, Rejection):
+                rejections.append((template.name, outcome))
+                if isinstance(outcome, NotReservable):
+                    break
+                continue
+            self._note_ties(queued, stage_run, template.requirements)
+            claim = Claim(len(self.claims), self.next_hostname(), template, self.prepared.columns.zero)
+            claim.is_relaxed = outcome.is_relaxed
+            self.claims.append(claim)
+            self._add(queued, claim, outcome)
+            self.order.append(claim)
+            limit.spend(claim.types)
+            return None
+        return PodError(tuple(rejections))
+
+    def _judge(self, queued: QueuedPod, stage_run: StageRun, limit: LimitState) -> Fit | Rejection:
+        template = limit.template
+        state = (limit.types, stage_run.new_claim_stamp(), self.reservations.version)
+        known = stage_run.new_claims.get(template.index)
+        if known is not None and known[0] == state:
+            outcome = known[1]
+            assert isinstance(outcome, Fit | Rejection)
+            return outcome
+        outcome = self.claim_check.judge_new(queued, stage_run, template, limit.types)
+        stage_run.new_claims[template.index] = (state, outcome)
+        return outcome
+
+    def shown_counts(self, group: TopologyGroup) -> dict[str, int]:
+        """Return the counts of a rule for its message, which shows those at the end of the run."""
+        if not group.is_hostname:
+            return group.counts
+        return self._host_counts.setdefault(group, (len(self.claims), {}))[1]
+
+    def finish(self) -> None:
+        """Fill in the counts of host-name rules that messages show, which name hosts without pods too."""
+        for group, (_, counts) in self._host_counts.items():
+            for destination in self.prepared.destinations:
+                if destination.state.provider_id not in self.variant.excluded:
+                    counts[destination.hostname] = 0
+            for claim in self.claims:
+                counts[claim.hostname] = 0
+            counts.update(group.counts)
+
+    def next_hostname(self) -> str:
+        """Return a host name that stands for the node that will come."""
+        self._hostnames += 1
+        return f"hostname-placeholder-{self._hostnames:04d}"
+
+    def _note_ties(self, queued: QueuedPod, stage_run: StageRun, labels: object) -> None:
+        for key, equals in stage_run.ties.get(labels, ()):  # type: ignore[call-overload]
+            self.ties.append((queued.pod.key, key, equals))
+
+    def _add(self, queued: QueuedPod, claim: Claim, fit: Fit) -> None:
+        owner = queued.owner
+        claim.pods.append(queued.pod)
+        claim.types = fit.types
+        claim.labels = fit.labels
+        claim.requests = tuple([a + b for a, b in zip(claim.requests, owner.row, strict=True)])
+        claim.measure_room()
+        self.topology.record(owner, fit.labels, claim.hostname, claim.template.taints, states_rules=queued.is_counted)
+        if owner.host_ports:
+            claim.ports.append((queued.pod.key, owner.host_ports))
+        self.reservations.exchange(claim.reserved, fit.reserved)
+        claim.reserved = fit.reserved

@@ -1,0 +1,183 @@
+"""What a run decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.labels import CAPACITY_TYPE, HOSTNAME, MIN_VALUES_RELAXED, RESERVATION_ID, RESERVED
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.kube import resources
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import Quantity
+from karptui.provisioning.amounts import with_pod_slots
+from karptui.provisioning.catalogue import NO_PRICE, Catalogue, bits
+from karptui.provisioning.claim import Claim
+from karptui.provisioning.go_sort import go_sort
+from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
+from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.template import unmet_min_values
+
+if TYPE_CHECKING:
+    from karptui.provisioning.run import Run
+
+MAX_INSTANCE_TYPES: Final = 600
+"""Types that a NodeClaim is created with, the cheapest first."""
+
+
+class NewClaim:
+    """A NodeClaim that Karpenter would create."""
+
+    def __init__(self, claim: Claim, requirements: Requirements, types: Sequence[int]) -> None:
+        self._claim = claim
+        self._catalogue = claim.template.catalogue
+        self.pool: NodePool = claim.template.pool
+        self.pods: tuple[Pod, ...] = tuple(claim.pods)
+        self.requirements = requirements
+        """What it is bound to, reserved capacity included; without the type names."""
+        self._types = types
+        self.is_min_values_relaxed = claim.is_relaxed
+        """Whether it has fewer values than ``minValues`` asks, under the BestEffort policy."""
+
+    @property
+    def nodepool_name(self) -> str:
+        """Name of its NodePool."""
+        return self.pool.name
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The types that its NodePool draws on."""
+        return self._catalogue
+
+    @property
+    def instance_types(self) -> tuple[InstanceType, ...]:
+        """Types that it would be created with."""
+        return tuple(self._catalogue.types[i] for i in self._types)
+
+    @property
+    def type_mask(self) -> int:
+        """The same as bits of the catalogue."""
+        mask = 0
+        for i in self._types:
+            mask |= 1 << i
+        return mask
+
+    @property
+    def instance_type_names(self) -> list[str]:
+        """Their names, sorted."""
+        return sorted(self._catalogue.types[i].name for i in self._types)
+
+    @property
+    def requests(self) -> dict[str, Quantity]:
+        """What its pods ask, with their slots, and at least what its daemons ask."""
+        template = self._claim.template
+        mask = self.type_mask
+        total = with_pod_slots(resources.add(*(pod.requests for pod in self.pods)), len(self.pods))
+        overheads = [group.overhead for group in template.groups if group.types & mask]
+        return resources.add(total, least_overhead(overheads))
+
+    @property
+    def cheapest_price_per_hour(self) -> float | None:
+        """Least price of any of its types' offerings that it allows; None without one."""
+        prices = self._catalogue.prices(self.requirements)
+        least = min((prices[i] for i in self._types), default=NO_PRICE)
+        return None if least == NO_PRICE else least
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the claim in the form of ``karptui simulate -o json``."""
+        price = self.cheapest_price_per_hour
+        found: dict[str, Any] = {
+            "nodePool": self.nodepool_name,
+            "instanceTypes": self.instance_type_names,
+            "requirements": self.requirements.as_selectors(),
+            "requests": {name: str(amount) for name, amount in sorted(self.requests.items())},
+            "pods": sorted(pod.key for pod in self.pods),
+            "cheapestPrice": -1 if price is None else price,
+        }
+        if self.is_min_values_relaxed:
+            found["annotations"] = {MIN_VALUES_RELAXED: "true"}
+        return found
+
+
+class Tie(msgspec.Struct, frozen=True):
+    """A choice that Karpenter leaves to chance; ours is one of its own."""
+
+    pod_key: str
+    topology_key: str
+    domains: tuple[str, ...]
+    """Equal domains, the one chosen first."""
+
+
+class FilledStateNode(msgspec.Struct, frozen=True):
+    """A node that exists and receives pods."""
+
+    state: StateNode
+    pods: tuple[Pod, ...]
+
+
+class Solution(msgspec.Struct, frozen=True):
+    """Where the pods of a run go."""
+
+    claims: tuple[NewClaim, ...]
+    nodes: tuple[FilledStateNode, ...]
+    """Nodes that receive pods, by name."""
+    errors: Mapping[str, PodError]
+    """By ``namespace/name`` of each pod that found no place."""
+    failed: tuple[Pod, ...]
+    """The pods of ``errors``."""
+    ties: tuple[Tie, ...] = ()
+
+
+def make_solution(run: Run) -> Solution:
+    """Turn the state at the end of a run into its result: reserved capacity pinned, types cut to the cheapest 600."""
+    claims: list[NewClaim] = []
+    errors: dict[str, PodError] = {}
+    failed: list[Pod] = []
+    by_uid = {queued.pod.uid: queued.pod for queued in run.pods}
+    for uid, error in run.errors.items():
+        pod = by_uid[uid]
+        errors[pod.key] = error
+        failed.append(pod)
+    is_strict = run.settings.min_values_policy != "BestEffort"
+    for claim in run.order.claims:
+        requirements = _final_requirements(claim)
+        types = _cheapest(claim, requirements)
+        unmet: Mapping[str, int] = {}
+        if is_strict and requirements.has_min_values():
+            mask = sum(1 << i for i in types)
+            unmet = unmet_min_values(claim.template.catalogue, mask, requirements)
+        if unmet:
+            error = PodError(((claim.template.name, MinValuesLost(claim.template.name, tuple(unmet))),))
+            errors.update((pod.key, error) for pod in claim.pods)
+            failed.extend(claim.pods)
+        else:
+            claims.append(NewClaim(claim, requirements, types))
+    destinations = run.prepared.destinations if run.node_check.filled else []
+    nodes = [
+        FilledStateNode(destinations[index].state, tuple(filled.pods))
+        for index, filled in run.node_check.filled.items()
+    ]
+    nodes.sort(key=lambda one: one.state.name)
+    ties = tuple(Tie(*tie) for tie in run.ties)
+    return Solution(tuple(claims), tuple(nodes), errors, tuple(failed), ties)
+
+
+def _final_requirements(claim: Claim) -> Requirements:
+    requirements = claim.labels.value.without(HOSTNAME)
+    if claim.reserved:
+        requirements = requirements.replace(Requirement.of(CAPACITY_TYPE, IN, (RESERVED,)))
+        requirements = requirements.add(Requirement.of(RESERVATION_ID, IN, claim.reserved))
+    return requirements
+
+
+def _cheapest(claim: Claim, requirements: Requirements) -> list[int]:
+    """Return the claim's types, of more than 600 the cheapest in the order of Go's unstable sort."""
+    types = [i for group in claim.template.groups for i in bits(group.types & claim.types)]
+    if len(types) <= MAX_INSTANCE_TYPES:
+        return types
+    prices = claim.template.catalogue.prices(requirements)
+    return [types[i] for i in go_sort([prices[i] for i in types])[:MAX_INSTANCE_TYPES]]

@@ -1,0 +1,163 @@
+"""Nodes as Karpenter tracks them: a Node, its NodeClaim, or both, with what their pods use.
+
+Rules: ``pkg/controllers/state/cluster.go`` and ``pkg/controllers/state/statenode.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO
+from karptui.kube.resources import NODES, ResourceList
+from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, Taint
+
+_EPHEMERAL: Final = frozenset(
+    {
+        ("node.kubernetes.io/not-ready", NO_SCHEDULE),
+        ("node.kubernetes.io/not-ready", NO_EXECUTE),
+        ("node.kubernetes.io/unreachable", NO_SCHEDULE),
+        ("node.cloudprovider.kubernetes.io/uninitialized", NO_SCHEDULE),
+        ("karpenter.sh/unregistered", NO_EXECUTE),
+    }
+)
+"""Taints that a new node loses by itself."""
+_READINESS_PREFIX: Final = "readiness.k8s.io/"
+
+
+class StateNode:
+    """One tracked node; ``node`` or ``claim`` may be missing, never both."""
+
+    def __init__(self, provider_id: str, node: Node | None, claim: NodeClaim | None) -> None:
+        self.provider_id = provider_id
+        self.node = node
+        self.claim = claim
+        self.pods: list[Pod] = []
+        """Pods bound to the node that have not ended."""
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether Karpenter made it."""
+        return self.claim is not None
+
+    @cached_property
+    def is_registered(self) -> bool:
+        """Whether the Node has joined; always so for nodes that Karpenter did not make."""
+        return self.claim is None or (self.node is not None and self.node.labels.get(REGISTERED) == "true")
+
+    @cached_property
+    def is_initialized(self) -> bool:
+        """Whether the Node is ready for pods; always so for nodes that Karpenter did not make."""
+        return self.claim is None or (self.node is not None and self.node.labels.get(INITIALIZED) == "true")
+
+    @cached_property
+    def is_marked_for_deletion(self) -> bool:
+        """Whether it is on its way out, so that its pods need another place."""
+        claim, node = self.claim, self.node
+        if claim is not None:
+            return claim.is_deleting or claim.is_true("InstanceTerminating")
+        return node is not None and node.is_deleting
+
+    @cached_property
+    def _face(self) -> Node | NodeClaim:
+        if self.node is not None and self.is_registered:
+            return self.node
+        assert self.claim is not None
+        return self.claim
+
+    @property
+    def name(self) -> str:
+        """Name of the NodeClaim until the Node has registered, then of the Node."""
+        return self._face.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Labels of the NodeClaim until the Node has registered, then of the Node."""
+        return self._face.labels
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Annotations of the NodeClaim until the Node has registered, then of the Node."""
+        return self._face.annotations
+
+    @property
+    def hostname(self) -> str:
+        """The host name label, or the name where there is none."""
+        return self.labels.get(HOSTNAME) or self.name
+
+    @property
+    def nodepool_name(self) -> str:
+        """NodePool it belongs to, empty for nodes that Karpenter did not make."""
+        return self.labels.get(NODEPOOL, "")
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """Taints that a pod must tolerate; until it is initialised without those that a new node loses by itself."""
+        claim = self.claim
+        if claim is None:
+            assert self.node is not None
+            return self.node.taints
+        taints = self.node.taints if self.node is not None and self.is_registered else claim.taints
+        if self.is_initialized:
+            return taints
+        return tuple(
+            taint
+            for taint in taints
+            if (taint.key, taint.effect) not in _EPHEMERAL
+            and not taint.key.startswith(_READINESS_PREFIX)
+            and not any(startup.matches(taint) for startup in claim.startup_taints)
+        )
+
+    @cached_property
+    def capacity_nano(self) -> dict[str, int]:
+        """Capacity in nano-units, with one ``nodes``."""
+        node, claim = self.node, self.claim
+        amounts = self._reported(node.capacity if node else None, claim.capacity if claim else None)
+        amounts[NODES] = NANO
+        return amounts
+
+    @cached_property
+    def allocatable_nano(self) -> dict[str, int]:
+        """Allocatable in nano-units."""
+        node, claim = self.node, self.claim
+        return self._reported(node.allocatable if node else None, claim.allocatable if claim else None)
+
+    def _reported(self, of_node: ResourceList | None, of_claim: ResourceList | None) -> dict[str, int]:
+        """Return what the node reports; until it is initialised the claim's promise stands in for zeroes."""
+        amounts = {name: amount.nano for name, amount in (of_node or {}).items()}
+        if of_claim is not None and not self.is_initialized:
+            for name, amount in of_claim.items():
+                if not amounts.get(name):
+                    amounts[name] = amount.nano
+        return amounts
+
+
+def track_nodes(inventory: Inventory) -> list[StateNode]:
+    """Return the nodes that Karpenter tracks: launched NodeClaims and Nodes that it can make sense of.
+
+    A Node of a NodePool is passed over while it has no provider id, or neither an instance type nor the initialised
+    label. Pods are attached to the Node they are bound to.
+    """
+    claims = {claim.provider_id: claim for claim in inventory.nodeclaims if claim.provider_id}
+    nodes: dict[str, Node] = {}
+    for node in inventory.nodes:
+        is_pooled = bool(node.labels.get(NODEPOOL))
+        if is_pooled and not node.provider_id:
+            continue
+        if is_pooled and not node.labels.get(INSTANCE_TYPE) and not node.labels.get(INITIALIZED):
+            continue
+        nodes[node.provider_id or node.name] = node
+    tracked = [StateNode(key, nodes.get(key), claims.get(key)) for key in {**claims, **nodes}]
+    by_name = {one.node.name: one.pods for one in tracked if one.node is not None}
+    for pod in inventory.pods:
+        if pod.node_name and not pod.is_terminal:
+            pods = by_name.get(pod.node_name)
+            if pods is not None:
+                pods.append(pod)
+    return tracked

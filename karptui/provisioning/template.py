@@ -1,0 +1,153 @@
+"""NodePools as patterns of claims: what a new claim begins with.
+
+Rules: ``nodeclaimtemplate.go`` and ``NewScheduler`` in ``pkg/controllers/provisioning/scheduling``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from karptui.karpenter.labels import AWS_GROUP, INITIALIZED, NODEPOOL, REGISTERED
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.kube.taints import Taint
+from karptui.provisioning.amounts import Columns
+from karptui.provisioning.catalogue import Catalogue, Ladder
+from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_daemons
+from karptui.provisioning.requirement_set import Interner, RequirementSet
+
+
+def usable_pools(pools: Iterable[NodePool]) -> list[NodePool]:
+    """Return the NodePools that take part, heaviest first; of equal weight the one whose name comes last.
+
+    A controller serves the NodeClasses of its own provider only: EC2NodeClass where any NodePool refers to one.
+    """
+    pools = tuple(pools)
+    is_aws = any(_is_aws(pool) for pool in pools)
+    usable = [
+        pool
+        for pool in pools
+        if not pool.is_static and pool.is_ready and not pool.is_deleting and _is_aws(pool) is is_aws
+    ]
+    usable.sort(key=lambda pool: pool.name, reverse=True)
+    usable.sort(key=lambda pool: -pool.weight)
+    return usable
+
+
+def _is_aws(pool: NodePool) -> bool:
+    return pool.node_class_ref.group == AWS_GROUP and pool.node_class_ref.kind == "EC2NodeClass"
+
+
+def pool_requirements(pool: NodePool) -> Requirements:
+    """Return a NodePool's requirements and template labels, without the labels that Karpenter adds."""
+    return Requirements.from_selectors(pool.requirements).merge(Requirements.from_labels(pool.template_labels))
+
+
+def template_requirements(pool: NodePool) -> Requirements:
+    """Return what a new claim of a NodePool is bound to."""
+    labels = {**pool.template_labels, NODEPOOL: pool.name}
+    ref = pool.node_class_ref
+    labels[f"{ref.group}/{ref.kind.lower()}"] = ref.name
+    return (
+        Requirements.from_selectors(pool.requirements)
+        .merge(Requirements.from_labels(labels))
+        .add(Requirement.of(REGISTERED, IN, ("true",)), Requirement.of(INITIALIZED, IN, ("true",)))
+    )
+
+
+def unmet_min_values(catalogue: Catalogue, types: int, requirements: Requirements) -> dict[str, int]:
+    """Return the keys of which types offer fewer values than ``minValues`` asks, with how many they offer.
+
+    No types at all is no such failure. Values are those of the types, not narrowed by the requirement.
+    """
+    unmet: dict[str, int] = {}
+    if not types:
+        return unmet
+    for requirement in requirements:
+        if requirement.min_values is not None:
+            index = catalogue.keys.get(requirement.key)
+            offered = sum(1 for _, mask in index.value_masks() if mask & types) if index is not None else 0
+            if offered < requirement.min_values:
+                unmet[requirement.key] = offered
+    return unmet
+
+
+class Template:
+    """One NodePool with the instance types that its claims may have."""
+
+    def __init__(
+        self,
+        pool: NodePool,
+        *,
+        index: int,
+        catalogue: Catalogue,
+        requirements: RequirementSet,
+        types: int,
+    ) -> None:
+        self.pool = pool
+        self.index = index
+        """Place in the order in which NodePools are tried."""
+        self.name = pool.name
+        self.taints: tuple[Taint, ...] = pool.taints
+        self.catalogue = catalogue
+        self.requirements = requirements
+        self.types = types
+        """Types that are compatible, usable and on offer."""
+        self.groups: list[DaemonGroup] = []
+        self.ladders: tuple[Ladder | None, ...] = ()
+        """Allocatable by column."""
+        self.has_min_values = requirements.value.has_min_values()
+
+    def set_daemons(self, daemons: Sequence[DaemonPod], columns: Columns) -> None:
+        """Find out which daemons run on which types; drops terms of the daemons on the way."""
+        compatible = [
+            (daemon, daemon.compatible_types(self.taints, self.requirements.value, self.catalogue, self.types))
+            for daemon in daemons
+        ]
+        self.groups = group_by_daemons(self.types, compatible)
+        for group in self.groups:
+            group.weigh(columns)
+        self.ladders = tuple(self.catalogue.allocatable.get(name) for name in columns.names)
+
+    def fitting_rows(self, need: Sequence[int]) -> int:
+        """Return the rows of the catalogue that have room for a row of amounts."""
+        rows = self.catalogue.usable_rows
+        for ladder, amount in zip(self.ladders, need, strict=True):
+            if amount > 0:
+                rows &= ladder.at_least(amount) if ladder is not None else 0
+        return rows
+
+
+def make_templates(
+    pools: Sequence[NodePool],
+    catalogues: dict[str, Catalogue],
+    interner: Interner,
+    *,
+    is_strict: bool,
+) -> tuple[list[Template], dict[str, bool]]:
+    """Return the templates in the order in which they are tried, and the NodePools without any type.
+
+    Args:
+        pools: In order.
+        catalogues: Instance types by NodePool.
+        interner: Of the run.
+        is_strict: Whether types that cannot satisfy ``minValues`` rule a NodePool out.
+
+    Returns:
+        Templates, and by name of each NodePool left out whether that was because of ``minValues``.
+    """
+    templates: list[Template] = []
+    left_out: dict[str, bool] = {}
+    for pool in pools:
+        catalogue = catalogues[pool.name]
+        requirements = interner.of(template_requirements(pool))
+        left = requirements.filter_of(catalogue)
+        types = left.types & catalogue.types_of_rows(left.offering_rows & catalogue.usable_rows)
+        unmet = unmet_min_values(catalogue, types, requirements.value) if is_strict else {}
+        if not types or unmet:
+            left_out[pool.name] = bool(unmet)
+        else:
+            templates.append(
+                Template(pool, index=len(templates), catalogue=catalogue, requirements=requirements, types=types)
+            )
+    return templates, left_out

@@ -1,0 +1,213 @@
+"""All topology rules of one run.
+
+Rules: ``pkg/controllers/provisioning/scheduling/topology.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.kube.taints import Taint
+from karptui.provisioning.pod_class import PodClass, Stage
+from karptui.provisioning.requirement_set import RequirementSet
+from karptui.provisioning.topology_counts import RunningPods
+from karptui.provisioning.topology_group import Choice, TopologyGroup
+from karptui.provisioning.topology_spec import TopologyKind, TopologySpec
+
+Ruled = tuple[TopologyGroup, bool]
+"""A rule that binds a pod, and whether it selects that pod."""
+
+
+class InverseBase:
+    """Pods that run and keep others away by one rule."""
+
+    __slots__ = ("holders", "spec")
+
+    def __init__(self, spec: TopologySpec) -> None:
+        self.spec = spec
+        self.holders: list[tuple[str, str | None, TopologySpec]] = []
+        """Pod uid, the domain it runs in (None if its node has none) and the rule with its own tolerations."""
+
+
+class Topology:
+    """The rules that pods of a run state, and those of running pods that keep them away, with their counts."""
+
+    def __init__(
+        self,
+        running: RunningPods,
+        inverse_bases: Sequence[InverseBase],
+        *,
+        moving: frozenset[str],
+        gone_nodes: frozenset[str],
+    ) -> None:
+        """Begin a run.
+
+        Args:
+            running: Pods that run.
+            inverse_bases: Their required anti-affinity.
+            moving: Uids of the pods that the run places; they do not count where they are.
+            gone_nodes: Provider ids of nodes that are left out.
+        """
+        self._running = running
+        self._bases = {base.spec.identity: base for base in inverse_bases}
+        self._moving = moving
+        self._gone_nodes = gone_nodes
+        self.groups: dict[tuple[object, ...], TopologyGroup] = {}
+        self._group_list: list[TopologyGroup] = []
+        self.begun_with: int | None = None
+        """How many rules there were before the first pod was tried; later ones know fewer host names."""
+        self._inverse: dict[tuple[object, ...], TopologyGroup] = {}
+        self._inverse_list: list[TopologyGroup] = []
+        for base in inverse_bases:
+            self._begin_inverse(base)
+        self._counting: dict[PodClass, tuple[int, list[TopologyGroup]]] = {}
+        self._keeping_away: dict[PodClass, tuple[int, list[TopologyGroup]]] = {}
+
+    def _begin_inverse(self, base: InverseBase) -> None:
+        holders = [holder for holder in base.holders if holder[0] not in self._moving]
+        if holders:
+            group = self._inverse_group(holders[0][2])
+            group.record(domain for _, domain, _ in holders if domain is not None)
+
+    def _inverse_group(self, spec: TopologySpec) -> TopologyGroup:
+        group = self._inverse.get(spec.identity)
+        if group is None:
+            group = TopologyGroup(spec, {} if _is_host(spec) else dict.fromkeys(self._running.universe_of(spec), 0))
+            self._inverse[spec.identity] = group
+            self._inverse_list.append(group)
+        return group
+
+    def own(self, stage: Stage) -> list[TopologyGroup]:
+        """Return the rules that a stage states, counting the cluster for those not seen before."""
+        for spec in stage.owner.inverse_specs:
+            self._inverse_group(spec)
+        return [self.groups.get(spec.identity) or self._begin(spec) for spec in stage.specs]
+
+    def _begin(self, spec: TopologySpec) -> TopologyGroup:
+        base = self._running.count(spec)
+        counts: dict[str, int] = {}
+        if not _is_host(spec):
+            counts = dict.fromkeys(self._running.universe_of(spec), 0)
+            gone = [base.registered_by_node.get(node) for node in self._gone_nodes]
+            for domain, nodes in base.registered.items():
+                if nodes > gone.count(domain):
+                    counts.setdefault(domain, 0)
+        for domain, pods in base.pods.items():
+            counts[domain] = pods
+        for uid in self._moving & base.domain_by_uid.keys():
+            domain = base.domain_by_uid[uid]
+            counts[domain] -= 1
+            if not counts[domain] and domain not in self._known_without_pods(spec):
+                del counts[domain]
+        group = TopologyGroup(spec, counts)
+        self.groups[spec.identity] = group
+        self._group_list.append(group)
+        return group
+
+    def _known_without_pods(self, spec: TopologySpec) -> set[str]:
+        if _is_host(spec):
+            return set()
+        base = self._running.count(spec)
+        gone = [base.registered_by_node.get(node) for node in self._gone_nodes]
+        nodes = {domain for domain, count in base.registered.items() if count > gone.count(domain)}
+        return nodes | set(self._running.universe_of(spec))
+
+    def counting(self, owner: PodClass) -> list[TopologyGroup]:
+        """Return the rules that select pods of a class, and so count them where they land."""
+        seen, found = self._counting.get(owner, (0, []))
+        if seen < len(self._group_list):
+            for group in self._group_list[seen:]:
+                if group.spec.selects(owner.namespace, owner.labels):
+                    found.append(group)
+            self._counting[owner] = (len(self._group_list), found)
+        return found
+
+    def keeping_away(self, owner: PodClass) -> list[TopologyGroup]:
+        """Return the rules of other pods that keep pods of a class away."""
+        seen, found = self._keeping_away.get(owner, (0, []))
+        if seen < len(self._inverse_list):
+            for group in self._inverse_list[seen:]:
+                if group.spec.selects(owner.namespace, owner.labels):
+                    found.append(group)
+            self._keeping_away[owner] = (len(self._inverse_list), found)
+        return found
+
+    @property
+    def inverse_count(self) -> int:
+        """Return how many rules keep pods away; grows while pods state new ones."""
+        return len(self._inverse_list)
+
+    def record(
+        self,
+        owner: PodClass,
+        labels: RequirementSet,
+        hostname: str,
+        taints: tuple[Taint, ...],
+        *,
+        states_rules: bool = True,
+    ) -> None:
+        """Count a placed pod in every rule that selects it, and where its own rules keep others away.
+
+        Args:
+            owner: The pod's class.
+            labels: Final requirements of the node or claim, without its host name.
+            hostname: Of the node or claim.
+            taints: Of the node or claim.
+            states_rules: Whether the pod's own rules have been taken up.
+        """
+        for group in self.counting(owner):
+            rule = group.spec.node_filter
+            if rule is not None and not rule.counts_all and not rule.counts(taints, labels, hostname):
+                continue
+            if group.is_hostname:
+                group.record((hostname,))
+                continue
+            landed = labels.value.find(group.spec.key)
+            if landed is None:
+                continue
+            if group.kind is TopologyKind.ANTI_AFFINITY or (not landed.complement and len(landed.values) == 1):
+                group.record(landed.values)
+        for spec in owner.inverse_specs if states_rules else ():
+            group = self._inverse[spec.identity]
+            if group.is_hostname:
+                group.record((hostname,))
+            else:
+                landed = labels.value.find(spec.key)
+                if landed is not None:
+                    group.record(landed.values)
+
+
+def _is_host(spec: TopologySpec) -> bool:
+    return spec.key == "kubernetes.io/hostname"
+
+
+def narrowed(
+    rules: Sequence[Ruled], labels: Requirements, strict: Requirements
+) -> tuple[dict[str, Requirement], list[Choice], Ruled | None]:
+    """Return what rules leave of their keys on a node or claim.
+
+    Every rule sees the same labels; two rules on one key that choose differently leave nothing of it.
+
+    Args:
+        rules: Rules on keys other than the host name.
+        labels: Of the node or claim, with what the pod asks.
+        strict: What the pod asks without preferences.
+
+    Returns:
+        Requirements by key, the choices that were made, and the first rule that cannot be met, if any.
+    """
+    left: dict[str, Requirement] = {}
+    choices: list[Choice] = []
+    for rule in rules:
+        group, is_selected = rule
+        key = group.spec.key
+        node_domains = labels.find(key)
+        choice = group.choose(strict.find(key), node_domains, is_selected=is_selected)
+        if not choice.domains:
+            return left, choices, rule
+        choices.append(choice)
+        picked = Requirement(key, False, choice.domains)  # noqa: FBT003 - the domains themselves
+        before = left.get(key, node_domains)
+        left[key] = picked if before is None else before.intersect(picked)
+    return left, choices, None

@@ -1,0 +1,169 @@
+"""What a pod's volumes ask of its node: where it may be, and how many attachments it takes.
+
+Rules: ``pkg/controllers/provisioning/scheduling/volumetopology.go`` and ``pkg/scheduling/volumeusage.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import HOSTNAME
+from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.pod import Pod, PodVolume
+from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+
+Attachments = tuple[tuple[str, str], ...]
+"""Driver and claim (``namespace/name``) of each volume that counts against a driver's limit, sorted."""
+
+_EBS_DRIVER: Final = "ebs.csi.aws.com"
+_DRIVER_OF_IN_TREE: Final = {
+    "kubernetes.io/aws-ebs": _EBS_DRIVER,
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
+_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+
+
+class VolumeLookupError(LookupError):
+    """A volume whose claim, volume or class cannot be found."""
+
+
+class VolumeIndex:
+    """The volume objects of a cluster, by name."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._claims = {(claim.namespace, claim.name): claim for claim in inventory.claims}
+        self._volumes = {volume.name: volume for volume in inventory.volumes}
+        self._classes = {storage_class.name: storage_class for storage_class in inventory.storage_classes}
+
+    def _claim(self, pod: Pod, volume: PodVolume) -> PersistentVolumeClaim:
+        name = volume.claim_of(pod.name)
+        claim = self._claims.get((pod.namespace, name))
+        if claim is None:
+            missing = f'getting persistent volume claim, persistentvolumeclaims "{name}" not found'
+            raise VolumeLookupError(f"{missing} (PersistentVolumeClaim={name})")
+        return claim
+
+    def _volume(self, name: str) -> PersistentVolume:
+        volume = self._volumes.get(name)
+        if volume is None:
+            raise VolumeLookupError(f'persistentvolumes "{name}" not found')
+        return volume
+
+    def alternatives(self, pod: Pod) -> tuple[Requirements, ...]:
+        """Return where a pod's volumes can be reached, as alternatives to try in order; none is everywhere.
+
+        Raises:
+            VolumeLookupError: when a claim, a bound volume or a storage class does not exist.
+        """
+        found: list[Requirements | None] = [None]
+        for volume in pod.volumes:
+            own = list(self._alternatives_of(self._claim(pod, volume)))
+            if own:
+                found = _combine(found, own)
+        return tuple(one for one in found if one is not None)
+
+    def _alternatives_of(self, claim: PersistentVolumeClaim) -> Iterator[Requirements]:
+        if claim.volume_name:
+            yield from _reachable_from(self._volume(claim.volume_name))
+        elif claim.storage_class_name:
+            storage_class = self._classes.get(claim.storage_class_name)
+            if storage_class is None:
+                raise VolumeLookupError(f'storageclasses.storage.k8s.io "{claim.storage_class_name}" not found')
+            for term in storage_class.allowed_topologies:
+                if term.match_label_expressions:
+                    yield Requirements(Requirement.of(key, IN, values) for key, values in term.match_label_expressions)
+
+    def attachments(self, pod: Pod) -> Attachments:
+        """Return the attachments that count against drivers' limits; missing claims and classes do not.
+
+        Raises:
+            VolumeLookupError: when a claim is bound to a volume that does not exist.
+        """
+        found = set()
+        for volume in pod.volumes:
+            claim = self._claims.get((pod.namespace, volume.claim_of(pod.name)))
+            if claim is not None:
+                driver = self._driver(claim)
+                if driver:
+                    found.add((driver, claim.key))
+        return tuple(sorted(found))
+
+    def _driver(self, claim: PersistentVolumeClaim) -> str:
+        if claim.volume_name:
+            volume = self._volume(claim.volume_name)
+            return volume.csi_driver or (_EBS_DRIVER if volume.is_aws_ebs else "")
+        storage_class = self._classes.get(claim.storage_class_name or "")
+        if storage_class is None:
+            return ""
+        return _DRIVER_OF_IN_TREE.get(storage_class.provisioner, storage_class.provisioner)
+
+    def problem(self, pod: Pod) -> str:
+        """Return why a pending pod's volumes keep Karpenter from looking at it, empty if nothing does."""
+        for volume in pod.volumes:
+            try:
+                problem = self._problem_of(self._claim(pod, volume))
+            except VolumeLookupError as error:
+                return str(error)
+            if problem:
+                return problem
+        return ""
+
+    def _problem_of(self, claim: PersistentVolumeClaim) -> str:
+        of_claim = f"PersistentVolumeClaim={claim.key}"
+        of_volume = f"PersistentVolume={claim.volume_name}"
+        of_class = f"StorageClass={claim.storage_class_name or ''}"
+        if claim.is_deleting:
+            return f"persistentvolumeclaim is being deleted ({of_claim})"
+        if claim.phase == "Lost":
+            return f"persistentvolumeclaim bound to non-existent persistentvolume ({of_volume}, {of_claim})"
+        if claim.volume_name:
+            volume = self._volumes.get(claim.volume_name)
+            failed = f'persistentvolumes "{claim.volume_name}" not found' if volume is None else ""
+            if volume is not None and volume.is_deleting:
+                failed = "persistentvolume is being deleted"
+            if failed:
+                return f"failed to validate pvc, {failed} ({of_volume}, {of_claim}, {of_class})"
+            if _BIND_COMPLETED not in claim.annotations:
+                unbound = "pvc is considered unbound because it does not contain annotation"
+                return f"{unbound} ({of_volume}, PersistentVolumeClaim={claim.name}, annotation={_BIND_COMPLETED})"
+            return ""
+        if not claim.storage_class_name:
+            return f"unbound pvc must define a storage class ({of_claim}, {of_class})"
+        storage_class = self._classes.get(claim.storage_class_name)
+        if storage_class is None:
+            missing = (
+                f'failed to get storage class, storageclasses.storage.k8s.io "{claim.storage_class_name}" not found'
+            )
+            return f"failed to validate pvc, {missing} ({of_claim}, {of_class})"
+        if storage_class.volume_binding_mode == "Immediate":
+            immediate = "pvc with immediate volume binding mode must be bound"
+            return f"failed to validate pvc, {immediate} ({of_claim}, {of_class})"
+        return ""
+
+
+def _reachable_from(volume: PersistentVolume) -> Iterator[Requirements]:
+    for term in volume.required_node_terms:
+        expressions: tuple[NodeSelectorRequirement, ...] = term.match_expressions
+        if volume.is_local:
+            # A local volume's pod is moved without its data, so the node it was on does not bind it.
+            expressions = tuple(one for one in expressions if one.key != HOSTNAME)
+            if term.match_expressions and not expressions:
+                yield Requirements()
+                continue
+        if expressions:
+            yield Requirements.from_selectors(expressions)
+
+
+def _combine(found: list[Requirements | None], own: list[Requirements]) -> list[Requirements | None]:
+    """Return every pair that can be met together; if none can, every pair, which then fails at placement."""
+    pairs = [(one, other) for one in found for other in own]
+    kept = [(one, other) for one, other in pairs if one is None or one.intersects(other)]
+    return [other if one is None else one.merge(other) for one, other in kept or pairs]

@@ -1,0 +1,90 @@
+"""Reads snapshot documents for the engine's tests."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from karptui.decode.kinds import Kind, KindReader, kind_of
+from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import parse_settings
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.quantity import Quantity, parse_quantity
+from karptui.kube.timestamps import parse_timestamp
+from karptui.provisioning.problem import Prepared, prepare
+
+_FIELD_OF_KIND = {
+    Kind.POD: "pods",
+    Kind.NODE: "nodes",
+    Kind.NODEPOOL: "nodepools",
+    Kind.NODECLAIM: "nodeclaims",
+    Kind.NODECLASS: "nodeclasses",
+    Kind.NODEOVERLAY: "overlays",
+    Kind.DAEMONSET: "daemonsets",
+    Kind.PDB: "pdbs",
+    Kind.PVC: "claims",
+    Kind.PV: "volumes",
+    Kind.STORAGE_CLASS: "storage_classes",
+    Kind.CSI_NODE: "csi_nodes",
+    Kind.NAMESPACE: "namespaces",
+    Kind.PRIORITY_CLASS: "priority_classes",
+    Kind.SERVICE: "services",
+    Kind.EVENT: "events",
+    Kind.CAPACITY_BUFFER: "capacity_buffers",
+    Kind.POD_TEMPLATE: "pod_templates",
+}
+
+
+def load_inventory(objects: Sequence[Mapping[str, Any]]) -> Inventory:
+    found: dict[str, list[Any]] = defaultdict(list)
+    for raw in objects:
+        kind = kind_of(raw["apiVersion"], raw["kind"])
+        if kind is not None:
+            reader = KindReader(kind, api_version=raw["apiVersion"], api_kind=raw["kind"])
+            found[_FIELD_OF_KIND.get(kind, "workloads")].append(reader.convert(raw))
+    return Inventory(**{name: tuple(values) for name, values in found.items()})
+
+
+def _requirements(raw: Sequence[Mapping[str, Any]]) -> tuple[NodeSelectorRequirement, ...]:
+    return tuple(
+        NodeSelectorRequirement(r["key"], r["operator"], tuple(r.get("values") or ()), r.get("minValues")) for r in raw
+    )
+
+
+def _amounts(raw: Mapping[str, Any] | None) -> dict[str, Quantity]:
+    return {name: parse_quantity(str(amount)) for name, amount in (raw or {}).items()}
+
+
+def load_instance_type(raw: Mapping[str, Any]) -> InstanceType:
+    overhead = raw.get("overhead") or {}
+    return InstanceType(
+        name=raw["name"],
+        requirements=_requirements(raw["requirements"]),
+        capacity=_amounts(raw["capacity"]),
+        overhead=Overhead(
+            _amounts(overhead.get("kubeReserved")),
+            _amounts(overhead.get("systemReserved")),
+            _amounts(overhead.get("evictionThreshold")),
+        ),
+        offerings=tuple(
+            Offering(
+                requirements=_requirements(one["requirements"]),
+                price_per_hour=one["price"],
+                is_available=one.get("available", True),
+                reservation_capacity=one.get("reservationCapacity", 0),
+            )
+            for one in raw["offerings"]
+        ),
+    )
+
+
+def load(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ()) -> Prepared:
+    types = [load_instance_type(raw) for raw in snapshot.get("instanceTypes") or catalog]
+    return prepare(
+        load_inventory(snapshot["objects"]),
+        types,
+        parse_settings(snapshot.get("settings") or {}),
+        parse_timestamp(snapshot["capturedAt"]),
+    )
