@@ -1,3 +1,34 @@
-"""Karpenter's provisioner as a pure function of cluster, instance types and settings."""
+"""Karpenter's provisioner as a pure function of cluster, instance types and settings.
+
+`prepare` indexes a cluster once; `Prepared.solve` answers what one run of the provisioner would do, for the cluster as it is
+or with nodes taken away and their pods to be placed elsewhere. No clock, no randomness, no input or output.
+
+    prepared = prepare(inventory, instance_types, settings, now_ns)
+    solution = prepared.solve()
+    simulated = prepared.solve(pods=..., excluded=[provider_id], reserved_fallback=True, enforce_consolidate_after=True)
+"""
 
 from __future__ import annotations
+
+from karptui.provisioning.problem import IgnoredPod, InstanceTypes, Prepared, prepare
+from karptui.provisioning.rejection import Gate, PodError, Rejection
+from karptui.provisioning.reporter import Cancelled, Reporter
+from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution, Tie
+from karptui.provisioning.state_node import StateNode
+
+__all__ = [
+    "Cancelled",
+    "FilledStateNode",
+    "Gate",
+    "IgnoredPod",
+    "InstanceTypes",
+    "NewClaim",
+    "PodError",
+    "Prepared",
+    "Rejection",
+    "Reporter",
+    "Solution",
+    "StateNode",
+    "Tie",
+    "prepare",
+]

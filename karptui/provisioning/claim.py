@@ -23,7 +23,6 @@ class Claim:
     __slots__ = (
         "hostname",
         "index",
-        "is_relaxed",
         "labels",
         "pods",
         "ports",
@@ -49,8 +48,6 @@ class Claim:
         self.ports: list[OwnedPorts] = []
         self.reserved: frozenset[str] = frozenset()
         """Reservations that it holds."""
-        self.is_relaxed = False
-        """Whether ``minValues`` was lowered for it."""
 
     def measure_room(self) -> None:
         """Recompute how much still fits at best."""

@@ -69,6 +69,8 @@ class Run:
         self.pods: Sequence[QueuedPod] = ()
         self.errors: dict[str, PodError] = {}
         """By pod uid."""
+        self.relaxed: dict[int, bool] = {}
+        """By template: whether its newest claim has lowered ``minValues``; all its claims are marked alike."""
         self.ties: list[tuple[str, str, tuple[str, ...]]] = []
         """Pod, topology key and the domains that were equal, the chosen one first."""
         self._stages: dict[tuple[Stage, bool, bool], StageRun] = {}
@@ -187,7 +189,7 @@ class Run:
                 continue
             self._note_ties(queued, stage_run, template.requirements)
             claim = Claim(len(self.claims), self.next_hostname(), template, self.prepared.columns.zero)
-            claim.is_relaxed = outcome.is_relaxed
+            self.relaxed[template.index] = outcome.is_relaxed
             self.claims.append(claim)
             self._add(queued, claim, outcome)
             self.order.append(claim)

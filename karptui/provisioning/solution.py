@@ -32,7 +32,9 @@ MAX_INSTANCE_TYPES: Final = 600
 class NewClaim:
     """A NodeClaim that Karpenter would create."""
 
-    def __init__(self, claim: Claim, requirements: Requirements, types: Sequence[int]) -> None:
+    def __init__(
+        self, claim: Claim, requirements: Requirements, types: Sequence[int], *, is_min_values_relaxed: bool
+    ) -> None:
         self._claim = claim
         self._catalogue = claim.template.catalogue
         self.pool: NodePool = claim.template.pool
@@ -40,8 +42,11 @@ class NewClaim:
         self.requirements = requirements
         """What it is bound to, reserved capacity included; without the type names."""
         self._types = types
-        self.is_min_values_relaxed = claim.is_relaxed
-        """Whether it has fewer values than ``minValues`` asks, under the BestEffort policy."""
+        self.is_min_values_relaxed = is_min_values_relaxed
+        """Whether it is marked as having fewer values than ``minValues`` asks, under the BestEffort policy.
+
+        Karpenter shares the mark between the claims of a NodePool: the newest claim's holds for all.
+        """
 
     @property
     def nodepool_name(self) -> str:
@@ -155,7 +160,14 @@ def make_solution(run: Run) -> Solution:
             errors.update((pod.key, error) for pod in claim.pods)
             failed.extend(claim.pods)
         else:
-            claims.append(NewClaim(claim, requirements, types))
+            claims.append(
+                NewClaim(
+                    claim,
+                    requirements,
+                    types,
+                    is_min_values_relaxed=run.relaxed.get(claim.template.index, False),
+                )
+            )
     destinations = run.prepared.destinations if run.node_check.filled else []
     nodes = [
         FilledStateNode(destinations[index].state, tuple(filled.pods))
