@@ -6,6 +6,7 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go`` and `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -18,6 +19,8 @@ from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import is_provisionable
 
 _MAX_ERRORS: Final = 5
+_PLACEHOLDER: Final = re.compile(r"hostname-placeholder-\d+")
+_PLACEHOLDER_COUNT: Final = re.compile(r"hostname-placeholder-\d+: \d+(, )?")
 
 
 class SimulationError(Exception):
@@ -76,9 +79,14 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
     def explanation(self) -> str:
         """Return Karpenter's sentence about the blocking errors; five at most, and always in this order here."""
         errors = self.blocking_errors
-        told = "".join(f"{pod.key} => {why} " for pod, why in errors[:_MAX_ERRORS])
+        told = "".join(f"{pod.key} => {unnumbered(why)} " for pod, why in errors[:_MAX_ERRORS])
         rest = f" and {len(errors) - _MAX_ERRORS} other(s)" if len(errors) >= _MAX_ERRORS else ""
         return f"Not all pods would schedule, {told}{rest}"
+
+
+def unnumbered(text: str) -> str:
+    """Return an error without the numbers of nodes that do not exist yet: Karpenter counts them through its life."""
+    return _PLACEHOLDER.sub("hostname-placeholder", _PLACEHOLDER_COUNT.sub("", text))
 
 
 class Simulator(Protocol):

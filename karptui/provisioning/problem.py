@@ -82,8 +82,10 @@ class Prepared:
         self.states = track_nodes(inventory)
         """Every node that Karpenter tracks."""
         self.active_states = [state for state in self.states if not state.is_marked_for_deletion]
-        self.catalogues = _catalogues(inventory, self.pools, instance_types, settings)
-        """Instance types by NodePool, with NodeOverlays applied."""
+        self.types_by_pool = _types_by_pool(inventory, instance_types, settings)
+        """Instance types of every NodePool, with NodeOverlays applied: also of those that take no part."""
+        self.catalogues = _catalogues(self.pools, self.types_by_pool)
+        """The same, indexed, of the NodePools that take part."""
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
         self.columns = Columns(
@@ -301,19 +303,21 @@ def prepare(inventory: Inventory, instance_types: InstanceTypes, settings: Setti
     return Prepared(inventory, instance_types, settings, now_ns)
 
 
-def _catalogues(
-    inventory: Inventory, pools: Sequence[NodePool], instance_types: InstanceTypes, settings: Settings
-) -> dict[str, Catalogue]:
-    by_list: dict[int, Catalogue] = {}
-    found: dict[str, Catalogue] = {}
+def _types_by_pool(
+    inventory: Inventory, instance_types: InstanceTypes, settings: Settings
+) -> Mapping[str, Sequence[InstanceType]]:
     by_pool = {
         pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
         for pool in inventory.nodepools
     }
-    if settings.gate("NodeOverlay"):
-        by_pool = overlaid(inventory, by_pool)
+    return overlaid(inventory, by_pool) if settings.gate("NodeOverlay") else by_pool
+
+
+def _catalogues(pools: Iterable[NodePool], types_by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Catalogue]:
+    by_list: dict[int, Catalogue] = {}
+    found: dict[str, Catalogue] = {}
     for pool in pools:
-        types = by_pool[pool.name]
+        types = types_by_pool[pool.name]
         catalogue = by_list.get(id(types))
         if catalogue is None:
             catalogue = by_list[id(types)] = Catalogue(types)
