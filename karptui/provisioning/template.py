@@ -17,18 +17,19 @@ from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_dae
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 
 
-def usable_pools(pools: Iterable[NodePool]) -> list[NodePool]:
-    """Return the NodePools that take part, heaviest first; of equal weight the one whose name comes last.
+def served_pools(pools: Iterable[NodePool]) -> list[NodePool]:
+    """Return the NodePools that this Karpenter manages.
 
     A controller serves the NodeClasses of its own provider only: EC2NodeClass where any NodePool refers to one.
     """
     pools = tuple(pools)
     is_aws = any(_is_aws(pool) for pool in pools)
-    usable = [
-        pool
-        for pool in pools
-        if not pool.is_static and pool.is_ready and not pool.is_deleting and _is_aws(pool) is is_aws
-    ]
+    return [pool for pool in pools if _is_aws(pool) is is_aws]
+
+
+def usable_pools(pools: Iterable[NodePool]) -> list[NodePool]:
+    """Return the NodePools that take part, heaviest first; of equal weight the one whose name comes last."""
+    usable = [pool for pool in served_pools(pools) if not pool.is_static and pool.is_ready and not pool.is_deleting]
     usable.sort(key=lambda pool: pool.name, reverse=True)
     usable.sort(key=lambda pool: -pool.weight)
     return usable
