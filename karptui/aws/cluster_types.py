@@ -1,0 +1,159 @@
+"""The instance types of a whole cluster: every EC2NodeClass, resolved with the zones and nodes that it shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.discovered import discovered_memory_bytes
+from karptui.aws.errors import NodeClassError
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.instance_types import instance_types
+from karptui.aws.labels import ZONE_ID
+from karptui.aws.market import Market, built_in_market, region_of
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, Subnet, SubnetZone, is_ec2_nodeclass, parse_nodeclass
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import REGION, ZONE
+from karptui.karpenter.settings import Settings
+from karptui.kube.node import Node
+
+MarketOf = Callable[[str, Iterable[SubnetZone]], Market]
+"""Returns the market of a region for the zones of a cluster."""
+
+
+class NodeClassTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """One EC2NodeClass and the types that come of it."""
+
+    nodeclass: Ec2NodeClass
+    market: Market
+    types: tuple[InstanceType, ...]
+    discovered_memory_bytes: Mapping[str, int]
+    """Memory that nodes have reported and that the types were resolved with, by type."""
+
+
+class ClusterTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """All EC2NodeClasses of a cluster."""
+
+    by_nodeclass: Mapping[str, NodeClassTypes]
+    problems: Mapping[str, str]
+    """Why a NodeClass has no types, by its name."""
+    notes: tuple[str, ...]
+    """What was assumed, in sentences."""
+
+
+def cluster_types(
+    inventory: Inventory,
+    settings: Settings,
+    *,
+    market_of: MarketOf = built_in_market,
+    facts: Iterable[InstanceTypeFacts] | None = None,
+    uses_discovered_memory: bool = True,
+) -> ClusterTypes:
+    """Resolve every EC2NodeClass; other providers' NodeClasses are passed over.
+
+    Placement groups cannot be seen from the cluster: a NodeClass that selects one is resolved without it, and noted.
+
+    Args:
+        inventory: NodeClasses, nodes and NodeClaims count.
+        settings: The controller's.
+        market_of: What a region sells; the built-in catalogue's by default.
+        facts: EC2's facts; the built-in catalogue's by default.
+        uses_discovered_memory: Whether memory that live nodes report replaces the estimate, as it does in a controller
+            that has seen them.
+    """
+    chosen = tuple(instance_type_facts().values() if facts is None else facts)
+    parsed, problems = _parse(inventory)
+    reported = _reported(inventory, parsed) if uses_discovered_memory else {}
+    seen = node_zones(inventory.nodes)
+    found: dict[str, NodeClassTypes] = {}
+    notes: dict[str, None] = {}
+    for nodeclass in parsed:
+        try:
+            one = _with_zones(nodeclass, seen, notes)
+            market = market_of(_region(inventory.nodes, one), _merged(one.zones, seen))
+            memory = reported.get(one.name, {})
+            types = instance_types(one, settings, market, facts=chosen, discovered_memory_bytes=memory)
+        except NodeClassError as error:
+            problems[nodeclass.name] = str(error)
+            continue
+        found[one.name] = NodeClassTypes(nodeclass=one, market=market, types=types, discovered_memory_bytes=memory)
+        notes |= dict.fromkeys(_notes(one, market))
+    return ClusterTypes(by_nodeclass=found, problems=problems, notes=tuple(notes))
+
+
+def node_zones(nodes: Iterable[Node]) -> tuple[SubnetZone, ...]:
+    """Return the zones that nodes stand in, with their ids where a node is labelled with it."""
+    ids: dict[str, str] = {}
+    for node in nodes:
+        zone = node.labels.get(ZONE, "")
+        if zone:
+            ids[zone] = node.labels.get(ZONE_ID, "") or ids.get(zone, "")
+    return tuple(SubnetZone(zone, ids[zone]) for zone in sorted(ids))
+
+
+def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:
+    parsed, problems = [], {}
+    for nodeclass in filter(is_ec2_nodeclass, inventory.nodeclasses):
+        try:
+            parsed.append(parse_nodeclass(nodeclass))
+        except NodeClassError as error:
+            problems[nodeclass.name] = str(error)
+    return parsed, problems
+
+
+def _reported(inventory: Inventory, parsed: list[Ec2NodeClass]) -> Mapping[str, Mapping[str, int]]:
+    nodes = {node.name: node for node in inventory.nodes}
+    owned = [(nodes[claim.node_name], claim) for claim in inventory.nodeclaims if claim.node_name in nodes]
+    return discovered_memory_bytes(parsed, owned)
+
+
+def _with_zones(nodeclass: Ec2NodeClass, seen: tuple[SubnetZone, ...], notes: dict[str, None]) -> Ec2NodeClass:
+    """Return a NodeClass that has subnets: one whose status was never written gets the zones of the nodes."""
+    if nodeclass.zones or not seen:
+        return nodeclass
+    notes[f"{KIND} {nodeclass.name}: status.subnets is empty: a subnet in each zone that has nodes is assumed"] = None
+    subnets = tuple(Subnet(zone=zone.name, zone_id=zone.zone_id) for zone in seen)
+    status = msgspec.structs.replace(nodeclass.status, subnets=subnets)
+    return msgspec.structs.replace(nodeclass, status=status)
+
+
+def _merged(own: tuple[SubnetZone, ...], seen: tuple[SubnetZone, ...]) -> tuple[SubnetZone, ...]:
+    """Return each zone once, by name, with its id where either knows it."""
+    ids: dict[str, str] = {}
+    for zone in (*own, *seen):
+        ids[zone.name] = ids.get(zone.name) or zone.zone_id
+    return tuple(SubnetZone(name, zone_id) for name, zone_id in ids.items())
+
+
+def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:
+    """Return the region of the NodeClass's zones, else the one that most nodes are labelled with."""
+    named = next(filter(None, (region_of(zone.name) for zone in nodeclass.zones)), "")
+    if named:
+        return named
+    labelled = Counter(node.labels[REGION] for node in nodes if node.labels.get(REGION))
+    return labelled.most_common(1)[0][0] if labelled else ""
+
+
+def _notes(nodeclass: Ec2NodeClass, market: Market) -> Iterable[str]:
+    name = f"{KIND} {nodeclass.name}"
+    if market.zones_assumed:
+        zones = ", ".join(market.zones_assumed)
+        yield f"what {zones} offers is not known: all types of {market.region or 'AWS'} are taken as offered"
+    if market.on_demand.region != market.region:
+        yield f"prices are the {market.on_demand.label}: there is no list of {market.region or 'this region'}"
+    if market.spot_price_per_hour is None:
+        yield "no spot prices are known: spot counts at the on-demand price, an upper bound"
+    unknown = sorted(
+        reservation.id
+        for reservations in nodeclass.reservations.values()
+        for reservation in reservations
+        if reservation.id not in market.instances_left
+    )
+    if unknown:
+        yield f"{name}: instances left in {', '.join(unknown)} are not known: taken as none"
+    if nodeclass.spec.placement_group_selector is not None:
+        yield f"{name}: its placement group is not known: types are resolved without it"

@@ -1,0 +1,129 @@
+"""The instance types of a whole cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.cluster_types import ClusterTypes, cluster_types, node_zones
+from karptui.aws.market import Market, built_in_market
+from karptui.aws.nodeclass import SubnetZone
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.kube.node import Node
+from karptui.kube.quantity import of_units
+from tests.aws.builders import SUBNETS, some_settings
+
+FACTS = [instance_type_facts()["m5.large"]]
+AMIS = [{"id": "ami-1", "requirements": [{"key": ARCH, "operator": "In", "values": ["amd64"]}]}]
+
+
+def a_class(name: str = "default", *, status: dict[str, Any] | None = None, **spec: Any) -> NodeClass:
+    return NodeClass(
+        name=name,
+        group="karpenter.k8s.aws",
+        kind="EC2NodeClass",
+        spec={"amiSelectorTerms": [{"alias": "al2023@latest"}], **spec},
+        status={"subnets": SUBNETS, "amis": AMIS} if status is None else status,
+    )
+
+
+def a_node(name: str = "node", **labels: str) -> Node:
+    own = {ZONE: "us-east-1a", INSTANCE_TYPE: "m5.large", ARCH: "amd64", REGISTERED: "true"}
+    found = {**own, **{key: value for key, value in labels.items() if value}}
+    return Node(name=name, labels=found, capacity={"memory": of_units(7_900_000_000)})
+
+
+CLAIM = NodeClaim(name="claim", node_name="node", image_id="ami-1", node_class_ref=NodeClassRef(name="default"))
+
+
+def resolve(*classes: NodeClass, nodes: tuple[Node, ...] = (), **options: Any) -> ClusterTypes:
+    inventory = Inventory(nodeclasses=classes, nodes=nodes, nodeclaims=(CLAIM,))
+    return cluster_types(inventory, some_settings(), facts=FACTS, **options)
+
+
+def test_every_nodeclass_of_aws_is_resolved() -> None:
+    kwok = NodeClass(name="kwok", group="karpenter.kwok.sh", kind="KWOKNodeClass")
+    found = resolve(a_class(), a_class("gpu"), kwok)
+    assert list(found.by_nodeclass) == ["default", "gpu"]
+    assert [one.name for one in found.by_nodeclass["gpu"].types] == ["m5.large"]
+    assert found.problems == {}
+    assert found.notes == ("no spot prices are known: spot counts at the on-demand price, an upper bound",)
+
+
+def test_the_whole_catalogue_by_default() -> None:
+    found = cluster_types(Inventory(nodeclasses=(a_class(),)), some_settings())
+    assert len(found.by_nodeclass["default"].types) == 1392
+
+
+def test_live_nodes_teach_their_memory() -> None:
+    learned = resolve(a_class(), nodes=(a_node(),)).by_nodeclass["default"]
+    assert learned.types[0].capacity["memory"].units == 7_900_000_000
+    assert learned.discovered_memory_bytes == {"m5.large": 7_900_000_000}
+    assert (learned.market.zones, learned.market.zones_assumed) == (("us-east-1a", "us-east-1b"), ())
+    estimated = resolve(a_class(), nodes=(a_node(),), uses_discovered_memory=False).by_nodeclass["default"]
+    assert estimated.types[0].capacity["memory"].units == 7_577 << 20
+
+
+def test_a_nodeclass_without_subnets_gets_the_zones_of_the_nodes() -> None:
+    found = resolve(a_class(status={}), nodes=(a_node(),))
+    assert found.by_nodeclass["default"].nodeclass.zones == (SubnetZone("us-east-1a", ""),)
+    assert any("status.subnets is empty" in note for note in found.notes)
+    assert "what us-east-1a offers is not known: all types of us-east-1 are taken as offered" in found.notes
+
+
+def test_what_cannot_be_resolved_is_told() -> None:
+    broken = a_class("broken", kubelet={"maxPods": "x"})
+    crashing = a_class("crashing", blockDeviceMappings=[{"deviceName": "/dev/xvda"}])
+    found = resolve(broken, crashing, a_class("bare", status={}))
+    assert found.by_nodeclass == {}
+    assert found.problems == {
+        "broken": "EC2NodeClass broken: spec.kubelet.maxPods: expected `int | null`, got `str`",
+        "crashing": "EC2NodeClass crashing: spec.blockDeviceMappings[0] has no ebs; Karpenter crashes on it",
+        "bare": "EC2NodeClass bare: status.subnets is empty: Karpenter finds no instance types",
+    }
+
+
+def test_the_region_is_that_of_the_zones_or_else_of_most_nodes() -> None:
+    odd = {"subnets": [{"zone": "zone-a", "zoneID": "use1-az4"}]}
+    nodes = (a_node("a", **{REGION: "eu-west-1"}), a_node("b", **{REGION: "eu-west-1"}), a_node("c", **{REGION: "x-1"}))
+    assert resolve(a_class(), nodes=nodes).by_nodeclass["default"].market.region == "us-east-1"
+    assert resolve(a_class(status=odd), nodes=nodes).by_nodeclass["default"].market.region == "eu-west-1"
+    nowhere = resolve(a_class(status=odd))
+    assert nowhere.by_nodeclass["default"].market.region == ""
+    assert "prices are the us-east-1 list price of 2026-07-06: there is no list of this region" in nowhere.notes
+
+
+def test_what_only_ec2_knows_is_noted() -> None:
+    reservation = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us-east-1a"}
+    status = {"subnets": SUBNETS, "capacityReservations": [reservation]}
+    found = resolve(a_class(status=status, placementGroupSelector={"name": "group"}))
+    assert "EC2NodeClass default: instances left in cr-1 are not known: taken as none" in found.notes
+    assert "EC2NodeClass default: its placement group is not known: types are resolved without it" in found.notes
+
+
+def test_another_market_may_know_spot_prices() -> None:
+    def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
+        spot = {("m5.large", "us-east-1a"): 0.03}
+        return replace(built_in_market(region, zones), spot_price_per_hour=spot)
+
+    found = resolve(a_class(), market_of=market_of)
+    assert found.notes == ()
+    assert 0.03 in {offering.price_per_hour for offering in found.by_nodeclass["default"].types[0].offerings}
+
+
+def test_zones_of_nodes() -> None:
+    zone_id = "topology.k8s.aws/zone-id"
+    nodes = [
+        a_node("a", **{zone_id: "use1-az4"}),
+        a_node("b"),
+        a_node("c", **{ZONE: "us-east-1c"}),
+        Node(name="d"),
+    ]
+    assert node_zones(nodes) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
