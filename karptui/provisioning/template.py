@@ -20,10 +20,10 @@ from karptui.provisioning.requirement_set import Interner, RequirementSet
 def served_pools(pools: Iterable[NodePool]) -> list[NodePool]:
     """Return the NodePools that this Karpenter manages.
 
-    A controller serves the NodeClasses of its own provider only: EC2NodeClass where any NodePool refers to one.
+    A controller serves the NodeClasses of its own provider only: EC2NodeClass where any NodePool refers to AWS's group.
     """
     pools = tuple(pools)
-    is_aws = any(_is_aws(pool) for pool in pools)
+    is_aws = any(pool.node_class_ref.group == AWS_GROUP for pool in pools)
     return [pool for pool in pools if _is_aws(pool) is is_aws]
 
 

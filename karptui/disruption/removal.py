@@ -1,0 +1,100 @@
+"""Simulated removal of nodes on the provisioning engine.
+
+Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.simulation import NewNode, Simulation, SimulationError
+from karptui.karpenter.labels import MIN_VALUES_RELAXED
+from karptui.kube.pod import Pod
+from karptui.provisioning.go_sort import go_sort
+from karptui.provisioning.problem import Prepared
+from karptui.provisioning.solution import NewClaim, Solution
+from karptui.provisioning.state_node import StateNode
+
+NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
+
+
+class EngineSimulator:
+    """Replays provisioning without some nodes: reservations may be passed up, uninitialised nodes do not count."""
+
+    def __init__(self, prepared: Prepared, fleet: Fleet) -> None:
+        self._prepared = prepared
+        self._fleet = fleet
+        self._leaving = {pod.uid for pod in prepared.leaving}
+
+    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+        """Return where pods would land without the candidates; pods that are pinned now are left out.
+
+        Raises:
+            SimulationError: when there is no NodePool to schedule with.
+        """
+        return self.remove_lifting(candidates, (), is_consolidation=is_consolidation)
+
+    def remove_lifting(
+        self, candidates: Sequence[Candidate], lifted: Collection[str], *, is_consolidation: bool
+    ) -> Simulation:
+        """Return the same as if nothing pinned the pods of ``lifted`` (uids).
+
+        Raises:
+            SimulationError: when there is no NodePool to schedule with.
+        """
+        if not self._prepared.pools:
+            raise SimulationError(NO_NODEPOOLS)
+        predicates = self._fleet.pods
+        pods = [
+            pod
+            for candidate in candidates
+            for pod in candidate.reschedulable_pods
+            if pod.uid in lifted or predicates.is_currently_reschedulable(pod)
+        ]
+        solution = self._prepared.solve(
+            pods,
+            excluded=[candidate.node.provider_id for candidate in candidates],
+            reserved_fallback=True,
+            enforce_consolidate_after=is_consolidation,
+        )
+        return self._simulation(solution)
+
+    def _simulation(self, solution: Solution) -> Simulation:
+        errors: dict[str, tuple[Pod, str]] = {pod.key: (pod, str(solution.errors[pod.key])) for pod in solution.failed}
+        for filled in solution.nodes:
+            if not filled.state.is_initialized:
+                for pod in filled.pods:
+                    if pod.uid not in self._leaving:
+                        errors[pod.key] = (pod, uninitialized_message(filled.state))
+        return Simulation(
+            new_nodes=tuple(self._new_node(claim) for claim in solution.claims),
+            placements={filled.state.name: filled.pods for filled in solution.nodes},
+            errors=tuple(errors[key] for key in sorted(errors)),
+        )
+
+    def _new_node(self, claim: NewClaim) -> NewNode:
+        prices = claim.catalogue.prices(claim.requirements)
+        index = {one.name: i for i, one in enumerate(claim.catalogue.types)}
+        types = [index[one.name] for one in claim.instance_types]
+        return NewNode(
+            pool_name=claim.nodepool_name,
+            book=self._fleet.books[claim.nodepool_name],
+            type_names=tuple(claim.catalogue.types[types[i]].name for i in go_sort([prices[i] for i in types])),
+            requirements=claim.requirements,
+            requests=claim.requests,
+            pods=tuple(sorted(pod.key for pod in claim.pods)),
+            annotations={MIN_VALUES_RELAXED: "true"} if claim.is_min_values_relaxed else {},
+        )
+
+
+def uninitialized_message(node: StateNode) -> str:
+    """Return Karpenter's words for a place on a node that is not initialised yet."""
+    parts = []
+    if node.claim is not None:
+        parts.append(f"nodeclaim/{node.claim.name}")
+    if node.node is not None:
+        parts.append(f"node/{node.node.name}")
+    return f"would schedule against uninitialized {', '.join(parts)}"
