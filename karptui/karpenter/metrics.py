@@ -37,13 +37,13 @@ class PoolMetrics(msgspec.Struct, frozen=True, kw_only=True):
     usage: Mapping[str, float] = _NO_NUMBERS
     limit: Mapping[str, float] = _NO_NUMBERS
     allowed_disruptions: Mapping[str, int] = MappingProxyType({})
-    """Nodes that may be disrupted now, by reason."""
+    """Nodes that may be disrupted now, by reason in the API's spelling: ``Underutilized``."""
     nodes_consuming_budgets: Mapping[str, int] = MappingProxyType({})
     """Nodes that use the budget up, by reason."""
     nodeclaims_created: Mapping[str, int] = MappingProxyType({})
-    """By reason: ``provisioned``, or the reason of the disruption that needed a replacement."""
+    """By reason in lower case: ``provisioned``, or that of the disruption that needed a replacement."""
     nodeclaims_disrupted: Mapping[str, int] = MappingProxyType({})
-    """By reason."""
+    """By reason in lower case."""
     nodeclaims_terminated: int = 0
     nodes_created: int = 0
     cost_per_hour: float | None = None

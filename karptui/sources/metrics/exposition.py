@@ -61,15 +61,9 @@ def _sample(name: str, line: bytes, brace: int) -> Sample:
 def _labels(raw: bytes) -> dict[str, str] | None:
     """Return the labels between the braces, None where they cannot be read."""
     if b"\\" not in raw and b" " not in raw:
-        # Without escapes no value holds a quote, so that quote and comma together end a label.
-        labels = {}
-        for pair in raw.rstrip(b",").removesuffix(b'"').split(b'",'):
-            key, equals, value = pair.partition(b'="')
-            if not equals or b'"' in value:
-                return None if raw else {}
-            labels[key.decode(errors="replace")] = value.decode(errors="replace")
-        return labels
-    labels, position = {}, 0
+        return _plain_labels(raw.rstrip(b","))
+    labels: dict[str, str] = {}
+    position = 0
     while position < len(raw):
         match = _LABEL.match(raw, position)
         if match is None:
@@ -77,4 +71,19 @@ def _labels(raw: bytes) -> dict[str, str] | None:
         value = _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[0]), match[2])
         labels[match[1].decode()] = value.decode(errors="replace")
         position = match.end()
+    return labels
+
+
+def _plain_labels(raw: bytes) -> dict[str, str] | None:
+    """Return labels without escapes or blanks: no value holds a quote, so that quote and comma together end a label."""
+    if not raw:
+        return {}
+    if not raw.endswith(b'"'):
+        return None
+    labels: dict[str, str] = {}
+    for pair in raw[:-1].split(b'",'):
+        name, equals, value = pair.partition(b'="')
+        if not equals or b'"' in value:
+            return None
+        labels[name.decode(errors="replace")] = value.decode(errors="replace")
     return labels

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.metrics.exposition import samples
 
+NS_PER_MILLISECOND: Final = 1_000_000
 _PREFIXES: Final = (b"karpenter_", b"leader_election_master_status", b"process_start_time_seconds")
 
 
@@ -98,7 +98,7 @@ def _leader(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
 
 
 def _started(reading: _Reading, _: Mapping[str, str], value: float) -> None:
-    reading.started_at_ns = int(value * NS_PER_SECOND)
+    reading.started_at_ns = round(value * 1000) * NS_PER_MILLISECOND
 
 
 def _cost(reading: _Reading, labels: Mapping[str, str], value: float) -> None:

@@ -1,0 +1,96 @@
+"""A cluster with Karpenter in it, on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from loopback import Call, LoopbackServer
+
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.credentials import FixedCredentials, Grant
+from karptui.sources.cluster.transport import Transport
+
+from .exposition_text import KARPENTER
+
+Answer = Callable[[Call], None]
+
+
+def pod(name: str, *, namespace: str = "kube-system", image: str = "", phase: str = "Running", port: int = 8080) -> Any:
+    """Return a pod as the API server lists it."""
+    ports = [{"name": "http", "containerPort": 8081}, {"name": "http-metrics", "containerPort": port}]
+    return {
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/name": "karpenter"}},
+        "spec": {"containers": [{"name": "controller", "image": image, "ports": ports}]},
+        "status": {"phase": phase},
+    }
+
+
+def service(name: str = "karpenter", *, namespace: str = "kube-system", labels: Any = None, ports: Any = None) -> Any:
+    """Return a Service as the API server lists it."""
+    return {
+        "metadata": {"name": name, "namespace": namespace, "labels": labels or {}},
+        "spec": {"ports": ports if ports is not None else [{"name": "http-metrics", "port": 8080}]},
+    }
+
+
+class KarpenterCluster:
+    """An API server that lists pods and Services and proxies to them."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.paths: list[str] = []
+        self.queries: list[dict[str, str]] = []
+        self.accepted: list[str] = []
+
+    def pods(self, *items: Any) -> None:
+        """Say which pods there are."""
+        self.answers["/api/v1/pods"] = lambda call: call.json({"items": list(items)})
+
+    def services(self, *items: Any) -> None:
+        """Say which Services there are."""
+        self.answers["/api/v1/services"] = lambda call: call.json({"items": list(items)})
+
+    def metrics(self, endpoint: str, *texts: bytes) -> None:
+        """Say what an endpoint (``pods/a:8080``) answers, in turn; the last one for ever."""
+        left = list(texts)
+        self.answers[f"/api/v1/namespaces/kube-system/{endpoint}/proxy/metrics"] = lambda call: call.text(
+            left.pop(0) if len(left) > 1 else left[0]
+        )
+
+    def refuse(self, path: str, status: int = 403, message: str = "forbidden") -> None:
+        """Answer with an error."""
+        self.answers[path] = lambda call: call.error(status, message)
+
+    def __call__(self, call: Call) -> None:
+        self.paths.append(call.path)
+        self.queries.append(call.query)
+        self.accepted.append(call.headers.get("Accept") or "")
+        answer = self.answers.get(call.path)
+        if answer is None:
+            call.error(404, f"{call.path} not found")
+        else:
+            answer(call)
+
+
+@pytest.fixture
+def cluster() -> KarpenterCluster:
+    """Return a cluster with one pod of Karpenter, which leads, and its Service."""
+    cluster = KarpenterCluster()
+    cluster.pods(pod("karpenter-a", image="public.ecr.aws/karpenter/controller:1.14.1@sha256:ea73"))
+    cluster.services(service())
+    cluster.metrics("pods/karpenter-a:8080", KARPENTER)
+    cluster.metrics("services/karpenter:http-metrics", KARPENTER)
+    return cluster
+
+
+@pytest.fixture
+def client(cluster: KarpenterCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Transport]:
+    """Return the transport to the cluster."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with LoopbackServer(cluster) as server:
+        transport = Transport(Connection(server=server.url, context="test"), FixedCredentials(Grant("Bearer t")))
+        yield transport
+        transport.close()
