@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final
@@ -14,6 +15,8 @@ from karptui.decode.pod import build_pod
 from karptui.decode.pod_template import TemplateInterner
 from karptui.decode.pod_wire import WirePod
 from karptui.decode.wire import WireObject
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.kube.workload import Workload
 
 
 class Kind(StrEnum):
@@ -107,6 +110,7 @@ class KindReader:
         self.wire_type: type[WireObject] = _WIRE_TYPES[kind]
         self.needs_raw = kind in (Kind.NODEPOOL, Kind.NODECLASS)
         """Whether the object as given is kept beside the domain value."""
+        self._builder = self._choose_builder()
 
     def build(self, wire: WireObject, raw: Mapping[str, Any] | None = None) -> Any:
         """Return the domain object of a decoded API object.
@@ -115,22 +119,28 @@ class KindReader:
             DecodeError: naming kind, object and field.
         """
         try:
-            if self.kind in _WORKLOADS:
-                assert isinstance(wire, workload.WireWorkload | workload.WireReplicationController)
-                version = wire.api_version or self.api_version
-                return workload.build_workload(wire, version, wire.kind or self.api_kind)
-            if self.kind is Kind.NODECLASS:
-                assert isinstance(wire, karpenter.WireNodeClass)
-                group, _, version = (wire.api_version or self.api_version).rpartition("/")
-                return karpenter.build_nodeclass(wire, group, version, wire.kind or self.api_kind, raw or {})
-            if self.kind is Kind.NODEPOOL:
-                assert isinstance(wire, karpenter.WireNodePool)
-                return karpenter.build_nodepool(wire, raw or {})
-            return _BUILDERS[self.kind](wire)
+            return self._builder(wire, raw or {})
         except FieldError as error:
             meta = wire.metadata
             key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or ""
             raise DecodeError(self.api_kind, key, error) from None
+
+    def _choose_builder(self) -> Callable[[Any, Mapping[str, Any]], Any]:
+        if self.kind in _WORKLOADS:
+            return self._build_workload
+        if self.kind is Kind.NODECLASS:
+            return self._build_nodeclass
+        if self.kind is Kind.NODEPOOL:
+            return karpenter.build_nodepool
+        build = _BUILDERS[self.kind]
+        return lambda wire, _: build(wire)
+
+    def _build_workload(self, wire: workload.AnyWireWorkload, _: Mapping[str, Any]) -> Workload:
+        return workload.build_workload(wire, wire.api_version or self.api_version, wire.kind or self.api_kind)
+
+    def _build_nodeclass(self, wire: karpenter.WireNodeClass, raw: Mapping[str, Any]) -> NodeClass:
+        group, _, version = (wire.api_version or self.api_version).rpartition("/")
+        return karpenter.build_nodeclass(wire, group, version, wire.kind or self.api_kind, raw)
 
     def convert(self, raw: Mapping[str, Any]) -> Any:
         """Return the domain object of a plain mapping, as YAML or JSON gives it.
@@ -141,28 +151,61 @@ class KindReader:
         try:
             wire = msgspec.convert(raw, self.wire_type)
         except msgspec.ValidationError as error:
-            raise DecodeError(self.api_kind, key_of_mapping(raw), field_error(error)) from None
+            raise DecodeError(self.api_kind, key_of(raw), field_error(error)) from None
         return self.build(wire, raw)
+
+    def decode(self, text: bytes | msgspec.Raw) -> Any:
+        """Return the domain object of JSON text.
+
+        Raises:
+            DecodeError: naming kind, object and field as well as they can be told.
+        """
+        try:
+            if self.needs_raw:
+                return self.convert(without_managed_fields(msgspec.json.decode(text)))
+            return self.build(msgspec.json.decode(text, type=self.wire_type))
+        except msgspec.ValidationError as error:
+            raise DecodeError(self.api_kind, key_of(_any(text)), field_error(error)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise DecodeError(self.api_kind, "", FieldError("", f"cannot be read: {error}")) from None
+
+
+def without_managed_fields(raw: Any) -> Any:
+    """Return an object without the book-keeping that nobody reads; the object itself is changed."""
+    metadata = raw.get("metadata") if isinstance(raw, dict) else None
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+    return raw
 
 
 def field_error(error: msgspec.ValidationError) -> FieldError:
     """Return msgspec's complaint with the path first and in the API's own notation."""
-    problem, separator, path = str(error).partition(" - at `$")
-    if not separator:
+    match = _COMPLAINT.fullmatch(str(error))
+    if match is None:
         return FieldError("", str(error))
-    return FieldError(path.rstrip("`").lstrip("."), problem[:1].lower() + problem[1:].replace("`", ""))
+    problem, path = match.group("problem").replace("`", ""), match.group("path").lstrip(".")
+    return FieldError(path, problem[:1].lower() + problem[1:])
 
 
-def key_of_mapping(raw: Mapping[str, Any]) -> str:
+def key_of(raw: Any) -> str:
     """Return ``namespace/name`` of an object that may be malformed, as well as it can be told."""
-    metadata = raw.get("metadata")
+    metadata = raw.get("metadata") if isinstance(raw, Mapping) else None
     if not isinstance(metadata, Mapping):
         return ""
-    name, namespace = metadata.get("name"), metadata.get("namespace")
-    return f"{namespace}/{name}" if isinstance(namespace, str) and namespace else str(name or "")
+    name, namespace = (value if isinstance(value, str) else "" for value in map(metadata.get, ("name", "namespace")))
+    return f"{namespace}/{name}" if namespace and name else name
 
 
-_INTERNER: Final = TemplateInterner()
+def _any(text: bytes | msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+_COMPLAINT: Final = re.compile(r"(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`", re.DOTALL)
+TEMPLATES: Final = TemplateInterner()
+"""Templates are shared by everything that reads pods."""
 
 _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.NODE: node.WireNode,
@@ -192,7 +235,7 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
 }
 _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.NODE: node.build_node,
-    Kind.POD: lambda wire: build_pod(wire, _INTERNER),
+    Kind.POD: lambda wire: build_pod(wire, TEMPLATES),
     Kind.NODECLAIM: karpenter.build_nodeclaim,
     Kind.NODEOVERLAY: karpenter.build_overlay,
     Kind.DAEMONSET: workload.build_daemonset,

@@ -1,4 +1,4 @@
-"""Pods."""
+"""Pods: what each has of its own, beside the template it shares."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Final
 import msgspec
 
 from karptui.decode import pod_wire as wires
-from karptui.decode.pod_template import TemplateInterner, TemplateParts, deciding_annotations, volumes_of
-from karptui.decode.wire import WireCondition, required_name, timestamp
-from karptui.kube.objects import EMPTY_LABELS
-from karptui.kube.pod import Pod
-
-_OWN_LABELS: Final = frozenset(
-    {
-        "statefulset.kubernetes.io/pod-name",
-        "apps.kubernetes.io/pod-index",
-        "batch.kubernetes.io/job-completion-index",
-    }
+from karptui.decode.errors import FieldError
+from karptui.decode.pod_template import (
+    TemplateInterner,
+    TemplateParts,
+    deciding_annotations,
+    reported_resources,
+    split_labels,
+    volumes_of,
 )
-"""Labels that differ between pods of one workload, and would make a template of each."""
+from karptui.decode.wire import WireCondition, WireMeta, required_name, timestamp
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
+
 _NO_CONDITION: Final = WireCondition()
+_NO_STATUS: Final = wires.WirePodStatus()
 _READINESS: Final = {"True": True, "False": False}
 """Anything else, such as Unknown, is as good as not reported: only an explicit False marks a pod unhealthy."""
 
@@ -33,74 +34,112 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
     Raises:
         FieldError: when a field cannot be read.
     """
-    meta, spec, status = wire.metadata, wire.spec, wire.status or wires.WirePodStatus()
-    conditions = {condition.type: condition for condition in status.conditions or ()}
-    scheduled = conditions.get("PodScheduled", _NO_CONDITION)
-    ready = conditions.get("Ready")
-    labels, own_labels = _split_labels(meta.labels)
-    node_name = intern(spec.node_name or "")
-    template = interner.template_of(
-        TemplateParts(
-            namespace=meta.namespace or "default",
-            labels=labels,
-            annotations=deciding_annotations(meta.annotations),
-            owners=meta.owner_references,
-            spec=_without_own(spec),
-            statuses=_reported_resources(status),
-            is_resize_infeasible=conditions.get("PodResizePending", _NO_CONDITION).reason == "Infeasible",
-        )
-    )
-    return Pod(
-        name=required_name(meta),
-        template=template,
-        uid=meta.uid or "",
-        node_name=node_name,
-        nominated_node_name=status.nominated_node_name or "",
-        phase=intern(status.phase or ""),
-        created_ns=timestamp(meta.creation_timestamp, "metadata.creationTimestamp"),
-        deletion_ns=timestamp(meta.deletion_timestamp, "metadata.deletionTimestamp"),
-        start_ns=timestamp(status.start_time, "status.startTime"),
-        ready=None if ready is None else _READINESS.get(ready.status or ""),
-        scheduled_reason=intern(scheduled.reason or ""),
-        scheduled_message="" if node_name else scheduled.message or "",
-        scheduled_ns=timestamp(scheduled.last_transition_time, "status.conditions.lastTransitionTime"),
-        own_labels=own_labels,
-        volumes=volumes_of(spec.volumes),
-        waiting_reason=_waiting_reason(status),
+    _, own_labels = split_labels(wire.metadata.labels)
+    template = interner.template_of(template_parts(wire))
+    return pod_of(wire.metadata, wire.spec, wire.status or _NO_STATUS, template, own_labels)
+
+
+def template_parts(wire: wires.WirePod) -> TemplateParts:
+    """Return what the pod shares with others of its workload.
+
+    Raises:
+        FieldError: when a field cannot be read.
+    """
+    meta, status = wire.metadata, wire.status or _NO_STATUS
+    shared_labels, _ = split_labels(meta.labels)
+    is_infeasible = is_resize_infeasible(status)
+    reported = reported_resources(wire.spec, status, is_resize_infeasible=is_infeasible)
+    return TemplateParts(
+        namespace=meta.namespace or "default",
+        labels=shared_labels,
+        annotations=deciding_annotations(meta.annotations),
+        owners=meta.owner_references,
+        spec=msgspec.structs.replace(wire.spec, node_name=None, volumes=None),
+        statuses=reported,
+        is_resize_infeasible=is_infeasible and reported is not None,
     )
 
 
-def _split_labels(labels: dict[str, str] | None) -> tuple[Mapping[str, str] | None, Mapping[str, str]]:
-    if not labels or _OWN_LABELS.isdisjoint(labels):
-        return labels, EMPTY_LABELS
-    shared = {key: value for key, value in labels.items() if key not in _OWN_LABELS}
-    return shared, {key: value for key, value in labels.items() if key in _OWN_LABELS}
+def is_resize_infeasible(status: wires.AnyPodStatus) -> bool:
+    """Return whether the kubelet has refused the pod's resize.
+
+    Rule: ``IsPodResizeInfeasible`` of k8s.io/component-helpers/resource.
+    """
+    for condition in status.conditions or ():
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
 
 
-def _without_own(spec: wires.WirePodSpec) -> wires.WirePodSpec:
-    return msgspec.structs.replace(spec, node_name=None, volumes=None)
+def pod_of(
+    meta: WireMeta | wires.TextMeta,
+    spec: wires.WirePodSpec | wires.TextPodSpec,
+    status: wires.AnyPodStatus,
+    template: PodTemplate,
+    own_labels: Mapping[str, str],
+) -> Pod:
+    """Return a pod of a template.
 
-
-def _reported_resources(status: wires.WirePodStatus) -> list[wires.WireContainerStatus] | None:
-    reported = [
-        wires.WireContainerStatus(
-            name=wire.name,
-            resources=wires.WireResources(requests=wire.resources.requests),
-            allocated_resources=wire.allocated_resources,
+    Raises:
+        FieldError: when a field cannot be read.
+    """
+    scheduled = ready = _NO_CONDITION
+    for condition in status.conditions or ():
+        if condition.type == "PodScheduled":
+            scheduled = condition
+        elif condition.type == "Ready":
+            ready = condition
+    name, node_name = required_name(meta), spec.node_name
+    try:
+        return Pod(
+            name=name,
+            template=template,
+            uid=meta.uid or "",
+            node_name=intern(node_name) if node_name else "",
+            nominated_node_name=status.nominated_node_name or "",
+            phase=intern(status.phase) if status.phase else "",
+            created_ns=parse_timestamp(meta.creation_timestamp) if meta.creation_timestamp else ABSENT_NS,
+            deletion_ns=parse_timestamp(meta.deletion_timestamp) if meta.deletion_timestamp else ABSENT_NS,
+            start_ns=parse_timestamp(status.start_time) if status.start_time else ABSENT_NS,
+            ready=_READINESS.get(ready.status or ""),
+            scheduled_reason=intern(scheduled.reason) if scheduled.reason else "",
+            scheduled_message="" if node_name else scheduled.message or "",
+            scheduled_ns=parse_timestamp(scheduled.last_transition_time)
+            if scheduled.last_transition_time
+            else ABSENT_NS,
+            own_labels=own_labels,
+            volumes=volumes_of(spec.volumes),
+            waiting_reason=_waiting_reason(status),
         )
-        for wire in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
-        if wire.resources is not None
-    ]
-    return reported or None
+    except ValueError:
+        raise _timestamp_error(meta, status) from None
 
 
-def _waiting_reason(status: wires.WirePodStatus) -> str:
-    for wire in (*(status.init_container_statuses or ()), *(status.container_statuses or ())):
-        state = wire.state
-        if state is None:
-            continue
-        if state.waiting is not None and state.waiting.reason:
-            return intern(state.waiting.reason)
-        if state.terminated is not None and state.terminated.reason not in (None, "Completed"):
-            return intern(state.terminated.reason or "")
-    return intern(status.reason or "")
+def _timestamp_error(meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus) -> FieldError:
+    """Return what is wrong, looked for only now because most pods have nothing wrong."""
+    instants = {
+        "metadata.creationTimestamp": meta.creation_timestamp,
+        "metadata.deletionTimestamp": meta.deletion_timestamp,
+        "status.startTime": status.start_time,
+    }
+    for index, condition in enumerate(status.conditions or ()):
+        instants[f"status.conditions[{index}].lastTransitionTime"] = condition.last_transition_time
+    for path, text in instants.items():
+        try:
+            timestamp(text, path)
+        except FieldError as error:
+            return error
+    raise AssertionError("a timestamp that could not be read can be read")
+
+
+def _waiting_reason(status: wires.AnyPodStatus) -> str:
+    for statuses in (status.init_container_statuses, status.container_statuses):
+        for wire in statuses or ():
+            state = wire.state
+            if state is None:
+                continue
+            if state.waiting is not None and state.waiting.reason:
+                return intern(state.waiting.reason)
+            if state.terminated is not None and state.terminated.reason not in (None, "Completed"):
+                return intern(state.terminated.reason or "")
+    return intern(status.reason) if status.reason else ""

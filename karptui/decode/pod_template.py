@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -34,6 +35,14 @@ _DECIDING: Final = frozenset(
         "cluster-autoscaler.kubernetes.io/safe-to-evict",
     }
 )
+_OWN_LABELS: Final = frozenset(
+    {
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+    }
+)
+"""Labels that differ between pods of one workload, and would make a template of each."""
 _DEFAULT_GRACE_SECONDS: Final = 30
 
 
@@ -53,15 +62,17 @@ class TemplateParts(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class TemplateInterner:
-    """Gives equal parts the same template object; safe to call from several threads."""
+    """Gives equal parts the same template object, for as long as a pod holds it; safe to call from several threads."""
 
     def __init__(self) -> None:
+        self.by_text: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
+        """Templates by the digest of the text they were read from; several texts may come to one template."""
+        self._by_parts: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
         self._encoder = msgspec.msgpack.Encoder(order="deterministic")
-        self._templates: dict[bytes, PodTemplate] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._templates)
+        return len(self._by_parts)
 
     def template_of(self, parts: TemplateParts) -> PodTemplate:
         """Return the template of these parts, made on first sight.
@@ -70,11 +81,19 @@ class TemplateInterner:
             FieldError: when a field cannot be read.
         """
         with self._lock:
-            key = blake2b(self._encoder.encode(parts), digest_size=16).digest()
-            template = self._templates.get(key)
+            key = sha256(self._encoder.encode(parts)).digest()
+            template = self._by_parts.get(key)
             if template is None:
-                template = self._templates[key] = build_template(parts)
+                template = self._by_parts[key] = build_template(parts)
         return template
+
+
+def split_labels(labels: Mapping[str, str] | None) -> tuple[Mapping[str, str] | None, Mapping[str, str]]:
+    """Return the labels that pods of one workload share, and those of each pod alone."""
+    if not labels or _OWN_LABELS.isdisjoint(labels):
+        return labels, EMPTY_LABELS
+    shared = {key: value for key, value in labels.items() if key not in _OWN_LABELS}
+    return shared, {key: value for key, value in labels.items() if key in _OWN_LABELS}
 
 
 def deciding_annotations(annotations: Mapping[str, str] | None) -> dict[str, str] | None:
@@ -138,11 +157,59 @@ def build_template(parts: TemplateParts) -> PodTemplate:
 
 def volumes_of(wire_volumes: Sequence[wires.WireVolume] | None) -> tuple[PodVolume, ...]:
     """Return the volumes that are backed by claims."""
-    if not wire_volumes:
-        return ()
-    return tuple(
-        _volume(wire) for wire in wire_volumes if wire.persistent_volume_claim is not None or wire.ephemeral is not None
+    volumes: list[PodVolume] = []
+    for wire in wire_volumes or ():
+        if wire.persistent_volume_claim is not None or wire.ephemeral is not None:
+            volumes.append(_volume(wire))  # noqa: PERF401  most pods have none, and a comprehension costs each of them
+    return tuple(volumes)
+
+
+def reported_resources(
+    spec: wires.WirePodSpec, status: wires.WirePodStatus, *, is_resize_infeasible: bool
+) -> list[wires.WireContainerStatus] | None:
+    """Return what the kubelet reports of resources where it changes the pod's requests, None where it changes nothing.
+
+    Raises:
+        FieldError: when an amount cannot be read.
+    """
+    resizable = {
+        container.name: (_resources(container).requests or {}, f"{path}[{index}].resources.requests")
+        for path, containers in (("spec.initContainers", spec.init_containers), ("spec.containers", spec.containers))
+        for index, container in enumerate(containers or ())
+        if path == "spec.containers" or container.restart_policy == "Always"
+    }
+    groups = (
+        ("status.containerStatuses", status.container_statuses or ()),
+        ("status.initContainerStatuses", status.init_container_statuses or ()),
     )
+    reported = []
+    for path, statuses in groups:
+        for index, wire in enumerate(statuses):
+            if wire.resources is None or wire.name not in resizable:
+                continue
+            kept = wires.WireContainerStatus(
+                name=wire.name,
+                resources=wires.WireResources(requests=wire.resources.requests),
+                allocated_resources=wire.allocated_resources,
+            )
+            wished, wished_path = resizable[wire.name]
+            actuated, allocated = wire.resources.requests or {}, wire.allocated_resources or {}
+            # The usual case, and the cheapest to tell: nothing is being resized.
+            if actuated == wished and allocated in ({}, wished):
+                continue
+            actual = resources.maximum(
+                (
+                    quantities(actuated, f"{path}[{index}].resources.requests"),
+                    quantities(allocated, f"{path}[{index}].allocatedResources"),
+                )
+            )
+            if is_resize_infeasible or _exceeds(actual, quantities(wished, wished_path)):
+                reported.append(kept)
+    return reported or None
+
+
+def _exceeds(actual: ResourceList, wished: ResourceList) -> bool:
+    return any(name not in wished or amount.nano > wished[name].nano for name, amount in actual.items())
 
 
 def _volume(wire: wires.WireVolume) -> PodVolume:

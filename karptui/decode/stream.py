@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import Kind, KindReader, field_error, key_of_mapping
-from karptui.decode.wire import Wire, WireObject
+from karptui.decode.errors import DecodeError, FieldError
+from karptui.decode.kinds import TEMPLATES, Kind, KindReader
+from karptui.decode.pod_text import build_text_pod
+from karptui.decode.pod_wire import TextMeta, TextPod
+from karptui.decode.wire import Wire, WireMeta, WireObject
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+_CHANGES: Final = frozenset({"ADDED", "MODIFIED"})
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DecodeError, FieldError)
+_T = TypeVar("_T")
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -78,16 +85,24 @@ class StreamDecoder:
 
     def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
         self._reader = KindReader(kind, api_version=api_version, api_kind=api_kind)
-        wire_type = self._reader.wire_type
-        self._item = msgspec.json.Decoder(wire_type)
+        self._is_fast = not self._reader.needs_raw
+        item_type: Any = self._reader.wire_type
+        self._build: Callable[[Any], Any] = self._reader.build
+        if kind is Kind.POD:
+            item_type = TextPod
+            self._build = partial(build_text_pod, interner=TEMPLATES)
         self._list = msgspec.json.Decoder(
             msgspec.defstruct(
-                f"{wire_type.__name__}List",
+                f"{item_type.__name__}List",
                 [
                     ("metadata", _ListMeta, msgspec.field(default_factory=_ListMeta)),
-                    ("items", list[wire_type] | None, None),  # type: ignore[valid-type]
+                    ("items", list[item_type] | None, None),
                 ],
+                gc=False,
             )
+        )
+        self._typed_line = msgspec.json.Decoder(
+            msgspec.defstruct(f"{item_type.__name__}Line", [("type", str), ("object", item_type)], gc=False)
         )
         self._raw_list = msgspec.json.Decoder(_RawList)
         self._line = msgspec.json.Decoder(_Line)
@@ -100,19 +115,19 @@ class StreamDecoder:
         Raises:
             ValueError: when the page as a whole is not a list.
         """
-        if not self._reader.needs_raw:
+        if self._is_fast:
             try:
                 decoded: Any = self._list.decode(data)
-                items = [self._reader.build(wire) for wire in decoded.items or ()]
-            except (msgspec.ValidationError, DecodeError):
+                items = [self._build(wire) for wire in decoded.items or ()]
+            except _UNREADABLE:
                 pass
             else:
                 return _page(decoded.metadata, items, [])
-        raw = self._raw_list.decode(data)
+        raw = _decode(self._raw_list, data)
         items, problems = [], []
         for item in raw.items or ():
             try:
-                items.append(self._one(bytes(item)))
+                items.append(self._reader.decode(item))
             except DecodeError as error:
                 problems.append(str(error))
         return _page(raw.metadata, items, problems)
@@ -123,16 +138,21 @@ class StreamDecoder:
         Raises:
             ValueError: when the line is not a watch event.
         """
-        line = self._line.decode(data)
+        if self._is_fast:
+            try:
+                decoded: Any = self._typed_line.decode(data)
+                if decoded.type in _CHANGES:
+                    return self._changed(decoded.type, self._build(decoded.object), decoded.object.metadata)
+            except _UNREADABLE:
+                pass
+        line = _decode(self._line, data)
         if line.type == "ERROR":
-            status = self._status.decode(line.object)
-            return WatchEvent(
-                type=line.type,
-                status_code=status.code or 0,
-                message=status.message or status.reason or "",
-                retry_after_seconds=(status.details.retry_after_seconds if status.details else None) or 0,
-            )
-        meta = self._meta.decode(line.object).metadata
+            return _error_event(_decode(self._status, line.object))
+        try:
+            meta = self._meta.decode(line.object).metadata
+        except _UNREADABLE:
+            # What is wrong with the metadata is wrong with the object, which says so below.
+            meta = WireMeta()
         version = meta.resource_version or ""
         if line.type == "BOOKMARK":
             ended = (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true"
@@ -141,24 +161,30 @@ class StreamDecoder:
         if line.type == "DELETED":
             return WatchEvent(type=line.type, key=key, resource_version=version)
         try:
-            item = self._one(bytes(line.object))
+            item = self._reader.decode(line.object)
         except DecodeError as error:
             return WatchEvent(type=line.type, key=key, resource_version=version, problem=str(error))
-        return WatchEvent(type=line.type, item=item, key=key, resource_version=version)
+        return self._changed(line.type, item, meta)
 
-    def _one(self, data: bytes) -> Any:
-        if self._reader.needs_raw:
-            raw = msgspec.json.decode(data)
-            metadata = raw.get("metadata")
-            if isinstance(metadata, dict):
-                metadata.pop("managedFields", None)
-            return self._reader.convert(raw)
-        try:
-            wire = self._item.decode(data)
-        except msgspec.ValidationError as error:
-            key = key_of_mapping(msgspec.json.decode(data))
-            raise DecodeError(self._reader.api_kind, key, field_error(error)) from None
-        return self._reader.build(wire)
+    @staticmethod
+    def _changed(type_: str, item: Any, meta: WireMeta | TextMeta) -> WatchEvent:
+        return WatchEvent(type=type_, item=item, key=item.key, resource_version=meta.resource_version or "")
+
+
+def _error_event(status: _Status) -> WatchEvent:
+    return WatchEvent(
+        type="ERROR",
+        status_code=status.code or 0,
+        message=status.message or status.reason or "",
+        retry_after_seconds=(status.details.retry_after_seconds if status.details else None) or 0,
+    )
+
+
+def _decode(decoder: msgspec.json.Decoder[_T], data: bytes | msgspec.Raw) -> _T:
+    try:
+        return decoder.decode(data)
+    except RecursionError as error:
+        raise ValueError(f"nested too deeply: {error}") from None
 
 
 def _page(meta: _ListMeta, items: list[Any], problems: list[str]) -> Page:

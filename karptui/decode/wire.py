@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -108,6 +108,14 @@ class WireObject(Wire):
     kind: str | None = None
 
 
+class Named(Protocol):
+    """Metadata with a name."""
+
+    @property
+    def name(self) -> str | None:
+        """The object's name."""
+
+
 class ObjectFields(msgspec.Struct, gc=False):
     """The metadata of a domain object, as keyword arguments."""
 
@@ -148,7 +156,7 @@ def as_arguments(fields: ObjectFields) -> dict[str, Any]:
     return {name: getattr(fields, name) for name in fields.__struct_fields__}
 
 
-def required_name(meta: WireMeta) -> str:
+def required_name(meta: Named) -> str:
     """Return the object's name.
 
     Raises:

@@ -46,6 +46,9 @@ class WireReplicationController(WireObject):
     spec: WireControllerSpec | None = None
 
 
+AnyWireWorkload = WireWorkload | WireReplicationController
+
+
 class WireServiceSpec(Wire):
     """``spec`` of a Service."""
 
@@ -82,7 +85,7 @@ def build_daemonset(wire: WireWorkload) -> DaemonSet:
     )
 
 
-def build_workload(wire: WireWorkload | WireReplicationController, api_version: str, kind: str) -> Workload:
+def build_workload(wire: AnyWireWorkload, api_version: str, kind: str) -> Workload:
     """Return an owner of pods.
 
     Raises:

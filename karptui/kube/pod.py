@@ -76,7 +76,7 @@ class PodVolume(msgspec.Struct, frozen=True, gc=False):
         return f"{pod_name}-{self.name}" if self.is_ephemeral else self.claim_name
 
 
-class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
+class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=True):
     """Everything that pods of one workload have in common; shared between them, so identity stands for equality."""
 
     namespace: str = ""

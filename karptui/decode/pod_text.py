@@ -1,0 +1,117 @@
+"""Pods from an API server's text.
+
+What a pod shares with others of its workload is compared as text, and read only where that text is new: of a hundred
+thousand pods a few thousand are read in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from karptui.decode import pod_wire as wires
+from karptui.decode.pod import is_resize_infeasible, pod_of, template_parts
+from karptui.decode.pod_template import TemplateInterner, deciding_annotations, split_labels
+from karptui.decode.pod_wire import NO_TEXT
+from karptui.kube.objects import EMPTY_LABELS
+from karptui.kube.pod import Pod
+
+_ENCODER: Final = msgspec.json.Encoder()
+_POD: Final = msgspec.json.Decoder(wires.WirePod)
+_STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
+_NO_STATUS: Final = wires.TextPodStatus()
+
+_TOKEN_MOUNT: Final = b'{"name":"kube-api-access-'
+"""Begins the mount of the service account's token, whose volume has a random name in every pod."""
+_TOKEN_MOUNT_END: Final = b'","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}'
+_TOKEN_LENGTH: Final = 5
+
+
+def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
+    """Return a pod.
+
+    Raises:
+        FieldError: when a field cannot be read.
+        msgspec.ValidationError: when a field has the wrong type.
+    """
+    status = text.status or _NO_STATUS
+    labels, own_labels = _labels(text.metadata)
+    key = sha256(_shared_text(text, status, labels)).digest()
+    template = interner.by_text.get(key)
+    if template is None:
+        template = interner.template_of(template_parts(_POD.decode(_ENCODER.encode(text))))
+        interner.by_text[key] = template
+    return pod_of(text.metadata, text.spec, status, template, own_labels)
+
+
+def _labels(meta: wires.TextMeta) -> tuple[bytes, Mapping[str, str]]:
+    """Return the text of the labels that pods share, and the labels of this pod alone."""
+    text = bytes(meta.labels)
+    # A backslash may hide a key's letters.
+    if b"-index" not in text and b"/pod-name" not in text and b"\\" not in text:
+        return text, EMPTY_LABELS
+    shared, own = split_labels(_STRINGS.decode(text))
+    return _ENCODER.encode(shared), own
+
+
+def _annotations(meta: wires.TextMeta) -> bytes:
+    """Return the text of the annotations that decide something."""
+    if meta.annotations is NO_TEXT:
+        return b""
+    text = bytes(meta.annotations)
+    if b"karpenter.sh/" not in text and b"kubernetes.io/" not in text and b"\\" not in text:
+        return b""
+    return _ENCODER.encode(deciding_annotations(_STRINGS.decode(text)))
+
+
+def _shared_text(text: wires.TextPod, status: wires.TextPodStatus, labels: bytes) -> bytes:
+    """Return everything a template is made of; each part is JSON or nothing, so the parts can be told apart again."""
+    meta, spec = text.metadata, text.spec
+    return b"\n".join(
+        (
+            labels,
+            _annotations(meta),
+            meta.namespace,
+            meta.owner_references,
+            _without_token(spec.containers),
+            _without_token(spec.init_containers) if spec.init_containers is not NO_TEXT else b"",
+            spec.node_selector,
+            spec.affinity,
+            spec.topology_spread_constraints,
+            spec.tolerations,
+            spec.overhead,
+            spec.resources,
+            spec.resource_claims,
+            spec.priority,
+            spec.priority_class_name,
+            spec.scheduler_name,
+            spec.runtime_class_name,
+            spec.termination_grace_period_seconds,
+            spec.host_network,
+            *_reported(status),
+        )
+    )
+
+
+def _reported(status: wires.TextPodStatus) -> list[bytes | msgspec.Raw]:
+    """Return what the kubelet says of the containers' resources, which newer ones do of every container."""
+    parts: list[bytes | msgspec.Raw] = []
+    for statuses in (status.container_statuses, status.init_container_statuses):
+        for container in statuses or ():
+            if container.resources is not NO_TEXT:
+                parts += (container.name, container.resources, container.allocated_resources)
+    if parts:
+        parts.append(b"1" if is_resize_infeasible(status) else b"0")
+    return parts
+
+
+def _without_token(containers: msgspec.Raw) -> bytes:
+    text = bytes(containers)
+    start = text.find(_TOKEN_MOUNT)
+    if start < 0:
+        return text
+    end = start + len(_TOKEN_MOUNT) + _TOKEN_LENGTH
+    return text.replace(text[start:end] + _TOKEN_MOUNT_END, b"{}")
