@@ -60,15 +60,27 @@ class Rows(Sequence[Row], Generic[ItemT]):
 
     __slots__ = ("items", "keys", "now_ns", "spec", "total")
 
-    def __init__(self, spec: TableSpec[ItemT], items: Sequence[ItemT], *, total: int, now_ns: int) -> None:
+    def __init__(
+        self,
+        spec: TableSpec[ItemT],
+        items: Sequence[ItemT],
+        *,
+        total: int,
+        now_ns: int,
+        keys: tuple[str, ...] | None = None,
+    ) -> None:
         self.spec = spec
         self.items = items
         """The items behind the rows, in row order."""
         self.total = total
         """How many items there are without the filter."""
         self.now_ns = now_ns
-        self.keys: tuple[str, ...] = tuple(map(spec.key, items))
+        self.keys: tuple[str, ...] = tuple(map(spec.key, items)) if keys is None else keys
         """The row keys in order."""
+
+    def at(self, now_ns: int) -> Rows[ItemT]:
+        """Return the same rows at another time."""
+        return Rows(self.spec, self.items, total=self.total, now_ns=now_ns, keys=self.keys)
 
     def __len__(self) -> int:
         return len(self.items)

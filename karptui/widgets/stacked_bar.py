@@ -14,8 +14,8 @@ FREE: Final = "░"
 def bar_parts(bar: Bar, width: int) -> tuple[int, int, int]:
     """Return the cells of each part, together ``width``.
 
-    A part that is not nothing gets at least one cell while there is one to give, so that a lone DaemonSet pod still
-    shows; what is requested beyond the capacity fills the bar and no more.
+    Anything requested shows as one cell at least, and both parts show as soon as there are two; what is requested
+    beyond the capacity fills the bar and no more.
 
     Args:
         bar: the amounts; a capacity of 0 draws no bar.
@@ -23,16 +23,15 @@ def bar_parts(bar: Bar, width: int) -> tuple[int, int, int]:
     """
     if bar.capacity <= 0 or width <= 0:
         return 0, 0, 0
-    used = min(_cells(bar.daemons + bar.workload, bar.capacity, width), width)
-    daemons = min(_cells(bar.daemons, bar.capacity, width), used)
-    if bar.workload > 0 and daemons == used and used > 1:
-        daemons = used - 1
-    elif bar.workload > 0 and daemons == used and width > used:
-        used += 1
+    requested = bar.daemons + bar.workload
+    if requested <= 0:
+        return 0, 0, width
+    used = min(max(_rounded(requested * width, bar.capacity), 1), width)
+    daemons = _rounded(bar.daemons * used, requested)
+    if used > 1:
+        daemons = min(max(daemons, 1 if bar.daemons > 0 else 0), used - (1 if bar.workload > 0 else 0))
     return daemons, used - daemons, width - used
 
 
-def _cells(amount: int, capacity: int, width: int) -> int:
-    if amount <= 0:
-        return 0
-    return max((2 * amount * width + capacity) // (2 * capacity), 1)
+def _rounded(amount: int, whole: int) -> int:
+    return (2 * amount + whole) // (2 * whole)

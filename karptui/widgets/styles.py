@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -13,6 +13,6 @@ def styles_dir() -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / "styles"
 
 
-def style_sheets(*names: str) -> list[str | Path]:
+def style_sheets(*names: str) -> list[str | PurePath]:
     """Return the paths of style sheets by name, without their suffix."""
     return [styles_dir() / f"{name}.tcss" for name in names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -40,15 +40,19 @@ class Delta:
     pods: int
 
 
+def _nothing() -> ResourceList:
+    return resources.EMPTY
+
+
 @dataclass(frozen=True, eq=False)
 class NodeEntry:
     """A node, a NodeClaim, or both, and what pods ask of it."""
 
     node: Node | None
     claim: NodeClaim | None
-    daemons: ResourceList = resources.EMPTY
+    daemons: ResourceList = field(default_factory=_nothing)
     """Sum of the DaemonSet pods' requests, with their slots as ``pods``."""
-    workload: ResourceList = resources.EMPTY
+    workload: ResourceList = field(default_factory=_nothing)
     """Sum of all other pods' requests, with their slots as ``pods``."""
     access: PodAccess = PodAccess.KNOWN
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from karptui.kube.quantity import NANO
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
@@ -157,6 +159,12 @@ TABLE: Final[TableSpec[PodEntry]] = TableSpec(
     is_notable=lambda entry: entry.status[1] in (Tone.FAULT, Tone.WARNING) or entry.protection.startswith("do-not"),
 )
 """The table of the Pods screen."""
+
+
+def pods_of_node_table() -> TableSpec[PodEntry]:
+    """Return the table without the columns that say the same in every row of one node."""
+    columns = tuple(column for column in COLUMNS if column.heading.id not in ("node", "pool"))
+    return msgspec.structs.replace(TABLE, columns=columns)
 
 
 def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from karptui.widgets.row_table.messages import MarksChanged, RowHighlighted, RowSelected, SortRequested
 from karptui.widgets.row_table.table import RowTable
 
-__all__ = ["RowTable"]
+__all__ = ["MarksChanged", "RowHighlighted", "RowSelected", "RowTable", "SortRequested"]

@@ -163,6 +163,15 @@ class RowCanvas(ScrollView):
             if not len(self._rows):
                 self.refresh()
 
+    def set_headings(self, headings: Sequence[Heading]) -> None:
+        """Take other columns; the rows that fit them must follow."""
+        self._headings = tuple(headings)
+        self._widths = tuple(Widths() for _ in self._headings)
+        self._rows = NoRows()
+        self._picked = -1
+        self._lay_out()
+        self._forget_drawn()
+
     def set_wide(self, *, is_wide: bool) -> None:
         """Draw every column and scroll to those without room, or drop them."""
         if is_wide != self._is_wide:

@@ -18,11 +18,6 @@ _COLUMN_STEP: Final = 8
 class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
     """A table with a row cursor, marks, sorting by header and horizontal scrolling; rows are drawn only when seen."""
 
-    RowHighlighted = RowHighlighted
-    RowSelected = RowSelected
-    SortRequested = SortRequested
-    MarksChanged = MarksChanged
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "cursor(-1)", "Up", show=False, id="table.up"),
         Binding("down,j", "cursor(1)", "Down", show=False, id="table.down"),
@@ -36,7 +31,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         Binding("shift+left", "pick_column(-1)", "Pick sort column to the left", show=False, id="table.pick-left"),
         Binding("shift+right", "pick_column(1)", "Pick sort column to the right", show=False, id="table.pick-right"),
         Binding("O", "sort_picked", "Sort by the picked column, again to reverse", show=False, id="table.sort"),
-        Binding("enter", "select", "Detail", id="table.select"),
+        Binding("enter", "select", "Detail", key_display="enter", id="table.select"),
     ]
     BINDING_GROUP_TITLE = "Table"
 

@@ -1,0 +1,261 @@
+"""The app: owns the session and the clock, and hands what they say to the screen in front."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual import events, work
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from karptui.clock import Clock, SystemClock
+from karptui.commands import app_commands
+from karptui.config import DEFAULTS, Config
+from karptui.screens import commands
+from karptui.screens.commands import Command, CommandError
+from karptui.screens.frame import FrameScreen
+from karptui.screens.registry import ENTRIES
+from karptui.session import Session
+from karptui.sources.base import Source, SourceError, SourceStatus
+from karptui.state.cluster import EMPTY, ClusterState
+from karptui.views.health import Health, overall
+from karptui.views.row import Tone
+from karptui.views.top_bar import TopBarValues
+from karptui.widgets.palette import OWN_THEMES, variable_defaults
+from karptui.widgets.styles import style_sheets
+
+if TYPE_CHECKING:
+    from karptui.views.nodes.entry import NodeEntry
+    from karptui.views.pods.entry import PodEntry
+
+POLL_SECONDS: Final = 0.25
+"""How often the mailbox is emptied while somebody looks."""
+IDLE_POLLS: Final = 4
+"""While the terminal is not in front, only every so many polls count."""
+
+
+class KarptuiApp(App[None]):
+    """The terminal dashboard."""
+
+    TITLE = "karptui"
+    CSS_PATH = style_sheets("tones", "frame")
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(
+                entry.key,
+                f"open_screen('{entry.name}')",
+                entry.title,
+                show=False,
+                tooltip=entry.help,
+                id=f"app.{entry.name}",
+            )
+            for entry in ENTRIES
+        ),
+        Binding("ctrl+c", "quit", "Quit", show=False, priority=True, system=True, id="app.quit"),
+    ]
+    BINDING_GROUP_TITLE = "Everywhere"
+    MODES: ClassVar[dict[str, Any]] = {entry.name: entry.load for entry in ENTRIES}
+    PAUSE_GC_ON_SCROLL = True
+
+    def __init__(
+        self,
+        source: Source | None = None,
+        *,
+        config: Config = DEFAULTS,
+        clock: Clock | None = None,
+        state: ClusterState = EMPTY,
+        connect: Callable[[str], Source] | None = None,
+        contexts: Callable[[], Sequence[str]] | None = None,
+    ) -> None:
+        """Make the app.
+
+        Args:
+            source: where objects come from; started once the first frame is on the screen.
+            config: the settings.
+            clock: tells the time; the machine's clock when None.
+            state: what is shown before the source has said anything.
+            connect: from the name of a context to its source, for ``:ctx``; raises SourceError with a sentence.
+            contexts: the names of the contexts there are.
+        """
+        super().__init__()
+        self.config = config
+        self.session = Session(source, state)
+        self._clock = clock or SystemClock()
+        self._connect = connect
+        self._contexts = contexts
+        self._polls = 0
+        self._is_in_front = True
+        self._commands: tuple[Command, ...] = ()
+        for theme in OWN_THEMES:
+            self.register_theme(theme)
+        self._bad_theme = "" if config.theme in self.available_themes else config.theme
+        if not self._bad_theme:
+            self.theme = config.theme
+        if config.keymap:
+            self.set_keymap(dict(config.keymap))
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return the colours of the tones for the present theme."""
+        return variable_defaults(self.current_theme)
+
+    # Life
+
+    def on_mount(self) -> None:
+        """Show the first screen, then start the source."""
+        self._commands = app_commands(self, can_switch=self._connect is not None)
+        names = [entry.name for entry in ENTRIES]
+        self.switch_mode(self.config.screen if self.config.screen in names else names[0])
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._start_source()
+        self.set_interval(POLL_SECONDS, self._tick)
+        if self._bad_theme:
+            self.tell(f"there is no theme {self._bad_theme}; :theme lists them", Tone.WARNING)
+
+    @work(thread=True, group="source", exit_on_error=False)
+    def _start_source(self) -> None:
+        self.session.start()
+
+    def on_unmount(self) -> None:
+        """Stop the source."""
+        self.session.stop()
+
+    def on_app_blur(self, _event: events.AppBlur) -> None:
+        """Look less often while nobody looks."""
+        self._is_in_front = False
+
+    def on_app_focus(self, _event: events.AppFocus) -> None:
+        """Look often again, and at once."""
+        self._is_in_front = True
+        self.poll_now()
+
+    def _tick(self) -> None:
+        self._polls += 1
+        if self._is_in_front or self._polls % IDLE_POLLS == 0:
+            self.poll_now()
+
+    def poll_now(self) -> None:
+        """Take over what the source has said, and show it."""
+        is_changed = self.session.poll()
+        screen = self.front
+        if screen is not None:
+            screen.refresh_view(is_forced=is_changed)
+
+    @property
+    def front(self) -> FrameScreen | None:
+        """The frontmost screen with a frame, also while a dialog stands before it."""
+        for screen in reversed(self.screen_stack if self.is_running else ()):
+            if isinstance(screen, FrameScreen):
+                return screen
+        return None
+
+    # What screens ask for
+
+    @property
+    def cluster(self) -> ClusterState:
+        """The state to show."""
+        return self.session.state
+
+    @property
+    def statuses(self) -> Mapping[str, SourceStatus]:
+        """How the source stands, by kind."""
+        return self.session.statuses
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """What can be typed after ``:``."""
+        return self._commands
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since the epoch."""
+        return self._clock.now_ns()
+
+    def top_bar(self) -> TopBarValues:
+        """Return what the top bar shows."""
+        session = self.session
+        settings = self.config.context(session.title)
+        health = overall(session.statuses.values(), self.now_ns())
+        if session.failure:
+            health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
+        return TopBarValues(session.title, settings.banner, settings.label, tuple(session.facts()), health)
+
+    def node_entries(self) -> tuple[NodeEntry, ...]:
+        """Return nodes and claims."""
+        return self.session.node_entries()
+
+    def pod_entries(self) -> tuple[PodEntry, ...]:
+        """Return pods that have not ended."""
+        return self.session.pod_entries()
+
+    def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
+        """Return the pods of one node."""
+        return self.session.pods_on(node_name)
+
+    def describe(self, kind: str, key: str) -> str:
+        """Return what is known of an object."""
+        return self.session.describe(kind, key, self.now_ns())
+
+    async def fetch_raw(self, kind: str, key: str) -> str:
+        """Return an object as YAML, without holding up the screen."""
+        return await asyncio.to_thread(self.session.fetch_raw, kind, key)
+
+    def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        """Say something in the information line."""
+        if self.front is not None:
+            self.front.say(text, tone)
+
+    # Actions
+
+    def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
+        """Show a screen, with a filter if one is given."""
+        if self.current_mode != name:
+            self.switch_mode(name)
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        screen = self.screen
+        if filter_text is not None and isinstance(screen, FrameScreen):
+            screen.call_after_refresh(screen.filter_entered, filter_text)
+
+    def action_open_screen(self, name: str) -> None:
+        """Show a screen."""
+        self.open_screen(name)
+
+    def run_command(self, line: str) -> None:
+        """Run what was typed after ``:``, and say what is wrong with it."""
+        try:
+            commands.run(self._commands, line)
+        except CommandError as error:
+            self.tell(str(error), Tone.WARNING)
+
+    def context_names(self) -> Sequence[str]:
+        """Return the contexts there are."""
+        return self._contexts() if self._contexts is not None else ()
+
+    def switch_context(self, name: str) -> None:
+        """Leave this cluster for another.
+
+        Raises:
+            CommandError: when the other cannot be used.
+        """
+        if self._connect is None:
+            raise CommandError("there is only one context here")
+        try:
+            source = self._connect(name)
+        except SourceError as error:
+            raise CommandError(str(error)) from error
+        self.run_worker(self.session.stop, thread=True, group="source", exit_on_error=False)
+        self.session = Session(source)
+        self._start_source()
+        self.poll_now()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002
+        """Yield what the palette offers: every command that needs no argument."""
+        for command in self._commands:
+            if not command.placeholder:
+                yield SystemCommand(f":{command.name}", command.help, lambda name=command.name: self.run_command(name))

@@ -1,0 +1,99 @@
+"""The commands of the app, for the command line and the palette."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from karptui.screens.commands import Command, CommandError
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.registry import ENTRIES, ScreenEntry
+from karptui.views.row import Tone
+
+if TYPE_CHECKING:
+    from karptui.app import KarptuiApp
+
+
+def app_commands(app: KarptuiApp, *, can_switch: bool) -> tuple[Command, ...]:
+    """Return every command.
+
+    Args:
+        app: what they act on.
+        can_switch: whether there are other contexts to go to.
+    """
+    found = [_open(app, entry) for entry in ENTRIES]
+    if can_switch:
+        found.append(Command("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME"))
+    found += [
+        Command("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "NAME"),
+        Command(
+            "filter",
+            "Filter the rows; nothing shows all",
+            lambda text: _list(app).filter_entered(text),
+            (),
+            placeholder="TEXT",
+        ),
+        Command("sort", "Sort by a column", lambda column: _sort(app, column), (), lambda: _column_ids(app), "COLUMN"),
+        Command(
+            "save", "Save the rows to a file, .csv or .txt", lambda path: _save(app, path), ("w",), placeholder="FILE"
+        ),
+        Command("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
+        Command("faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()),
+        Command("sources", "How the source stands with every kind", lambda _: _sources(app)),
+        Command("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
+        Command("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
+    ]
+    return tuple(found)
+
+
+def _open(app: KarptuiApp, entry: ScreenEntry) -> Command:
+    def run(text: str) -> None:
+        app.open_screen(entry.name, filter_text=text or None)
+
+    return Command(entry.name, entry.help, run, entry.aliases)
+
+
+def _list(app: KarptuiApp) -> ListScreen[object]:
+    if not isinstance(app.front, ListScreen):
+        raise CommandError("there is no table here")
+    return app.front
+
+
+def _theme_names(app: KarptuiApp) -> Sequence[str]:
+    return sorted(app.available_themes)
+
+
+def _theme(app: KarptuiApp, name: str) -> None:
+    if not name:
+        app.search_themes()
+    elif name in app.available_themes:
+        app.theme = name
+        app.tell(f"theme {name}", Tone.GOOD)
+    else:
+        raise CommandError(f"there is no theme {name}; :theme and a blank lists them")
+
+
+def _column_ids(app: KarptuiApp) -> Sequence[str]:
+    return [heading.id for heading in app.front.spec.headings()] if isinstance(app.front, ListScreen) else ()
+
+
+def _sort(app: KarptuiApp, column: str) -> None:
+    screen = _list(app)
+    if column not in _column_ids(app):
+        raise CommandError(f"there is no column {column or 'without a name'} here; :sort and a blank lists them")
+    screen.action_sort(column)
+
+
+def _save(app: KarptuiApp, path: str) -> None:
+    app.tell(_list(app).save_rows(path), Tone.GOOD)
+
+
+def _sources(app: KarptuiApp) -> None:
+    from karptui.screens.sources import SourcesScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(SourcesScreen())
+
+
+def _help(app: KarptuiApp) -> None:
+    if app.front is not None:
+        app.front.action_help()

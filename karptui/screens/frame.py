@@ -1,0 +1,238 @@
+"""What every screen has around its body: top bar, tabs, notice, information, prompt and footer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from karptui.screens import commands
+from karptui.screens.host import Host, host_of
+from karptui.screens.registry import TABS
+from karptui.views.health import notice
+from karptui.views.row import Tone
+from karptui.widgets.info_line import InfoLine
+from karptui.widgets.key_line import KeyLine
+from karptui.widgets.prompt import Prompt, PromptMode
+from karptui.widgets.tab_line import TabLine
+from karptui.widgets.top_bar import TopBar
+
+KEY_ORDER: Final = (
+    "table.select",
+    "list.filter",
+    "screen.command",
+    "list.wide",
+    "list.notable",
+    "text.copy",
+    "screen.help",
+    "screen.leave",
+)
+"""The footer's keys, the most important first."""
+
+Pieces = tuple[tuple[str, Tone], ...]
+
+
+class FrameScreen(Screen[None]):
+    """A screen of the app. Subclasses fill the body and show the state in it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back", show=False, id="screen.back"),
+        Binding("colon", "command", "Command", key_display=":", id="screen.command"),
+        Binding("question_mark", "help", "Help", key_display="?", id="screen.help"),
+        Binding("q", "leave", "Quit", id="screen.leave", tooltip="Back, and quit from a first screen"),
+        Binding("ctrl+r", "refresh_data", "Refresh", show=False, id="screen.refresh"),
+    ]
+    BINDING_GROUP_TITLE = "Screen"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012 - as Textual declares it
+    AUTO_FOCUS = ""
+
+    entry_name: ClassVar[str] = ""
+    """Name of the tab that is lit."""
+    consequences: ClassVar[Mapping[str, str]] = {}
+    """By kind, what this screen cannot show without it."""
+
+    top_bar = getters.query_one(TopBar)
+    prompt = getters.query_one(Prompt)
+    info = getters.query_one("#info", InfoLine)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: tuple[int, int] = (-1, -1)
+        self._message: Pieces = ()
+
+    @property
+    def host(self) -> Host:
+        """The app, as screens see it."""
+        return host_of(self.app)
+
+    def compose(self) -> ComposeResult:
+        """Yield the frame around the body."""
+        yield TopBar()
+        yield TabLine(TABS, self.entry_name)
+        yield InfoLine(id="notice")
+        yield from self.compose_body()
+        yield InfoLine(id="info")
+        yield Prompt(self._completions)
+        yield KeyLine(KEY_ORDER, self._key_words)
+
+    def _key_words(self, binding_id: str, description: str) -> str:
+        return "Back" if binding_id == "screen.leave" and len(self.app.screen_stack) > 1 else description
+
+    # What subclasses fill in
+
+    def compose_body(self) -> ComposeResult:
+        """Yield what is between the tabs and the information line."""
+        yield from ()
+
+    def show_state(self) -> None:
+        """Show the state and the time of the host."""
+
+    def explain(self) -> Pieces:
+        """Return what the information line says."""
+        return ()
+
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Return titled lists of terms and explanations for the help screen."""
+        return ()
+
+    def release_one(self) -> bool:
+        """Undo the last thing that narrows the view (a filter, marks) and return whether there was one."""
+        return False
+
+    # Refreshing
+
+    def refresh_view(self, *, is_forced: bool = False) -> None:
+        """Show the state again if it, or the second, has changed."""
+        if not self.is_mounted:
+            return
+        now_ns = self.host.now_ns()
+        shown = (self.host.cluster.generation, now_ns // 1_000_000_000)
+        self.top_bar.values = self.host.top_bar()
+        if shown != self._shown or is_forced:
+            self._shown = shown
+            self._show_notice(now_ns)
+            self.show_state()
+            self.refresh_info()
+
+    def refresh_info(self) -> None:
+        """Say again what is under the cursor, unless something else is being said."""
+        if not self.prompt.is_open:
+            self.info.pieces = self._message or self.explain()
+
+    def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        """Say something in the information line until the next key."""
+        self._message = ((text, tone),)
+        self.info.pieces = self._message
+
+    def forget_message(self) -> None:
+        """Go back to explaining the cursor."""
+        if self._message:
+            self._message = ()
+            self.refresh_info()
+
+    def _show_notice(self, now_ns: int) -> None:
+        line = self.query_one("#notice", InfoLine)
+        said = notice(self.host.statuses, self.consequences, now_ns)
+        line.display = said is not None
+        if said is not None:
+            line.pieces = ((f"{'✖' if said[1] is Tone.FAULT else '▲'} ", said[1]), said)
+
+    def on_mount(self) -> None:
+        """Show what there is."""
+        self.refresh_view(is_forced=True)
+
+    def on_screen_resume(self) -> None:
+        """Catch up with what changed while another screen was in front."""
+        self.refresh_view(is_forced=True)
+
+    # Keys
+
+    def action_back(self) -> None:
+        """Undo what narrows the view, then go back."""
+        if not self.release_one() and len(self.app.screen_stack) > 1:
+            self.app.pop_screen()
+
+    def action_leave(self) -> None:
+        """Go back, and quit from a first screen."""
+        if len(self.app.screen_stack) > 1:
+            self.app.pop_screen()
+        else:
+            self.app.exit()
+
+    def action_refresh_data(self) -> None:
+        """Take over what the source has said, now."""
+        self.host.poll_now()
+        self.refresh_view(is_forced=True)
+
+    def action_command(self, text: str = "") -> None:
+        """Open the command line."""
+        self._message = ()
+        self.prompt.open(PromptMode.COMMAND, text)
+        self._hint(text)
+
+    def action_help(self) -> None:
+        """Explain this screen."""
+        from karptui.screens.help import HelpScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(HelpScreen(self))
+
+    # The prompt
+
+    def _completions(self, text: str) -> Sequence[str]:
+        return commands.complete(self.host.commands, text)
+
+    def _hint(self, text: str) -> None:
+        """Show what a command line could become."""
+        options = self._completions(text)
+        word, has_argument, _ = text.partition(" ")
+        if has_argument:
+            words = [option.partition(" ")[2] for option in options]
+        else:
+            words = [command.name for command in self.host.commands if any(o == command.name for o in options)] or list(
+                options
+            )
+        self.info.pieces = (("  ".join(words[:40]) or f"nothing called {word}", Tone.MUTED),)
+
+    @on(Prompt.Edited)
+    def _prompt_edited(self, event: Prompt.Edited) -> None:
+        event.stop()
+        if event.mode is PromptMode.COMMAND:
+            self._hint(event.text)
+        else:
+            self.filter_edited(event.text)
+
+    @on(Prompt.Entered)
+    def _prompt_entered(self, event: Prompt.Entered) -> None:
+        event.stop()
+        self.focus_body()
+        self.refresh_info()
+        if event.mode is PromptMode.COMMAND:
+            self.host.run_command(event.text)
+        else:
+            self.filter_entered(event.text)
+
+    @on(Prompt.Closed)
+    def _prompt_closed(self, event: Prompt.Closed) -> None:
+        event.stop()
+        self.focus_body()
+        self.refresh_info()
+        if event.mode is PromptMode.FILTER:
+            self.filter_entered("")
+
+    def filter_edited(self, text: str) -> None:
+        """Apply a filter while it is typed."""
+
+    def filter_entered(self, text: str) -> None:
+        """Apply a filter that is finished."""
+
+    def focus_body(self) -> None:
+        """Give the keys back to the body."""
+
+    @on(TabLine.TabPicked)
+    def _tab_picked(self, event: TabLine.TabPicked) -> None:
+        event.stop()
+        self.host.open_screen(event.name)

@@ -1,0 +1,88 @@
+"""Help for one screen, made from its bindings, columns and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from karptui.screens.frame import FrameScreen
+from karptui.screens.host import host_of
+
+_TERM_WIDTH = 24
+
+Section = tuple[str, Sequence[tuple[str, ...]]]
+
+
+class HelpScreen(ModalScreen[None]):
+    """Keys, commands, columns and filters of the screen below."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "close", "Close", id="help.close"),
+        Binding("j", "scroll(1)", "Down", show=False, id="help.down"),
+        Binding("k", "scroll(-1)", "Up", show=False, id="help.up"),
+    ]
+
+    def __init__(self, explained: FrameScreen) -> None:
+        """Make help for a screen.
+
+        Args:
+            explained: the screen that is in front.
+        """
+        super().__init__()
+        self._sections = [*_key_sections(explained), _command_section(explained), *explained.help_text()]
+
+    def compose(self) -> ComposeResult:
+        """Yield the sections."""
+        with VerticalScroll() as scroll:
+            scroll.border_title = Content(" Help ")
+            scroll.border_subtitle = Content(" esc closes ")
+            for title, lines in self._sections:
+                if lines:
+                    yield Static(Content.styled(title, "bold $karp-key"), markup=False, classes="help-title")
+                    yield Static(Content("\n").join(list(_lines(lines))), markup=False, classes="help-lines")
+
+    def action_close(self) -> None:
+        """Go back to the screen."""
+        self.dismiss()
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self.query_one(VerticalScroll).scroll_relative(y=step, animate=False)
+
+
+def _key_sections(explained: FrameScreen) -> Iterator[Section]:
+    """Yield the bindings that work on a screen, by the part they belong to."""
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    keys: dict[tuple[str, str, str], list[str]] = {}
+    for active in explained.active_bindings.values():
+        binding = active.binding
+        title = getattr(active.node, "BINDING_GROUP_TITLE", None) or "Screen"
+        if not binding.description or not binding.id:
+            continue
+        ident = (title, binding.id, binding.tooltip or binding.description)
+        if ident not in keys:
+            groups.setdefault(title, []).append(ident)
+        keys.setdefault(ident, []).append(explained.app.get_key_display(binding))
+    for title, idents in groups.items():
+        yield title, [(" ".join(dict.fromkeys(keys[ident])), ident[2], ident[1]) for ident in idents]
+
+
+def _command_section(explained: FrameScreen) -> Section:
+    lines = []
+    for command in host_of(explained.app).commands:
+        names = " ".join(f":{name}" for name in (command.name, *command.aliases))
+        lines.append((f"{names} {command.placeholder}".rstrip(), command.help, ""))
+    return "Commands", lines
+
+
+def _lines(lines: Sequence[tuple[str, ...]]) -> Iterator[Content]:
+    for term, text, *ident in lines:
+        note = f"  {ident[0]}" if ident else ""
+        yield Content.assemble((f"{term:<{_TERM_WIDTH}} ", "$karp-strong"), text, (note, "$karp-muted"))

@@ -1,0 +1,85 @@
+"""What a screen may ask of the app it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from karptui.views.health import KindStatus
+from karptui.views.top_bar import TopBarValues
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from karptui.config import Config
+    from karptui.screens.commands import Command
+    from karptui.state.cluster import ClusterState
+    from karptui.views.nodes.entry import NodeEntry
+    from karptui.views.pods.entry import PodEntry
+
+
+class Host(Protocol):
+    """The app, as screens see it."""
+
+    config: Config
+    """The settings."""
+
+    @property
+    def cluster(self) -> ClusterState:
+        """The state to show: one generation, never changed."""
+        ...
+
+    @property
+    def statuses(self) -> Mapping[str, KindStatus]:
+        """How the source stands, by kind."""
+        ...
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """What can be typed after ``:``."""
+        ...
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since the epoch; of an offline snapshot, when it was taken."""
+        ...
+
+    def top_bar(self) -> TopBarValues:
+        """Return what the top bar shows now."""
+        ...
+
+    def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
+        """Show a screen, with a filter if one is given."""
+        ...
+
+    def run_command(self, line: str) -> None:
+        """Run what was typed after ``:``."""
+        ...
+
+    async def fetch_raw(self, kind: str, key: str) -> str:
+        """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
+        ...
+
+    def describe(self, kind: str, key: str) -> str:
+        """Return what karptui knows of an object, as text."""
+        ...
+
+    def node_entries(self) -> Sequence[NodeEntry]:
+        """Return nodes and claims of the present state; the same object while it lasts."""
+        ...
+
+    def pod_entries(self) -> Sequence[PodEntry]:
+        """Return pods of the present state; the same object while it lasts."""
+        ...
+
+    def pods_on(self, node_name: str) -> Sequence[PodEntry]:
+        """Return the pods of one node; the same object while the state lasts."""
+        ...
+
+    def poll_now(self) -> None:
+        """Take over what the source has said since the last time."""
+        ...
+
+
+def host_of(app: App[None]) -> Host:
+    """Return the app as what screens may ask of it."""
+    return cast("Host", app)

@@ -1,0 +1,313 @@
+"""A screen that is one table: filtering, sorting, marking, copying and saving are the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import ClassVar, Generic
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from karptui.screens.commands import CommandError
+from karptui.screens.frame import FrameScreen, Pieces
+from karptui.views.export import as_csv, as_text
+from karptui.views.fields import FieldKind, ItemT, example
+from karptui.views.health import no_rows
+from karptui.views.query import EVERYTHING, FieldTerm, Query, QueryError, parse_query
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.table import Rows, Sort, TableSpec, build_rows
+from karptui.views.units import count_text
+from karptui.widgets.prompt import PromptMode
+from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowTable, SortRequested
+
+
+class ListScreen(FrameScreen, Generic[ItemT]):
+    """A table of items with everything that can be done to any table."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", key_display="/", id="list.filter"),
+        Binding("ctrl+w", "wide", "Wide", id="list.wide", tooltip="Every column, with scrolling"),
+        Binding("ctrl+z", "notable", "Faults", id="list.notable", tooltip="Only what is blocked or faulty"),
+        Binding("c", "copy", "Copy name", show=False, id="list.copy"),
+        Binding("ctrl+s", "save", "Save rows to a file", show=False, id="list.save"),
+        Binding("N", "sort('name')", "Sort by name", show=False, id="list.sort-name"),
+        Binding("A", "sort('age')", "Sort by age", show=False, id="list.sort-age"),
+        Binding("S", "sort('status')", "Sort by status", show=False, id="list.sort-status"),
+    ]
+
+    title_text: ClassVar[str] = ""
+    """What the table is called."""
+    kind: ClassVar[str] = ""
+    """The kind whose status says why there are no rows."""
+
+    table = getters.query_one(RowTable)
+
+    def __init__(self, spec: TableSpec[ItemT], *, sort: Sort | None = None, filter_text: str = "") -> None:
+        """Make the screen.
+
+        Args:
+            spec: the table.
+            sort: the order it starts with; the table's own when None.
+            filter_text: the filter it starts with; one that cannot be read is shown with its error.
+        """
+        super().__init__()
+        self.spec = spec
+        self.sort_by = sort or spec.default_sort
+        self.query_text = filter_text
+        self.filter_query: Query = EVERYTHING
+        self.is_notable_only = False
+        self._rows: Rows[ItemT] | None = None
+        self._built_from: object = None
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the table."""
+        yield RowTable(self.spec.headings())
+
+    def items(self) -> Sequence[ItemT]:
+        """Return every item of the present state; the same object as long as the state is the same."""
+        raise NotImplementedError
+
+    def explain_item(self, item: ItemT) -> Pieces:
+        """Return what the information line says about an item."""
+        raise NotImplementedError
+
+    def name_of(self, item: ItemT) -> str:
+        """Return what ``c`` copies."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """Start with the filter and layout that were asked for."""
+        self.table.set_wide(is_wide=self.host.config.wide)
+        if self.query_text:
+            self.set_filter(self.query_text)
+        super().on_mount()
+        self.table.focus()
+
+    # Showing
+
+    def show_state(self) -> None:
+        """Build the rows when items, filter or order changed; otherwise only move the time on."""
+        items, now_ns = self.items(), self.host.now_ns()
+        recipe = (id(items), self.filter_query, self.sort_by, self.is_notable_only)
+        if self._rows is None or recipe != self._built_from or self._is_time_filtered():
+            self._rows = build_rows(
+                self.spec,
+                items,
+                query=self.filter_query,
+                sort=self.sort_by,
+                is_notable_only=self.is_notable_only,
+                now_ns=now_ns,
+            )
+            self._built_from = recipe
+        else:
+            self._rows = self._rows.at(now_ns)
+        with self.app.batch_update():
+            self._show_title()
+            self.table.set_placeholder(
+                *no_rows(
+                    self.host.statuses.get(self.kind),
+                    self.spec.noun,
+                    now_ns,
+                    total=self._rows.total,
+                    filter_text=self.filter_query.text,
+                    is_notable=self.is_notable_only,
+                )
+            )
+            self.table.set_rows(self._rows, self.sort_by)
+
+    def _is_time_filtered(self) -> bool:
+        fields = self.spec.subject.fields
+        return any(
+            isinstance(term, FieldTerm) and fields[term.name].kind is FieldKind.DURATION
+            for term in self.filter_query.terms
+        )
+
+    def _show_title(self) -> None:
+        rows, query = self._rows, self.filter_query.text
+        if rows is None:
+            return
+        is_partial = len(rows) != rows.total
+        count = f"{count_text(len(rows))}/{count_text(rows.total)}" if is_partial else count_text(rows.total)
+        title = f" {self.title_text} [{count}] "
+        if query:
+            title += f"─ {clean(query)} "
+        if self.is_notable_only:
+            title += "─ blocked or faulty only "
+        if self.table.marked:
+            title += f"─ {len(self.table.marked)} marked "
+        if title != getattr(self, "_title", None):
+            self._title = title
+            self.table.border_title = Content(title)
+        dropped = self.table.dropped_columns
+        hint = f" {dropped} more column{'s' if dropped > 1 else ''}: ctrl+w " if dropped else ""
+        if hint != getattr(self, "_subtitle", ""):
+            self._subtitle = hint
+
+    def explain(self) -> Pieces:
+        """Explain the row under the cursor."""
+        item = self.current
+        return self.explain_item(item) if item is not None else ()
+
+    @property
+    def current(self) -> ItemT | None:
+        """The item under the cursor."""
+        if self._rows is None or not len(self._rows):
+            return None
+        return self._rows.items[min(self.table.cursor_index, len(self._rows) - 1)]
+
+    @on(RowHighlighted)
+    def _highlighted(self, event: RowHighlighted) -> None:
+        event.stop()
+        self.forget_message()
+        self.refresh_info()
+
+    # Filtering
+
+    def action_filter(self) -> None:
+        """Open the filter line."""
+        self.forget_message()
+        self.prompt.open(PromptMode.FILTER, self.query_text)
+        self._filter_hint()
+
+    def set_filter(self, text: str) -> str:
+        """Filter by a text and return what is wrong with it, nothing when it is understood."""
+        self.query_text = text
+        try:
+            self.filter_query = parse_query(text, self.spec.subject)
+        except QueryError as error:
+            return str(error)
+        return ""
+
+    def filter_edited(self, text: str) -> None:
+        """Filter while typing; what cannot be read yet leaves the rows as they are."""
+        error = self.set_filter(text)
+        if error:
+            self.info.say(error, Tone.WARNING)
+        else:
+            self.show_state()
+            self._filter_hint()
+
+    def filter_entered(self, text: str) -> None:
+        """Keep a filter; one that cannot be read is dropped with its error shown."""
+        error = self.set_filter(text)
+        if error:
+            self.query_text = self.filter_query.text
+            self.say(error, Tone.WARNING)
+        self.show_state()
+        if not error:
+            self.refresh_info()
+
+    def _filter_hint(self) -> None:
+        names = " ".join(self.spec.subject.fields)
+        self.info.pieces = (
+            ("word  !word  -l key=value  cpu>80%  age<2h  pool=spot*", Tone.NORMAL),
+            (f"  fields: {names}", Tone.MUTED),
+        )
+
+    def release_one(self) -> bool:
+        """Clear the filter, then the faults-only view, then the marks."""
+        if self.query_text:
+            self.filter_entered("")
+        elif self.is_notable_only:
+            self.action_notable()
+        elif self.table.marked:
+            self.table.clear_marks()
+        else:
+            return False
+        return True
+
+    def focus_body(self) -> None:
+        """Give the keys back to the table."""
+        self.table.focus()
+
+    # Other keys
+
+    def action_wide(self) -> None:
+        """Show every column, or those there is room for."""
+        self.table.set_wide(is_wide=not self.table.is_wide)
+        if self.table.is_wide:
+            self.say("every column; ← → scroll, ctrl+w goes back", Tone.MUTED)
+
+    def action_notable(self) -> None:
+        """Show only what is blocked or faulty, or everything."""
+        self.is_notable_only = not self.is_notable_only
+        self.show_state()
+        self.refresh_info()
+
+    def action_sort(self, column_id: str) -> None:
+        """Sort by a column; by the present one in reverse."""
+        headings = {heading.id: heading for heading in self.spec.headings()}
+        if column_id not in headings:
+            return
+        if self.sort_by.column_id == column_id:
+            self.sort_by = Sort(column_id, not self.sort_by.is_descending)
+        else:
+            self.sort_by = Sort(column_id, headings[column_id].is_descending_first)
+        self.show_state()
+
+    @on(SortRequested)
+    def _sort_requested(self, event: SortRequested) -> None:
+        event.stop()
+        self.action_sort(event.column_id)
+
+    @on(MarksChanged)
+    def _marks_changed(self, event: MarksChanged) -> None:
+        event.stop()
+        self._show_title()
+
+    def chosen(self) -> list[ItemT]:
+        """Return the marked items, or the one under the cursor."""
+        if self._rows is None:
+            return []
+        marked = self.table.marked
+        if marked:
+            return [item for item, key in zip(self._rows.items, self._rows.keys, strict=True) if key in marked]
+        return [] if self.current is None else [self.current]
+
+    def action_copy(self) -> None:
+        """Copy the names of the marked rows, or of the one under the cursor."""
+        names = [clean(self.name_of(item)) for item in self.chosen()]
+        if names:
+            self.app.copy_to_clipboard("\n".join(names))
+            self.say(f"copied {names[0] if len(names) == 1 else f'{len(names)} names'}", Tone.GOOD)
+
+    def action_save(self) -> None:
+        """Open the command line with a file to save the rows to."""
+        instant = datetime.fromtimestamp(self.host.now_ns() // 1_000_000_000, UTC)
+        self.action_command(f"save karptui-{self.spec.noun}-{instant:%Y%m%d-%H%M%S}.csv")
+
+    def save_rows(self, target: str) -> str:
+        """Write the rows with the columns that are drawn, as text for ``.txt`` and else as CSV; return what was done.
+
+        Raises:
+            CommandError: when the file cannot be written.
+        """
+        rows = self._rows
+        if rows is None or not target:
+            raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
+        drawn = self.table.layout_columns
+        shown = [index for index, heading in enumerate(self.spec.headings()) if heading in drawn]
+        path = Path(target).expanduser()
+        write = as_text if path.suffix == ".txt" else as_csv
+        try:
+            path.write_text(write(self.spec.headings(), rows, shown), encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"{path} cannot be written: {error.strerror}") from error
+        return f"{count_text(len(rows))} {self.spec.noun} saved to {path}"
+
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Explain the columns and what filters can ask."""
+        columns = [(heading.title, heading.help) for heading in self.spec.headings()]
+        filters = [
+            ("word !word", "rows that have the word, or that do not; * and ? stand for anything"),
+            ("-l key=value", "labels as kubectl selects them: k=v, k!=v, k, !k, 'k in (a,b)'"),
+        ]
+        for name, field in self.spec.subject.fields.items():
+            sign = "=" if field.kind is FieldKind.TEXT else ">"
+            filters.append((f"{name}{sign}{example(field.kind, has_share=field.share is not None)}", field.help))
+        return ("Columns", columns), ("Filter", filters)

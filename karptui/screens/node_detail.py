@@ -1,0 +1,130 @@
+"""One node: what it has, what holds on it, and its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.object_text import ObjectKeys
+from karptui.views.nodes.detail import fact_lines, resource_lines, title_parts
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.nodes.explain import explain_node
+from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.table import explain_pod, pods_of_node_table
+from karptui.views.row import Tone
+from karptui.views.table import Sort
+from karptui.widgets.plain import phrase
+from karptui.widgets.row_table import RowSelected
+
+
+class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
+    """The ledger and the facts of a node above its pods."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "claim_yaml", "NodeClaim YAML", show=False, id="node.claim"),
+    ]
+
+    entry_name = "nodes"
+    title_text = "Pods"
+    kind = "Pod"
+    consequences: ClassVar[Mapping[str, str]] = {"Pod": "Requests and the pods of the node need it."}
+
+    panel = getters.query_one("#node-panel", Container)
+    ledger = getters.query_one("#ledger", Static)
+    facts = getters.query_one("#facts", Static)
+
+    def __init__(self, key: str) -> None:
+        """Make the screen.
+
+        Args:
+            key: of the node's entry.
+        """
+        super().__init__(pods_of_node_table(), sort=Sort("cpu", is_descending=True))
+        self._key = key
+        self._entry: NodeEntry | None = None
+        self._is_gone = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield ledger and facts side by side above the pods."""
+        with Container(id="node-panel"):
+            yield Static(id="ledger", markup=False)
+            with VerticalScroll(id="facts-scroll"):
+                yield Static(id="facts", markup=False)
+        yield from super().compose_body()
+
+    def show_state(self) -> None:
+        """Show the node as it is now, or as it was last when it is gone."""
+        found = next((entry for entry in self.host.node_entries() if entry.key == self._key), None)
+        self._is_gone = found is None
+        now_ns = self.host.now_ns()
+        if found is not None:
+            self._entry = found
+        entry = self._entry
+        if entry is not None:
+            parts = title_parts(entry, now_ns)
+            gone = ((" gone ", Tone.FAULT),) if self._is_gone else ()
+            self._title_panel(phrase((*parts, *gone)))
+            self._update(self.ledger, resource_lines(entry))
+            self._update(self.facts, fact_lines(entry, now_ns))
+        super().show_state()
+
+    def _title_panel(self, title: Content) -> None:
+        if title != getattr(self, "_panel_title", None):
+            self._panel_title = title
+            self.panel.border_title = title
+
+    @staticmethod
+    def _update(static: Static, lines: Sequence[Pieces]) -> None:
+        content = Content("\n").join([phrase(line) for line in lines])
+        if content != static.content:
+            static.update(content)
+
+    def items(self) -> Sequence[PodEntry]:
+        """Return the pods of the node."""
+        name = self._entry.node.name if self._entry is not None and self._entry.node is not None else ""
+        return self.host.pods_on(name)
+
+    def explain(self) -> Pieces:
+        """Explain the node where it has no pods, else the pod under the cursor."""
+        if self._is_gone:
+            return (("the node is gone; this is what it was", Tone.FAULT),)
+        if self.current is None and self._entry is not None:
+            return explain_node(self._entry, self.host.now_ns())
+        return super().explain()
+
+    def explain_item(self, item: PodEntry) -> Pieces:
+        """Return the pod in words."""
+        return explain_pod(item, self.host.now_ns())
+
+    def name_of(self, item: PodEntry) -> str:
+        """Return the pod's name."""
+        return item.pod.name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the node, or its claim while there is no node."""
+        entry = self._entry
+        if entry is None:
+            return None
+        return ("Node", entry.name) if entry.node is not None else ("NodeClaim", entry.name)
+
+    def action_claim_yaml(self) -> None:
+        """Show the YAML of the NodeClaim."""
+        entry = self._entry
+        if entry is None or entry.claim is None:
+            self.say("Karpenter does not manage this node: it has no NodeClaim")
+            return
+        self.show_yaml("NodeClaim", entry.claim.name)
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.show_description("Pod", event.key)

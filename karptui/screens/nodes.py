@@ -1,0 +1,82 @@
+"""The Nodes screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.object_text import ObjectKeys
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.nodes.explain import explain_node
+from karptui.views.nodes.table import nodes_table
+from karptui.views.table import Sort
+from karptui.widgets.row_table import RowSelected
+
+
+class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
+    """Nodes and NodeClaims, and what pods ask of them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
+    ]
+
+    entry_name = "nodes"
+    title_text = "Nodes"
+    kind = "Node"
+    consequences: ClassVar[Mapping[str, str]] = {
+        "Node": "Without nodes there is nothing to show.",
+        "Pod": "Requests and pod counts need it; nodes are shown without.",
+        "NodeClaim": "Nodes that are starting, and what holds them, need it.",
+    }
+
+    def __init__(self) -> None:
+        super().__init__(nodes_table())
+
+    def on_mount(self) -> None:
+        """Take the order, labels and filter from the settings."""
+        config = self.host.config
+        if config.extra_labels:
+            self.spec = nodes_table(config.extra_labels)
+            self.table.set_headings(self.spec.headings())
+        column, is_descending = config.order()
+        self.sort_by = Sort(column, is_descending)
+        if config.node_selector:
+            self.query_text = f"-l '{config.node_selector}'"
+        super().on_mount()
+
+    def items(self) -> Sequence[NodeEntry]:
+        """Return nodes and claims."""
+        return self.host.node_entries()
+
+    def explain_item(self, item: NodeEntry) -> Pieces:
+        """Return the node in words."""
+        return explain_node(item, self.host.now_ns())
+
+    def name_of(self, item: NodeEntry) -> str:
+        """Return the node's name."""
+        return item.name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the node, or the claim where there is no node."""
+        item = self.current
+        if item is None:
+            return None
+        return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(NodeDetailScreen(event.key))
+
+    def action_open_pods(self) -> None:
+        """Show the pods of the node under the cursor."""
+        item = self.current
+        if item is not None and item.node is not None:
+            self.host.open_screen("pods", filter_text=f"node={item.name}")

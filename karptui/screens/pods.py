@@ -1,0 +1,70 @@
+"""The Pods screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.object_text import ObjectKeys
+from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.table import TABLE, explain_pod
+from karptui.widgets.row_table import RowSelected
+
+
+class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
+    """Pods by node, pool, owner or namespace."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open_node", "Node of the pod", show=False, id="pods.node"),
+    ]
+
+    entry_name = "pods"
+    title_text = "Pods"
+    kind = "Pod"
+    consequences: ClassVar[Mapping[str, str]] = {
+        "Pod": "Without pods there is nothing to show.",
+        "Node": "The pool of a pod needs it.",
+    }
+
+    def __init__(self) -> None:
+        super().__init__(TABLE)
+
+    def items(self) -> Sequence[PodEntry]:
+        """Return every pod that has not ended."""
+        return self.host.pod_entries()
+
+    def explain_item(self, item: PodEntry) -> Pieces:
+        """Return the pod in words."""
+        return explain_pod(item, self.host.now_ns())
+
+    def name_of(self, item: PodEntry) -> str:
+        """Return the pod's name."""
+        return item.pod.name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the pod."""
+        return ("Pod", self.current.pod.key) if self.current is not None else None
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.action_describe()
+
+    def action_open_node(self) -> None:
+        """Show the node the pod runs on."""
+        item = self.current
+        if item is None or not item.pod.node_name:
+            self.say("the pod is not bound to a node")
+            return
+        entry = next((entry for entry in self.host.node_entries() if entry.name == item.pod.node_name), None)
+        if entry is None:
+            self.say(f"node {item.pod.node_name} is not there")
+            return
+        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(NodeDetailScreen(entry.key))

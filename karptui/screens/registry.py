@@ -1,0 +1,48 @@
+"""The screens there are; a later one is one more entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from karptui.widgets.tab_line import Tab
+
+if TYPE_CHECKING:
+    from karptui.screens.frame import FrameScreen
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenEntry:
+    """A screen with a key of its own."""
+
+    name: str
+    key: str
+    title: str
+    help: str
+    """One line for help and the palette."""
+    aliases: tuple[str, ...]
+    """Other words for the command line."""
+    load: Callable[[], FrameScreen]
+    """Makes the screen; imports it only then."""
+
+
+def _nodes() -> FrameScreen:
+    from karptui.screens.nodes import NodesScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return NodesScreen()
+
+
+def _pods() -> FrameScreen:
+    from karptui.screens.pods import PodsScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return PodsScreen()
+
+
+ENTRIES: Final = (
+    ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
+    ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
+)
+"""In the order of the tabs."""
+
+TABS: Final = tuple(Tab(entry.name, entry.key, entry.title) for entry in ENTRIES)

@@ -1,0 +1,37 @@
+"""How the source stands with every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.views.health import KindStatus
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.sources import TABLE
+
+
+class SourcesScreen(ListScreen[KindStatus]):
+    """One row per kind: its phase, how much of it there is, and why it is not live."""
+
+    title_text = "Sources"
+
+    def __init__(self) -> None:
+        super().__init__(TABLE)
+        self._made: tuple[object, tuple[KindStatus, ...]] = (None, ())
+
+    def items(self) -> Sequence[KindStatus]:
+        """Return the statuses; the same object as long as nothing is heard."""
+        statuses = self.host.statuses
+        if self._made[0] is not statuses:
+            self._made = (statuses, tuple(statuses.values()))
+        return self._made[1]
+
+    def explain_item(self, item: KindStatus) -> Pieces:
+        """Return why the kind is not live."""
+        return ((clean(item.last_error) or f"{item.kind}: {item.phase}", Tone.NORMAL),)
+
+    def name_of(self, item: KindStatus) -> str:
+        """Return the kind."""
+        return str(item.kind)

@@ -1,0 +1,89 @@
+"""A screen of text: YAML, descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+from textual import getters, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import TextArea
+
+from karptui.screens.frame import FrameScreen, Pieces
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean, clean_lines
+from karptui.views.units import count_text
+
+
+class TextScreen(FrameScreen):
+    """Shows text that may take a moment to come."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "copy", "Copy all", id="text.copy"),
+        Binding("j", "scroll(1)", "Down", show=False, id="text.down"),
+        Binding("k", "scroll(-1)", "Up", show=False, id="text.up"),
+        Binding("g", "edge(-1)", "Start", show=False, id="text.start"),
+        Binding("G", "edge(1)", "End", show=False, id="text.end"),
+    ]
+
+    area = getters.query_one(TextArea)
+
+    def __init__(self, title: str, fetch: Callable[[], Awaitable[str]], language: str | None = None) -> None:
+        """Make the screen.
+
+        Args:
+            title: what is shown.
+            fetch: gives the text.
+            language: a language to highlight, where its parser is installed.
+        """
+        super().__init__()
+        self._heading = clean(title)
+        self._fetch = fetch
+        self._language = language
+        self._said: Pieces = (("fetching…", Tone.ACTIVE),)
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the text area."""
+        yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=False, theme="css")
+
+    def on_mount(self) -> None:
+        """Fetch the text."""
+        self.area.border_title = Content(f" {self._heading} ")
+        super().on_mount()
+        self.area.focus()
+        self._load()
+
+    @work(exclusive=True, exit_on_error=False)
+    async def _load(self) -> None:
+        lines = clean_lines(await self._fetch())
+        if self._language is not None and self._language in self.area.available_languages:
+            self.area.language = self._language
+        self.area.load_text("\n".join(lines))
+        self._said = ((f"{count_text(len(lines))} lines · c copies them", Tone.MUTED),)
+        self.refresh_info()
+
+    def explain(self) -> Pieces:
+        """Say how much there is."""
+        return self._said
+
+    def focus_body(self) -> None:
+        """Give the keys back to the text."""
+        self.area.focus()
+
+    def action_copy(self) -> None:
+        """Copy the selection, or everything."""
+        self.app.copy_to_clipboard(self.area.selected_text or self.area.text)
+        self.say("copied", Tone.GOOD)
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self.area.scroll_relative(y=step, animate=False)
+
+    def action_edge(self, step: int) -> None:
+        """Scroll to the start or the end."""
+        if step < 0:
+            self.area.scroll_home(animate=False)
+        else:
+            self.area.scroll_end(animate=False)

@@ -1,0 +1,94 @@
+"""An object as a page of text, in the manner of ``kubectl describe``.
+
+What karptui has decoded, and the events about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from karptui.kube.event import Event
+from karptui.kube.resources import ResourceList
+from karptui.state.cluster import ClusterState
+from karptui.views.nodes.detail import fact_lines, resource_lines
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.pods.entry import PodEntry
+from karptui.views.sanitize import clean
+from karptui.views.units import age_text, instant_text
+
+
+def describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
+    """Return a node or NodeClaim as text."""
+    lines = [f"Name: {clean(entry.name)}", ""]
+    lines += ["".join(text for text, _ in line).rstrip() for line in resource_lines(entry)]
+    lines.append("")
+    lines += ["".join(text for text, _ in line).rstrip() for line in fact_lines(entry, now_ns)]
+    names = {("Node", entry.node.name)} if entry.node is not None else set()
+    if entry.claim is not None:
+        names.add(("NodeClaim", entry.claim.name))
+    return "\n".join([*lines, *_events(state.events.values(), names, now_ns)])
+
+
+def describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
+    """Return a pod as text."""
+    pod, template = entry.pod, entry.pod.template
+    born = pod.created_ns
+    created = f"{instant_text(born)}, {age_text(born, now_ns)} ago" if born else ""
+    rows = [
+        ("Name", pod.name),
+        ("Namespace", pod.namespace),
+        ("Status", entry.status_text(now_ns)),
+        ("Scheduler says", pod.scheduled_message),
+        ("Node", pod.node_name),
+        ("NodePool", entry.pool),
+        ("Nominated node", pod.nominated_node_name),
+        ("Owner", entry.owner),
+        ("Protection", entry.protection),
+        ("Created", created),
+        ("Requests", _amounts(pod.requests)),
+        ("Limits", _amounts(template.limits)),
+        ("Priority", f"{template.priority} {template.priority_class_name}".strip()),
+        ("Scheduler", template.scheduler_name),
+        ("Termination grace", f"{template.termination_grace_seconds} s"),
+        ("Volume claims", ", ".join(volume.claim_of(pod.name) for volume in pod.volumes)),
+        ("Images", ", ".join(template.images)),
+    ]
+    lines = [f"{title + ':':<19}{clean(text)}" for title, text in rows if text]
+    lines += _pairs("Node selector", template.node_selector.items())
+    tolerations = [
+        (toleration.key or "every key", f"{toleration.operator} {toleration.value} {toleration.effect}".strip())
+        for toleration in template.tolerations
+    ]
+    lines += _pairs("Tolerations", tolerations)
+    lines += _pairs("Labels", sorted(pod.labels.items()))
+    lines += _pairs("Annotations that decide", sorted(pod.annotations.items()))
+    return "\n".join([*lines, *_events(state.events.values(), {("Pod", pod.key)}, now_ns)])
+
+
+def _pairs(title: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    lines = [f"  {clean(key)}: {clean(value)}" for key, value in pairs]
+    return [f"{title}:", *lines] if lines else []
+
+
+def _amounts(amounts: ResourceList) -> str:
+    return ", ".join(f"{name} {amount}" for name, amount in sorted(amounts.items()))
+
+
+def _events(events: Iterable[Event], names: set[tuple[str, str]], now_ns: int) -> list[str]:
+    about = [
+        event
+        for event in events
+        if (event.involved_kind, event.involved_name) in names
+        or (event.involved_kind, f"{event.involved_namespace}/{event.involved_name}") in names
+    ]
+    about.sort(key=lambda event: event.last_ns, reverse=True)
+    if not about:
+        return ["", "Events: none seen"]
+    lines = ["", "Events:"]
+    for event in about:
+        times = f" ×{event.count}" if event.count > 1 else ""
+        lines.append(
+            f"  {age_text(event.last_ns, now_ns):>6} ago  {event.type:<8} {clean(event.reason)}{times}  "
+            f"{clean(event.source)}: {clean(event.message)}"
+        )
+    return lines

@@ -1,0 +1,204 @@
+"""What the node detail shows beside the pods: the ledger of resources, and the facts about node and claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from karptui.kube import resources
+from karptui.kube.objects import Condition
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import ResourceList
+from karptui.views.nodes.columns import delta_text, expires_ns, short_name
+from karptui.views.nodes.entry import NodeEntry, PodAccess
+from karptui.views.nodes.status import node_status
+from karptui.views.row import FORBIDDEN, Tone
+from karptui.views.sanitize import clean
+from karptui.views.shares import WAITING
+from karptui.views.units import age_text, count_text, cpu_text, memory_text, percent_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+
+_LINES: Final = ("capacity", "reserved", "allocatable", "DaemonSets", "workload", "free", "used", "Δ claim")
+_NONE: Final[Pieces] = (("none", Tone.MUTED),)
+_FIRST: Final = (resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE)
+
+
+def title_parts(entry: NodeEntry, now_ns: int) -> Pieces:
+    """Return the heading: name, pool, type, capacity type, zone, age."""
+    kind = entry.capacity_type
+    parts = [entry.pool or "not managed by Karpenter", entry.instance_type, kind, entry.zone]
+    if entry.created_ns:
+        parts.append(age_text(entry.created_ns, now_ns))
+    name = short_name(clean(entry.name)) if entry.node is not None else f"({clean(entry.name)})"
+    return (f" {name} ", Tone.STRONG), (f"─ {' · '.join(clean(part) for part in parts if part)} ", Tone.NORMAL)
+
+
+def resource_lines(entry: NodeEntry) -> tuple[Pieces, ...]:
+    """Return the ledger as aligned lines: one column per resource, from capacity down to what is left."""
+    names = _resource_names(entry)
+    if not names:
+        return ((("the node has not said what it has", Tone.MUTED),),)
+    columns = {name: _column(entry, name) for name in names}
+    widths = {name: max(len(_heading(name)), *(len(text) for text, _ in columns[name].values())) for name in names}
+    head = "".join(f"  {_heading(name):>{widths[name]}}" for name in names)
+    lines: list[Pieces] = [((f"{'':<11}{head}", Tone.MUTED),)]
+    for line in _LINES:
+        if all(columns[name][line][0] == "" for name in names):
+            continue
+        pieces: list[tuple[str, Tone]] = [(f"{line:<11}", Tone.MUTED)]
+        for name in names:
+            text, tone = columns[name][line]
+            pieces.append((f"  {text:>{widths[name]}}", tone))
+        lines.append(tuple(pieces))
+    return tuple(lines)
+
+
+def fact_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return what is known of the node and its claim: state, conditions, taints, claim, labels."""
+    lines: list[Pieces] = []
+    status = node_status(entry)
+    means = "" if status.sentence.lower() == status.word.lower() else f"  {clean(status.sentence)}"
+    lines += _block("State", ((status.text(now_ns), status.tone), (means, Tone.NORMAL)))
+    if entry.node is not None:
+        lines += _conditions("Node conditions", entry.node.conditions, now_ns)
+        taints: list[Pieces] = [
+            (
+                (clean(f"{taint.key}={taint.value}" if taint.value else taint.key), Tone.NORMAL),
+                (f":{taint.effect}", Tone.MUTED),
+            )
+            for taint in entry.node.taints
+        ]
+        lines += _block("Taints", *(taints or [_NONE]))
+        node = entry.node
+        system = [node.kubelet_version, node.os_image, entry.architecture, node.internal_ip, node.provider_id]
+        lines += _block("System", *(((clean(text), Tone.NORMAL),) for text in system if text))
+    lines += _claim_block(entry, now_ns)
+    lines += _block("Labels", *_labels(entry.labels))
+    return tuple(lines)
+
+
+def _block(title: str, *lines: Pieces) -> list[Pieces]:
+    return [((title, Tone.MUTED),), *((("  ", Tone.NORMAL), *line) for line in lines)]
+
+
+def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
+    claim = entry.claim
+    if claim is None:
+        return _block("NodeClaim", (("none: Karpenter does not manage this node", Tone.MUTED),))
+    lines: list[Pieces] = [((clean(claim.name), Tone.STRONG),)]
+    delta = entry.delta
+    if delta is not None:
+        text = delta_text(delta)
+        is_smaller = min(delta.cpu_millis, delta.memory_bytes, delta.pods) < 0
+        tone = Tone.WARNING if is_smaller else Tone.NORMAL
+        said = f"the node offers {text} against it" if text else "the node offers what it promised"
+        lines.append(((said, tone),))
+    at = expires_ns(entry)
+    expires = "never" if at is None else f"in {age_text(now_ns, at)}" if at > now_ns else "due"
+    lines.append((("expires ", Tone.MUTED), (expires, Tone.NORMAL)))
+    grace = claim.termination_grace_period_ns
+    lines.append((("drain deadline ", Tone.MUTED), (age_text(0, grace) if grace is not None else "none", Tone.NORMAL)))
+    if claim.image_id:
+        lines.append((("image ", Tone.MUTED), (clean(claim.image_id), Tone.NORMAL)))
+    asked = claim.requests
+    if asked:
+        text = f"{cpu_text(resources.cpu_millis(asked))} {memory_text(resources.memory_bytes(asked))}"
+        lines.append((("made for ", Tone.MUTED), (text, Tone.NORMAL)))
+    return [*_block("NodeClaim", *lines), *_conditions("NodeClaim conditions", claim.conditions, now_ns)]
+
+
+def _conditions(title: str, conditions: tuple[Condition, ...], now_ns: int) -> list[Pieces]:
+    """Return one line per condition; a glyph says whether it is as it should be."""
+    lines: list[Pieces] = []
+    for condition in conditions:
+        mark, tone = _verdict(condition)
+        since = f" {age_text(condition.last_transition_ns, now_ns)}" if condition.last_transition_ns else ""
+        said = clean(condition.message or condition.reason)
+        is_dull = tone is Tone.GOOD or said == condition.type
+        lines.append(
+            (
+                (f"{mark} ", tone),
+                (f"{clean(condition.type)} {clean(condition.status)}", tone if tone is not Tone.GOOD else Tone.NORMAL),
+                (since, Tone.MUTED),
+                ("" if is_dull else f"  {said}", Tone.NORMAL),
+            )
+        )
+    return _block(title, *(lines or [(("none reported", Tone.MUTED),)]))
+
+
+_BAD_WHEN_TRUE: Final = ("Pressure", "Unavailable", "Problem")
+_TRUE_AND_LEAVING: Final = ("Drifted", "DisruptionReason", "Drained", "VolumesDetached", "InstanceTerminating")
+
+
+def _verdict(condition: Condition) -> tuple[str, Tone]:
+    is_true = condition.status == "True"
+    if condition.type.endswith(_BAD_WHEN_TRUE):
+        return ("✘", Tone.FAULT) if is_true else ("✔", Tone.GOOD)
+    if condition.type in _TRUE_AND_LEAVING:
+        return ("!", Tone.WARNING) if is_true else ("·", Tone.MUTED)
+    if condition.type == "Consolidatable":
+        return ("✔", Tone.GOOD) if is_true else ("·", Tone.MUTED)
+    if condition.status == "Unknown":
+        return "?", Tone.ACTIVE
+    return ("✔", Tone.GOOD) if is_true else ("✘", Tone.FAULT)
+
+
+def _labels(labels: Mapping[str, str]) -> list[Pieces]:
+    return [((clean(key), Tone.MUTED), (f"={clean(value)}", Tone.NORMAL)) for key, value in sorted(labels.items())]
+
+
+def _resource_names(entry: NodeEntry) -> list[str]:
+    """Return cpu, memory, pods and ephemeral storage, then extended resources that there are any of."""
+    lists: list[ResourceList] = [entry.allocatable]
+    if entry.node is not None:
+        lists.append(entry.node.capacity)
+    if entry.claim is not None:
+        lists.append(entry.claim.allocatable)
+    present = {name for amounts in lists for name, amount in amounts.items() if amount}
+    extended = sorted(name for name in present if "/" in name)
+    return [name for name in _FIRST if name in present] + extended[:4]
+
+
+def _heading(name: str) -> str:
+    return {"ephemeral-storage": "ephemeral"}.get(name, clean(name.rpartition("/")[2] if "/" in name else name))
+
+
+def _writer(name: str) -> tuple[int, Callable[[int], str]]:
+    if name == resources.CPU:
+        return NANO_PER_MILLI, cpu_text
+    if name in (resources.MEMORY, resources.EPHEMERAL_STORAGE):
+        return NANO, memory_text
+    return NANO, count_text
+
+
+def _column(entry: NodeEntry, name: str) -> dict[str, tuple[str, Tone]]:
+    unit, text = _writer(name)
+    node, claim = entry.node, entry.claim
+    allocatable = resources.nano(entry.allocatable, name) // unit
+    capacity = resources.nano(node.capacity, name) // unit if node is not None else 0
+    daemons = -(-resources.nano(entry.daemons, name) // unit)
+    workload = -(-resources.nano(entry.workload, name) // unit)
+    free = allocatable - daemons - workload
+    column = dict.fromkeys(_LINES, ("", Tone.NORMAL))
+    if node is None:
+        promised = resources.nano(claim.allocatable, name) // unit if claim is not None else 0
+        column["allocatable"] = (f"{text(promised)}", Tone.STRONG)
+        return column
+    column["capacity"] = (text(capacity), Tone.NORMAL)
+    column["reserved"] = (f"−{text(capacity - allocatable)}" if capacity > allocatable else "0", Tone.MUTED)
+    column["allocatable"] = (text(allocatable), Tone.STRONG)
+    if entry.access is PodAccess.KNOWN:
+        column["DaemonSets"] = (f"−{text(daemons)}" if daemons else "0", Tone.DAEMON if daemons else Tone.MUTED)
+        column["workload"] = (f"−{text(workload)}" if workload else "0", Tone.WORKLOAD if workload else Tone.MUTED)
+        column["free"] = (text(free), Tone.WARNING if free < 0 else Tone.STRONG)
+        column["used"] = (percent_text(daemons + workload, allocatable), Tone.MUTED)
+    else:
+        hidden = FORBIDDEN if entry.access is PodAccess.FORBIDDEN else WAITING
+        column["free"] = (hidden.text, hidden.tone)
+    if claim is not None and name in claim.allocatable:
+        less = allocatable - resources.nano(claim.allocatable, name) // unit
+        sign = "+" if less > 0 else "−" if less < 0 else ""
+        tone = Tone.WARNING if less < 0 else Tone.MUTED
+        column["Δ claim"] = (f"{sign}{text(abs(less))}" if less else "0", tone)
+    return column

@@ -1,0 +1,55 @@
+"""What all nodes together hold, for the top bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from karptui.views.nodes.entry import NodeEntry, PodAccess
+from karptui.views.row import Tone
+from karptui.views.shares import Share
+from karptui.views.top_bar import Fact
+from karptui.views.units import count_text, cpu_pair_text, memory_pair_text, percent_text
+
+
+def total_share(shares: Iterable[Share]) -> Share:
+    """Return the sum of shares of one resource."""
+    daemons = workload = capacity = 0
+    for share in shares:
+        daemons += share.daemons
+        workload += share.workload
+        capacity += share.capacity
+    return Share(daemons, workload, capacity)
+
+
+def cluster_facts(entries: Sequence[NodeEntry], pod_count: int) -> tuple[Fact, ...]:
+    """Return the figures of the top bar: nodes, pods, and how full they are.
+
+    Args:
+        entries: every node and claim.
+        pod_count: pods there are, bound or not.
+    """
+    nodes = [entry for entry in entries if entry.node is not None]
+    starting = len(entries) - len(nodes)
+    facts = [Fact(f"{count_text(len(nodes))} nodes", f"{count_text(len(nodes))} nodes", Tone.STRONG)]
+    if starting:
+        facts.append(Fact(f"+{count_text(starting)} starting", f"+{count_text(starting)}", Tone.ACTIVE))
+    access = nodes[0].access if nodes else PodAccess.PENDING
+    if access is PodAccess.FORBIDDEN:
+        return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))
+    if access is PodAccess.PENDING:
+        return tuple(facts)
+    cpu = total_share(entry.cpu for entry in nodes)
+    memory = total_share(entry.memory for entry in nodes)
+    slots = total_share(entry.pods for entry in nodes)
+    cpu_percent = percent_text(cpu.requested, cpu.capacity)
+    memory_percent = percent_text(memory.requested, memory.capacity)
+    return (
+        *facts,
+        Fact(f"{count_text(pod_count)} pods", f"{count_text(pod_count)} pods"),
+        Fact(f"cpu {cpu_percent} {cpu_pair_text(cpu.requested, cpu.capacity)}", f"cpu {cpu_percent}"),
+        Fact(f"mem {memory_percent} {memory_pair_text(memory.requested, memory.capacity)}", f"mem {memory_percent}"),
+        Fact(
+            f"slots {percent_text(slots.requested, slots.capacity)}",
+            f"slots {percent_text(slots.requested, slots.capacity)}",
+        ),
+    )
