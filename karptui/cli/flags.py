@@ -1,0 +1,52 @@
+"""Flags that several commands share, named as kubectl and eks-node-viewer name them."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_cluster_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say which cluster: a live one, a snapshot or the demo."""
+    group = parser.add_argument_group("which cluster")
+    group.add_argument("--context", metavar="NAME", help="context of the kubeconfig; its current one by default")
+    group.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig; $KUBECONFIG or ~/.kube/config by default")
+    group.add_argument("--as", dest="as_user", metavar="USER", help="user to impersonate")
+    group.add_argument(
+        "--as-group", metavar="GROUP", action="append", default=[], help="group to impersonate; repeatable"
+    )
+    group.add_argument(
+        "--request-timeout", metavar="SECONDS", type=_seconds, help="how long one request may take (10s, 1m)"
+    )
+    group.add_argument(
+        "--snapshot", metavar="FILE", nargs="+", help="files or directories instead of a cluster; - is standard input"
+    )
+    group.add_argument("--demo", action="store_true", help="the built-in demo cluster; needs nothing at all")
+    group.add_argument("--now", metavar="TIME", type=_instant, help="moment to look at a snapshot from (RFC 3339)")
+
+
+def add_output_flag(parser: argparse.ArgumentParser) -> None:
+    """Add ``-o``."""
+    parser.add_argument(
+        "-o", "--output", choices=("table", "json", "csv"), default="table", help="form of the answer (default: table)"
+    )
+
+
+def _seconds(text: str) -> float:
+    from karptui.kube.durations import DurationError, parse_duration
+
+    try:
+        seconds = parse_duration(f"{text}s" if text.isdigit() else text) / 1e9
+    except DurationError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 10s or 1m") from None
+    if seconds < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is negative")
+    return seconds
+
+
+def _instant(text: str) -> int:
+    from karptui.kube.timestamps import parse_timestamp
+
+    try:
+        return parse_timestamp(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,104 @@
+"""The command line. Without a command it opens the app; each command is a module of its own, imported when it runs.
+
+Exit status: 0 done; 1 done, and something was found or could not be answered; 2 the command line, a file, the
+configuration or the cluster's address cannot be used; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
+
+from karptui import __version__
+
+COMMANDS: Final = MappingProxyType(
+    {
+        "nodes": "list nodes, and NodeClaims that have no node yet",
+        "pods": "list pods with what they request and where they run",
+        "simulate": "say what Karpenter would do with snapshots: provisioning and disruption",
+        "blockers": "list everything that keeps Karpenter from disrupting each node",
+        "types": "list the instance types that an EC2NodeClass and settings come to",
+        "record": "write a cluster to a snapshot file, without secrets",
+        "completion": "print the completion script for a shell",
+    }
+)
+"""Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
+
+OPEN: Final = "open"
+"""The module behind a call without a command."""
+
+EXIT_TEXT: Final = """\
+exit status:
+  0  done
+  1  done, and something was found or could not be answered
+  2  the command line, a file, the configuration or the cluster's address cannot be used
+"""
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser, with the arguments of one command only, so that the others need not be imported.
+
+    Args:
+        command: the command to be run; None for the app.
+    """
+    parser = argparse.ArgumentParser(
+        prog="karptui",
+        description="Terminal dashboard for Karpenter. Without a command it opens the app.",
+        epilog=f"commands:\n{_command_lines()}\n\n`karptui COMMAND --help` tells more.\n\n{EXIT_TEXT}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"karptui {__version__}")
+    if command is None:
+        import_module(f"karptui.cli.{OPEN}").configure(parser)
+        return parser
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    own = commands.add_parser(
+        command,
+        help=COMMANDS[command],
+        description=f"{COMMANDS[command][:1].upper()}{COMMANDS[command][1:]}.",
+        epilog=EXIT_TEXT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    import_module(f"karptui.cli.{command}").configure(own)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = words[0] if words and words[0] in COMMANDS else None
+    if command is None and words and not words[0].startswith("-"):
+        print(f"karptui: there is no command {words[0]!r}; {_hint(words[0])}", file=sys.stderr)
+        return 2
+    if words == ["--version"]:
+        print(f"karptui {__version__}")
+        return 0
+    try:
+        args = build_parser(command).parse_args(words)
+        return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has seen enough; say nothing more, not even while Python shuts down.
+        sys.stderr.close()
+        return 0
+
+
+def _command_lines() -> str:
+    width = max(map(len, COMMANDS))
+    return "\n".join(f"  {name:<{width}}  {line}" for name, line in COMMANDS.items())
+
+
+def _hint(word: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word, COMMANDS, n=1)
+    return f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}"
