@@ -6,6 +6,7 @@ Rules: ``pkg/controllers/disruption/singlenodeconsolidation.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 
 from karptui.disruption.balanced import BalancedPolicy
 from karptui.disruption.candidate import Candidate
@@ -18,13 +19,13 @@ from karptui.disruption.simulation import SimulationError
 def interleaved(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return candidates by turns: the best of each NodePool, then the second of each.
 
-    Which NodePool begins is chance in Karpenter; here it is the one whose name comes first.
+    Here the NodePool with the best node begins. In Karpenter it is mostly so too, but chance may let another begin.
     """
     by_pool: dict[str, list[Candidate]] = {}
     for candidate in by_savings(candidates):
         by_pool.setdefault(candidate.pool.name, []).append(candidate)
-    ranked = [(rank, pool, one) for pool, own in by_pool.items() for rank, one in enumerate(own)]
-    return [one for _, _, one in sorted(ranked, key=lambda entry: entry[:2])]
+    rounds = zip_longest(*by_pool.values())
+    return [one for together in rounds for one in together if one is not None]
 
 
 def compute(
