@@ -33,7 +33,8 @@ def padding() -> Iterator[str]:
     number = 0
     while True:
         number += 1
-        yield f'controller_runtime_reconcile_time_seconds_bucket{{controller="c{number % 97}",le="{number % 47}"}} {number}'
+        labels = f'controller="c{number % 97}",le="{number % 47}"'
+        yield f"controller_runtime_reconcile_time_seconds_bucket{{{labels}}} {number}"
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 CONTENT_TYPE: Final = "text/plain;version=0.0.4"
 
-_LABEL: Final = re.compile(rb'\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
-_ESCAPE: Final = re.compile(rb"\\(.)")
-_ESCAPED: Final = {b"n": b"\n", b"\\": b"\\", b'"': b'"'}
+_LABEL: Final = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
+_ESCAPE: Final = re.compile(r"\\(.)")
+_ESCAPED: Final = {"n": "\n", "\\": "\\", '"': '"'}
 
 
 class Sample(NamedTuple):
@@ -37,53 +37,47 @@ def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...]
         if not line.startswith(prefixes) or line.startswith(b"#"):
             continue
         brace = line.find(b"{")
-        name = line[:brace] if brace > 0 else line.split(None, 1)[0] if line.strip() else b""
-        if name.strip() in families:
-            yield _sample(name.strip().decode(), line, brace)
+        name = line[:brace] if brace > 0 else (line.split(None, 1) or [b""])[0]
+        if name in families:
+            yield _sample(name.decode(), line[len(name) :].decode(errors="replace"))
 
 
-def _sample(name: str, line: bytes, brace: int) -> Sample:
-    end = line.rfind(b"}")
-    if brace > 0:
-        labels = _labels(line[brace + 1 : end]) if end > brace else None
-        rest = line[end + 1 :].split()
-    else:
-        labels, rest = {}, line.split()[1:]
-    # A second word is the sample's timestamp.
-    if labels is None or not 1 <= len(rest) <= 2:
+def _sample(name: str, rest: str) -> Sample:
+    """Return what stands behind the name: labels, if any, the value, and perhaps a timestamp."""
+    end = rest.rfind("}")
+    labels = (_labels(rest[1:end]) if end > 0 else None) if rest.startswith("{") else {}
+    words = rest[end + 1 :].split()
+    if labels is None or not 1 <= len(words) <= 2:
         return Sample(name, {}, None)
     try:
-        return Sample(name, labels, float(rest[0]))
+        return Sample(name, labels, float(words[0]))
     except ValueError:
         return Sample(name, {}, None)
 
 
-def _labels(raw: bytes) -> dict[str, str] | None:
+def _labels(raw: str) -> dict[str, str] | None:
     """Return the labels between the braces, None where they cannot be read."""
-    if b"\\" not in raw and b" " not in raw:
-        return _plain_labels(raw.rstrip(b","))
+    if "\\" not in raw and " " not in raw:
+        return _plain_labels(raw.removesuffix(","))
     labels: dict[str, str] = {}
     position = 0
     while position < len(raw):
         match = _LABEL.match(raw, position)
         if match is None:
             return None
-        value = _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[0]), match[2])
-        labels[match[1].decode()] = value.decode(errors="replace")
+        labels[match[1]] = _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[0]), match[2])
         position = match.end()
     return labels
 
 
-def _plain_labels(raw: bytes) -> dict[str, str] | None:
+def _plain_labels(raw: str) -> dict[str, str] | None:
     """Return labels without escapes or blanks: no value holds a quote, so that quote and comma together end a label."""
     if not raw:
         return {}
-    if not raw.endswith(b'"'):
+    pairs = raw[:-1].split('",')
+    if raw[-1] != '"' or raw.count('"') != 2 * len(pairs):
         return None
-    labels: dict[str, str] = {}
-    for pair in raw[:-1].split(b'",'):
-        name, equals, value = pair.partition(b'="')
-        if not equals or b'"' in value:
-            return None
-        labels[name.decode(errors="replace")] = value.decode(errors="replace")
-    return labels
+    try:
+        return dict([pair.split('="') for pair in pairs])
+    except ValueError:
+        return None
