@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.aws.catalogue import price_list
+from karptui.aws.prices import (
+    NO_PRICES,
+    PriceBook,
+    PriceOrigin,
+    PriceSettings,
+    PriceSource,
+    PriceTable,
+    currency_of,
+    date_ns,
+    table_from_list,
+    table_from_metrics,
+)
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
+from karptui.kube.timestamps import parse_timestamp
+
+NOW = parse_timestamp("2026-11-21T10:05:30Z")
+KARPENTER = PriceOrigin(PriceSource.KARPENTER, NOW)
+AWS = PriceOrigin(PriceSource.AWS, NOW - 1)
+
+
+def table(origin: PriceOrigin = KARPENTER, **options: Any) -> PriceTable:
+    return PriceTable(origin=origin, **options)
+
+
+def metrics(prices: dict[tuple[str, str, str], float | None]) -> ControllerMetrics:
+    offerings = {OfferingName(*name): OfferingMetrics(price, True) for name, price in prices.items()}
+    return ControllerMetrics(read_at_ns=NOW, endpoint="pod a/b", offerings=offerings)
+
+
+def test_the_most_trusted_source_wins() -> None:
+    book = PriceBook((table(on_demand={"m5.large": 0.1}), table(AWS, on_demand={"m5.large": 0.2, "c5.large": 0.3})))
+    first, second = book.price("m5.large", "z", "on-demand"), book.price("c5.large", "z", "on-demand")
+    assert first is not None
+    assert second is not None
+    assert (first.per_hour, first.origin) == (0.1, KARPENTER)
+    assert (second.per_hour, second.origin) == (0.3, AWS)
+
+
+def test_unknown_is_none() -> None:
+    assert NO_PRICES.price("m5.large", "z", "on-demand") is None
+    assert NO_PRICES.origins == ()
+
+
+def test_a_spot_price_is_never_derived() -> None:
+    book = PriceBook((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "spot"): 0.04}),))
+    spot = book.price("m5.large", "a", "spot")
+    assert spot is not None
+    assert spot.per_hour == 0.04
+    assert book.price("m5.large", "b", "spot") is None
+    assert book.price("m5.large", "", "spot") is None
+
+
+def test_a_zones_own_on_demand_price_counts_before_the_regions() -> None:
+    book = PriceBook((table(on_demand={"m5.large": 0.1}, zonal={("m5.large", "a", "on-demand"): 0.12}),))
+    assert [book.price("m5.large", zone, "on-demand").per_hour for zone in "ab"] == [0.12, 0.1]  # type: ignore[union-attr]
+
+
+def test_a_reserved_node_costs_its_on_demand_price_and_says_so() -> None:
+    book = PriceBook((table(on_demand={"m5.large": 0.1}),))
+    reserved = book.price("m5.large", "a", "reserved")
+    assert reserved is not None
+    assert (reserved.per_hour, reserved.is_reservation) == (0.1, True)
+    on_demand = book.price("m5.large", "a", "on-demand")
+    assert on_demand is not None
+    assert not on_demand.is_reservation
+
+
+def test_multiplier_and_surcharge() -> None:
+    book = PriceBook((table(on_demand={"m5.large": 0.1}),)).with_settings(
+        PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01)
+    )
+    price = book.price("m5.large", "a", "on-demand")
+    assert price is not None
+    assert price.per_hour == pytest.approx(0.082)
+    assert price.listed_per_hour == 0.1
+
+
+def test_disabled_prices_are_no_prices() -> None:
+    book = PriceBook((table(on_demand={"m5.large": 0.1}),), PriceSettings(is_disabled=True))
+    assert book.price("m5.large", "a", "on-demand") is None
+    assert book.origins == ()
+
+
+@pytest.mark.parametrize("value", [-1.0, math.inf, math.nan])
+@pytest.mark.parametrize("name", ["multiplier", "surcharge_per_node_hour"])
+def test_senseless_settings_are_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name.replace('_', ' ')} must be a number from 0 up"):
+        PriceSettings(**{name: value})
+
+
+def test_origins_name_the_sources_that_know_anything() -> None:
+    book = PriceBook((table(), table(AWS, on_demand={"m5.large": 0.1})))
+    assert book.origins == (AWS,)
+
+
+@pytest.mark.parametrize(
+    ("origin", "label"),
+    [
+        (KARPENTER, "Karpenter's metrics, 2026-11-21 10:05 UTC"),
+        (PriceOrigin(PriceSource.AWS, NOW), "AWS APIs, 2026-11-21 10:05 UTC"),
+        (PriceOrigin(PriceSource.BUILT_IN, date_ns("2026-07-06")), "built-in list, 2026-07-06"),
+        (
+            PriceOrigin(PriceSource.BUILT_IN, date_ns("2026-07-06"), "us-east-1"),
+            "built-in list, 2026-07-06, of us-east-1",
+        ),
+    ],
+)
+def test_labels(origin: PriceOrigin, label: str) -> None:
+    assert origin.label == label
+
+
+@pytest.mark.parametrize(
+    ("region", "list_region", "currency"),
+    [("us-east-1", "", "USD"), ("eu-west-1", "us-east-1", "USD"), ("cn-north-1", "", "CNY")],
+)
+def test_the_built_in_list_says_whose_it_is(region: str, list_region: str, currency: str) -> None:
+    built_in = table_from_list(price_list(region), region)
+    assert (built_in.origin.list_region, built_in.currency) == (list_region, currency)
+    assert built_in.origin.source is PriceSource.BUILT_IN
+    assert built_in.origin.as_of_ns == date_ns(price_list(region).date)
+    assert not built_in.zonal
+
+
+@pytest.mark.parametrize(("region", "currency"), [("cn-northwest-1", "CNY"), ("us-gov-west-1", "USD"), ("", "USD")])
+def test_currency(region: str, currency: str) -> None:
+    assert currency_of(region) == currency
+
+
+def test_metrics_as_a_table() -> None:
+    found = table_from_metrics(
+        metrics(
+            {
+                ("m5.large", "a", "on-demand"): 0.1,
+                ("m5.large", "b", "on-demand"): 0.1,
+                ("m5.large", "a", "spot"): 0.04,
+                ("m5.large", "a", "reserved"): 1e-8,
+                ("c5.large", "a", "on-demand"): 0.2,
+                ("c5.large", "b", "on-demand"): 0.3,
+                ("p5.48xlarge", "a", "on-demand"): None,
+            }
+        ),
+        "eu-west-1",
+    )
+    assert found.origin == KARPENTER
+    assert found.on_demand == {"m5.large": 0.1}
+    assert found.per_hour("m5.large", "a", "spot") == 0.04
+    assert found.per_hour("c5.large", "b", "on-demand") == 0.3
+    assert found.per_hour("c5.large", "", "on-demand") is None
+    assert found.per_hour("m5.large", "a", "reserved") is None
+
+
+def test_spot_prices_that_karpenter_has_not_read_are_left_out() -> None:
+    found = table_from_metrics(
+        metrics({("m5.large", "a", "on-demand"): 0.1, ("m5.large", "a", "spot"): 0.1}), "us-east-1"
+    )
+    assert found.per_hour("m5.large", "a", "on-demand") == 0.1
+    assert found.per_hour("m5.large", "a", "spot") is None
+
+
+PRICES = st.dictionaries(st.sampled_from("abc"), st.floats(0.001, 100), max_size=3)
+
+
+@given(st.lists(PRICES, max_size=4), st.sampled_from("abcd"))
+def test_a_book_answers_as_its_first_table_that_knows(lists: list[dict[str, float]], name: str) -> None:
+    book = PriceBook(tuple(table(on_demand=prices) for prices in lists))
+    expected = next((prices[name] for prices in lists if name in prices), None)
+    price = book.price(name, "", "on-demand")
+    assert (price.per_hour if price is not None else None) == expected
