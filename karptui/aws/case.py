@@ -22,7 +22,7 @@ from karptui.aws.placement import PlacementGroup
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
-from karptui.kube.quantity import Quantity
+from karptui.kube.quantity import NANO, NANO_PER_MILLI, Quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceList
 
 _UNITS: Final = {CPU: "cpuMilli", MEMORY: "memoryBytes", EPHEMERAL_STORAGE: "ephemeralStorageBytes"}
@@ -198,7 +198,8 @@ def _integers(amounts: ResourceList) -> dict[str, int]:
 
 
 def _integer(name: str, amount: Quantity) -> int:
-    return amount.millis if name == CPU else amount.units
+    """Return millicores or whole units, rounded towards plus infinity, below zero too, unlike Kubernetes itself."""
+    return -(-amount.nano // (NANO_PER_MILLI if name == CPU else NANO))
 
 
 def _offering_document(offering: Offering) -> dict[str, Any]:

@@ -99,6 +99,14 @@ def test_all_types_are_answered_by_default() -> None:
     assert len(answer(parse_case(a_case()))["types"]) == 1392
 
 
+def test_integers_are_rounded_upwards_below_zero_too() -> None:
+    spec: dict[str, Any] = {"amiFamily": "AL2", "kubelet": {"systemReserved": {"memory": "100Gi", "cpu": "10000.5m"}}}
+    spec["kubelet"]["evictionHard"] = {"memory.available": "0.5"}
+    left = answer(parse_case(a_case(spec=spec)), ["m5.large"])["types"]["m5.large"]["allocatable"]
+    assert left["cpuMilli"] == 2_000 - 70 - 10_000
+    assert left["memoryBytes"] == (7_577 - 574 - 102_400) << 20
+
+
 def test_unknown_types_are_named() -> None:
     with pytest.raises(CaseError, match=r"--types: the catalogue has no m5\.tiny, x1\.nothing"):
         answer(parse_case(a_case()), ["m5.large", "m5.tiny", "x1.nothing"])
