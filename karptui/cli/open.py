@@ -1,0 +1,78 @@
+"""`karptui` without a command: the app."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.source import UsageError, connect, fail, open_source
+
+if TYPE_CHECKING:
+    from karptui.sources.base import Source
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the app's arguments."""
+    add_cluster_flags(parser)
+    group = parser.add_argument_group("what is shown")
+    group.add_argument("--screen", metavar="NAME", help="first screen")
+    group.add_argument("--theme", metavar="NAME", help="theme, as :theme lists them")
+    group.add_argument("-l", "--node-selector", metavar="K=V", help="show nodes with these labels")
+    group.add_argument(
+        "--extra-labels", metavar="KEY,KEY", type=_words, help="node labels that get a column of their own"
+    )
+    group.add_argument("--node-sort", metavar="COLUMN=asc|dsc", help="order of the nodes, such as age=dsc")
+    group.add_argument("--wide", action="store_true", default=None, help="start with every column")
+    group.add_argument("--config", metavar="FILE", help="configuration file instead of the usual one")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the app and return when it is closed."""
+    import os
+    from pathlib import Path
+
+    from karptui.config import ConfigError, load_config
+    from karptui.paths import config_file
+
+    flags = {
+        name: getattr(args, name) for name in ("screen", "theme", "node_selector", "extra_labels", "node_sort", "wide")
+    }
+    try:
+        config = load_config(Path(args.config) if args.config else config_file(), os.environ, flags)
+        source, clock = open_source(args)
+    except (ConfigError, UsageError) as error:
+        fail(str(error))
+    is_live = not args.demo and not args.snapshot
+
+    from karptui.app import KarptuiApp
+
+    app = KarptuiApp(
+        source,
+        config=config,
+        clock=clock,
+        connect=(lambda name: _connect(args, name)) if is_live else None,
+        contexts=(lambda: _contexts(args)) if is_live else None,
+    )
+    app.run()
+    return app.return_code or 0
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _connect(args: argparse.Namespace, name: str) -> Source:
+    from karptui.sources.base import SourceError
+
+    try:
+        return connect(args, name)
+    except UsageError as error:
+        raise SourceError(str(error)) from error
+
+
+def _contexts(args: argparse.Namespace) -> Sequence[str]:
+    from karptui.sources.cluster.kubeconfig import load_kubeconfig
+
+    return tuple(load_kubeconfig(args.kubeconfig).contexts)

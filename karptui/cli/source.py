@@ -1,0 +1,74 @@
+"""From flags to the source they name: a live cluster, a snapshot or the demo."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from karptui.clock import Clock
+    from karptui.sources.base import Source
+
+
+class UsageError(Exception):
+    """What was asked for cannot be had; a sentence for the user."""
+
+
+def fail(sentence: str) -> NoReturn:
+    """Print a sentence and leave with status 2."""
+    print(f"karptui: {sentence}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
+    """Return the source the flags name, and the clock that goes with it; a snapshot's stands still.
+
+    Raises:
+        UsageError: with a sentence.
+    """
+    from karptui.clock import FrozenClock, SystemClock
+
+    if args.demo and args.snapshot:
+        raise UsageError("--demo and --snapshot exclude each other")
+    if args.demo:
+        from karptui.sources.demo.source import DemoSource
+
+        demo = DemoSource()
+        return demo, demo.clock
+    if args.snapshot:
+        from karptui.sources.snapshot.documents import SnapshotError
+        from karptui.sources.snapshot.reader import SnapshotReader
+        from karptui.sources.snapshot.source import SnapshotSource
+
+        try:
+            snapshot = SnapshotReader().read(args.snapshot, now_ns=args.now)
+        except SnapshotError as error:
+            raise UsageError(str(error)) from error
+        return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)
+    return connect(args, args.context), SystemClock()
+
+
+def connect(args: argparse.Namespace, context: str | None) -> Source:
+    """Return the source of a live cluster.
+
+    Args:
+        args: the flags.
+        context: the context to use; the current one where None.
+
+    Raises:
+        UsageError: with a sentence that names file and field.
+    """
+    from karptui.sources.base import SourceError
+    from karptui.sources.cluster.connection import Impersonation
+    from karptui.sources.cluster.resolve import load_connection
+    from karptui.sources.cluster.source import ClusterSource
+
+    impersonation = Impersonation(args.as_user, tuple(args.as_group)) if args.as_user else None
+    if args.as_group and not args.as_user:
+        raise UsageError("--as-group needs --as")
+    try:
+        connection = load_connection(kubeconfig=args.kubeconfig, context=context, impersonation=impersonation)
+    except SourceError as error:
+        raise UsageError(str(error)) from error
+    return ClusterSource(connection, request_seconds=args.request_timeout)
