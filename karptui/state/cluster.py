@@ -1,13 +1,14 @@
-"""The cluster as last seen: one immutable generation."""
+"""One generation of a cluster: every object, and what is worked out from them as they change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
-from karptui.karpenter.inventory import Inventory
+import msgspec
+
+from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
@@ -16,116 +17,101 @@ from karptui.kube.node import Node
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet
-from karptui.state.usage import NodeUsage
+from karptui.state.links import NO_LINKS, Links
+from karptui.state.usage import NO_USAGE, NodeUsage, PodsByNode
 
-NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-_WORKLOADS: Final = (*WORKLOAD_API_VERSIONS, Kind.REPLICATION_CONTROLLER)
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class ClusterState:
-    """Everything a screen shows comes from one of these; a change makes the next. Compared by identity."""
+class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Everything a screen shows at one time comes from one of these; ``reduce`` makes the next.
 
-    __slots__ = ("_inventory", "_objects", "generation", "node_usage")
+    Nothing in it is ever changed, so any thread may read it. Keys are ``namespace/name``, or the name alone of
+    cluster-scoped objects.
+    """
 
-    def __init__(
-        self,
-        objects: Mapping[Kind, Mapping[str, Any]],
-        node_usage: Mapping[str, NodeUsage],
-        generation: int,
-    ) -> None:
-        self._objects = objects
-        self.node_usage = node_usage
-        """Pods and requests by node name; also of nodes that are not known yet. A node without pods is missing."""
-        self.generation = generation
-        """Counts changes; a result computed from an older one is out of date."""
-        self._inventory: Inventory | None = None
+    generation: int = 0
+    """Counts up with every change."""
+    objects: Mapping[Kind, Mapping[str, Any]] = MappingProxyType({})
+    """By kind and key, in the order they first came."""
+    pods_by_node: PodsByNode = MappingProxyType({})
+    """Pods that have not ended, by node name and key; those without a node under the empty name. There may be pods of
+    a node that is not (yet) known."""
+    node_usage: Mapping[str, NodeUsage] = MappingProxyType({})
+    """What pods ask, by node name; nodes without pods are left out."""
+    links: Links = NO_LINKS
 
-    def of_kind(self, kind: Kind) -> Mapping[str, Any]:
-        """Return the objects of a kind by key, in the order they came."""
-        return self._objects.get(kind, NOTHING)
+    def of(self, kind: Kind) -> Mapping[str, Any]:
+        """Return the objects of a kind by key."""
+        return self.objects.get(kind, _NOTHING)
 
     @property
-    def kinds(self) -> Mapping[Kind, Mapping[str, Any]]:
-        """Objects by kind and key."""
-        return self._objects
+    def pods(self) -> Mapping[str, Pod]:
+        """Every pod, also those that have ended."""
+        return self.objects.get(Kind.POD, _NOTHING)
 
     @property
     def nodes(self) -> Mapping[str, Node]:
         """Nodes by name."""
-        return self.of_kind(Kind.NODE)
-
-    @property
-    def pods(self) -> Mapping[str, Pod]:
-        """Pods by ``namespace/name``."""
-        return self.of_kind(Kind.POD)
-
-    @property
-    def nodepools(self) -> Mapping[str, NodePool]:
-        """NodePools by name."""
-        return self.of_kind(Kind.NODEPOOL)
+        return self.objects.get(Kind.NODE, _NOTHING)
 
     @property
     def nodeclaims(self) -> Mapping[str, NodeClaim]:
         """NodeClaims by name."""
-        return self.of_kind(Kind.NODECLAIM)
+        return self.objects.get(Kind.NODECLAIM, _NOTHING)
+
+    @property
+    def nodepools(self) -> Mapping[str, NodePool]:
+        """NodePools by name."""
+        return self.objects.get(Kind.NODEPOOL, _NOTHING)
 
     @property
     def nodeclasses(self) -> Mapping[str, NodeClass]:
-        """NodeClasses of every provider by name."""
-        return self.of_kind(Kind.NODECLASS)
+        """NodeClasses by name."""
+        return self.objects.get(Kind.NODECLASS, _NOTHING)
 
     @property
     def daemonsets(self) -> Mapping[str, DaemonSet]:
-        """DaemonSets by ``namespace/name``."""
-        return self.of_kind(Kind.DAEMONSET)
+        """DaemonSets by key."""
+        return self.objects.get(Kind.DAEMONSET, _NOTHING)
 
     @property
     def pdbs(self) -> Mapping[str, PodDisruptionBudget]:
-        """PodDisruptionBudgets by ``namespace/name``."""
-        return self.of_kind(Kind.PDB)
+        """PodDisruptionBudgets by key."""
+        return self.objects.get(Kind.PDB, _NOTHING)
 
     @property
     def events(self) -> Mapping[str, Event]:
-        """Events by ``namespace/name``."""
-        return self.of_kind(Kind.EVENT)
+        """Events by key."""
+        return self.objects.get(Kind.EVENT, _NOTHING)
+
+    @property
+    def pending_pods(self) -> Mapping[str, Pod]:
+        """Pods without a node, by key."""
+        return self.pods_by_node.get("", _NOTHING)
 
     def pods_on(self, node_name: str) -> Mapping[str, Pod]:
-        """Return the pods that hold room on a node, by key."""
-        usage = self.node_usage.get(node_name)
-        return usage.pods if usage is not None else NOTHING
+        """Return the pods bound to a node that have not ended, by key."""
+        return self.pods_by_node.get(node_name, _NOTHING) if node_name else _NOTHING
 
-    def inventory(self) -> Inventory:
-        """Return the objects as the engines take them; made once for this generation."""
-        if self._inventory is None:
-            self._inventory = self._make_inventory()
-        return self._inventory
+    def usage(self, node_name: str) -> NodeUsage:
+        """Return what pods ask of a node."""
+        return self.node_usage.get(node_name, NO_USAGE)
 
-    def _make_inventory(self) -> Inventory:
-        def every(kind: Kind) -> tuple[Any, ...]:
-            return tuple(self.of_kind(kind).values())
+    def claim_of(self, node_name: str) -> NodeClaim | None:
+        """Return the NodeClaim behind a node, None where there is none."""
+        name = self.links.claim_of_node.get(node_name)
+        return None if name is None else self.nodeclaims.get(name)
 
-        return Inventory(
-            pods=every(Kind.POD),
-            nodes=every(Kind.NODE),
-            nodepools=every(Kind.NODEPOOL),
-            nodeclaims=every(Kind.NODECLAIM),
-            nodeclasses=every(Kind.NODECLASS),
-            overlays=every(Kind.NODEOVERLAY),
-            daemonsets=every(Kind.DAEMONSET),
-            workloads=tuple(workload for kind in _WORKLOADS for workload in every(kind)),
-            pdbs=every(Kind.PDB),
-            claims=every(Kind.PVC),
-            volumes=every(Kind.PV),
-            storage_classes=every(Kind.STORAGE_CLASS),
-            csi_nodes=every(Kind.CSI_NODE),
-            namespaces=every(Kind.NAMESPACE),
-            priority_classes=every(Kind.PRIORITY_CLASS),
-            services=every(Kind.SERVICE),
-            events=every(Kind.EVENT),
-            capacity_buffers=every(Kind.CAPACITY_BUFFER),
-            pod_templates=every(Kind.POD_TEMPLATE),
-        )
+    def node_of(self, claim_name: str) -> Node | None:
+        """Return the node that a NodeClaim has become, None where it has not."""
+        name = self.links.node_of_claim.get(claim_name)
+        return None if name is None else self.nodes.get(name)
+
+    def claims_without_node(self) -> Iterator[NodeClaim]:
+        """Return the NodeClaims that have no node: not yet, or no more."""
+        return (claim for name, claim in self.nodeclaims.items() if name not in self.links.node_of_claim)
 
 
-EMPTY: Final = ClusterState(MappingProxyType({}), MappingProxyType({}), 0)
-"""The state before anything is known; stands where others would put None."""
+EMPTY: Final = ClusterState()
+"""The cluster before anything is known of it."""

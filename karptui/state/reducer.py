@@ -1,57 +1,83 @@
-"""Changes into the next generation of the state."""
+"""How a state and what sources have told become the next state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.state.cluster import ClusterState
 from karptui.state.deltas import Batch, KindDelta
-from karptui.state.usage import rebook
+from karptui.state.links import is_relinking, link
+from karptui.state.usage import UsageTally
+
+_Changes = Mapping[str, tuple[Any, Any]]
+"""By key, the object before and after; None where there is none."""
 
 
 def reduce(state: ClusterState, batch: Batch) -> ClusterState:
-    """Return the state after a batch; pure, and only the kinds in the batch are copied.
+    """Return the state after a batch: the same object when nothing has changed, else the next generation.
 
-    The order of arrival does not matter: a pod may come before its node, and usage is booked by node name, so a node
-    that is deleted and comes back under its name finds its pods.
+    Only what the batch touches is copied. An object that is told again as it was changes nothing, so heartbeats and
+    repeated lists cost no redraw. Objects may come in any order: pods before their node, nodes before their claim.
     """
-    if not batch.deltas:
-        return state
-    objects = dict(state.kinds)
-    usage = state.node_usage
+    objects = dict(state.objects)
+    all_changes: dict[Kind, _Changes] = {}
     for kind, delta in batch.deltas.items():
-        before = state.of_kind(kind)
-        after = apply(before, delta)
-        objects[kind] = after
-        if kind is Kind.POD:
-            usage = rebook(usage, _changes(before, after, delta))
-    return ClusterState(objects, usage, state.generation + 1)
+        before = state.of(kind)
+        changes = _changes(before, delta)
+        if changes:
+            objects[kind] = _applied(before, delta, changes)
+            all_changes[kind] = changes
+    if not all_changes:
+        return state
+    pods_by_node, node_usage = state.pods_by_node, state.node_usage
+    if Kind.POD in all_changes:
+        tally = UsageTally(pods_by_node, node_usage)
+        for key, (old, new) in all_changes[Kind.POD].items():
+            tally.change(key, old, new)
+        pods_by_node, node_usage = tally.finish()
+    links = state.links
+    ends = (*all_changes.get(Kind.NODE, {}).values(), *all_changes.get(Kind.NODECLAIM, {}).values())
+    if any(is_relinking(old, new) for old, new in ends):
+        links = link(objects.get(Kind.NODE, {}).values(), objects.get(Kind.NODECLAIM, {}).values())
+    return ClusterState(
+        generation=state.generation + 1,
+        objects=objects,
+        pods_by_node=pods_by_node,
+        node_usage=node_usage,
+        links=links,
+    )
 
 
-def apply(before: Mapping[str, Any], delta: KindDelta) -> dict[str, Any]:
-    """Return the objects of a kind after a delta; objects that stay keep their place."""
+def _changes(before: Mapping[str, Any], delta: KindDelta) -> _Changes:
+    changes: dict[str, tuple[Any, Any]] = {}
     if delta.replaces:
-        return {key: item for key, item in delta.objects.items() if item is not None}
+        changes = {key: (old, None) for key, old in before.items() if key not in delta.objects}
+    for key, new in delta.objects.items():
+        old = before.get(key)
+        if old is not new and not _is_same(old, new):
+            changes[key] = (old, new)
+    return changes
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    if isinstance(old, Pod) and isinstance(new, Pod):
+        # Pods have no equality of their own, as their templates are compared by identity.
+        return msgspec.structs.astuple(old) == msgspec.structs.astuple(new)
+    return bool(old == new)
+
+
+def _applied(before: Mapping[str, Any], delta: KindDelta, changes: _Changes) -> Mapping[str, Any]:
+    if delta.replaces:
+        return {key: new if key in changes else before[key] for key, new in delta.objects.items()}
     after = dict(before)
-    for key, item in delta.objects.items():
-        if item is None:
-            after.pop(key, None)
+    for key, (_, new) in changes.items():
+        if new is None:
+            del after[key]
         else:
-            after[key] = item
+            after[key] = new
     return after
-
-
-def _changes(
-    before: Mapping[str, Pod], after: Mapping[str, Pod], delta: KindDelta
-) -> Iterator[tuple[str, Pod | None, Pod | None]]:
-    for key in delta.objects:
-        old, new = before.get(key), after.get(key)
-        if old is not new:
-            yield key, old, new
-    if delta.replaces:
-        for key, old in before.items():
-            if key not in after and key not in delta.objects:
-                yield key, old, None

@@ -1,133 +1,128 @@
-"""What the pods of a node ask of it, kept up to date pod by pod."""
+"""What pods ask of the node they are bound to, kept up as pods come, change and go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from types import MappingProxyType
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
+from karptui.kube import resources
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.kube.quantity import NANO, Quantity, QuantityFormat
-from karptui.kube.resources import CPU, PODS, ResourceList
+from karptui.kube.quantity import NANO, Quantity
+from karptui.kube.resources import PODS, ResourceList
 
-_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
-_NO_PODS: Final[Mapping[str, Pod]] = MappingProxyType({})
-
-
-class NodeUsage:
-    """The pods of one node and the sums of their requests; immutable."""
-
-    __slots__ = ("_daemonset", "_workload", "daemonset_nanos", "pods", "workload_nanos")
-
-    def __init__(
-        self, pods: Mapping[str, Pod], daemonset_nanos: Mapping[str, int], workload_nanos: Mapping[str, int]
-    ) -> None:
-        self.pods = pods
-        """Pods bound to the node that have not ended, by key; terminating ones still hold their room."""
-        self.daemonset_nanos = daemonset_nanos
-        """Requests of DaemonSet pods in nano-units by resource, their slots as ``pods``."""
-        self.workload_nanos = workload_nanos
-        """Requests of all other pods in nano-units by resource, their slots as ``pods``."""
-        self._daemonset: ResourceList | None = None
-        self._workload: ResourceList | None = None
-
-    @property
-    def daemonset(self) -> ResourceList:
-        """Requests of DaemonSet pods, their slots as ``pods``."""
-        if self._daemonset is None:
-            self._daemonset = _quantities(self.daemonset_nanos)
-        return self._daemonset
-
-    @property
-    def workload(self) -> ResourceList:
-        """Requests of all other pods, their slots as ``pods``."""
-        if self._workload is None:
-            self._workload = _quantities(self.workload_nanos)
-        return self._workload
+PodsByNode = Mapping[str, Mapping[str, Pod]]
 
 
-NO_USAGE: Final = NodeUsage(_NO_PODS, _NOTHING, _NOTHING)
+class NodeUsage(msgspec.Struct, frozen=True, gc=False):
+    """Sums over the pods bound to one node that have not ended; those being deleted still count.
 
-
-def is_booked(pod: Pod | None) -> bool:
-    """Whether a pod takes room on a node: bound, and not ended; a terminating pod still does."""
-    return pod is not None and bool(pod.node_name) and not pod.is_terminal
-
-
-def rebook(
-    usage: Mapping[str, NodeUsage], changes: Iterable[tuple[str, Pod | None, Pod | None]]
-) -> dict[str, NodeUsage]:
-    """Return usage by node name after some pods have changed; nodes without pods are left out.
-
-    Args:
-        usage: usage by node name; the nodes themselves need not be known.
-        changes: key, the pod before, the pod now; None where there is none.
+    Amounts that come to zero are left out. Pod slots are part of the sums, as ``pods``.
     """
-    ledgers: dict[str, _Ledger] = {}
-    for key, before, now in changes:
-        if before is not None and is_booked(before):
-            _ledger(ledgers, usage, before.node_name).take(key, before)
-        if now is not None and is_booked(now):
-            _ledger(ledgers, usage, now.node_name).put(key, now)
-    if not ledgers:
-        return dict(usage)
-    booked = dict(usage)
-    for name, ledger in ledgers.items():
-        if ledger.pods:
-            booked[name] = NodeUsage(ledger.pods, ledger.daemonset, ledger.workload)
+
+    daemonset: ResourceList = resources.EMPTY
+    """Of the pods that DaemonSets own."""
+    workload: ResourceList = resources.EMPTY
+    """Of all others."""
+    daemonset_pods: int = 0
+    workload_pods: int = 0
+
+    @property
+    def pods(self) -> int:
+        """Pods of both sorts."""
+        return self.daemonset_pods + self.workload_pods
+
+    @property
+    def requests(self) -> ResourceList:
+        """The sums of both sorts together."""
+        return resources.add(self.daemonset, self.workload)
+
+
+NO_USAGE: Final = NodeUsage()
+
+
+@dataclass(slots=True)
+class _Sums:
+    """A node in the making: nano-units by resource."""
+
+    pods: dict[str, Pod]
+    daemonset: dict[str, int] = field(default_factory=dict)
+    workload: dict[str, int] = field(default_factory=dict)
+    daemonset_pods: int = 0
+    workload_pods: int = 0
+
+
+class UsageTally:
+    """Works changes to pods into the index by node and the sums; what is not touched stays the same object."""
+
+    def __init__(self, pods_by_node: PodsByNode, usage: Mapping[str, NodeUsage]) -> None:
+        self._pods_by_node = pods_by_node
+        self._usage = usage
+        self._touched: dict[str, _Sums] = {}
+        # A template outlives the tally, as its pods are part of the state; looking at owners once per template is
+        # what keeps a hundred thousand pods fast.
+        self._is_daemonset: dict[PodTemplate, bool] = {}
+
+    def change(self, key: str, old: Pod | None, new: Pod | None) -> None:
+        """Take one pod out and put another in; None where there is none."""
+        if old is not None and not old.is_terminal:
+            sums = self._sums(old.node_name)
+            del sums.pods[key]
+            self._count(sums, old.template, -1)
+        if new is not None and not new.is_terminal:
+            sums = self._sums(new.node_name)
+            sums.pods[key] = new
+            self._count(sums, new.template, 1)
+
+    def finish(self) -> tuple[PodsByNode, Mapping[str, NodeUsage]]:
+        """Return the new index and the new sums."""
+        if not self._touched:
+            return self._pods_by_node, self._usage
+        by_node, usage = dict(self._pods_by_node), dict(self._usage)
+        for node_name, sums in self._touched.items():
+            if not sums.pods:
+                by_node.pop(node_name, None)
+                usage.pop(node_name, None)
+                continue
+            by_node[node_name] = sums.pods
+            if node_name:
+                usage[node_name] = NodeUsage(
+                    daemonset=_amounts(sums.daemonset),
+                    workload=_amounts(sums.workload),
+                    daemonset_pods=sums.daemonset_pods,
+                    workload_pods=sums.workload_pods,
+                )
+        return by_node, usage
+
+    def _sums(self, node_name: str) -> _Sums:
+        sums = self._touched.get(node_name)
+        if sums is None:
+            before = self._usage.get(node_name, NO_USAGE)
+            sums = self._touched[node_name] = _Sums(
+                pods=dict(self._pods_by_node.get(node_name, {})),
+                daemonset={name: amount.nano for name, amount in before.daemonset.items()},
+                workload={name: amount.nano for name, amount in before.workload.items()},
+                daemonset_pods=before.daemonset_pods,
+                workload_pods=before.workload_pods,
+            )
+        return sums
+
+    def _count(self, sums: _Sums, template: PodTemplate, sign: int) -> None:
+        is_daemonset = self._is_daemonset.get(template)
+        if is_daemonset is None:
+            is_daemonset = self._is_daemonset[template] = template.is_daemonset_owned
+        if is_daemonset:
+            total = sums.daemonset
+            sums.daemonset_pods += sign
         else:
-            booked.pop(name, None)
-    return booked
+            total = sums.workload
+            sums.workload_pods += sign
+        total[PODS] = total.get(PODS, 0) + sign * NANO
+        for name, amount in template.requests.items():
+            total[name] = total.get(name, 0) + sign * amount.nano
 
 
-class _Ledger:
-    """A node's usage while pods are booked in and out."""
-
-    __slots__ = ("daemonset", "pods", "workload")
-
-    def __init__(self, usage: NodeUsage) -> None:
-        self.pods = dict(usage.pods)
-        self.daemonset = dict(usage.daemonset_nanos)
-        self.workload = dict(usage.workload_nanos)
-
-    def put(self, key: str, pod: Pod) -> None:
-        self.pods[key] = pod
-        is_daemonset, amounts = _booking(pod.template)
-        sums = self.daemonset if is_daemonset else self.workload
-        for name, nano in amounts:
-            sums[name] = sums.get(name, 0) + nano
-
-    def take(self, key: str, pod: Pod) -> None:
-        del self.pods[key]
-        is_daemonset, amounts = _booking(pod.template)
-        sums = self.daemonset if is_daemonset else self.workload
-        for name, nano in amounts:
-            left = sums[name] - nano
-            if left:
-                sums[name] = left
-            else:
-                del sums[name]
-
-
-def _ledger(ledgers: dict[str, _Ledger], usage: Mapping[str, NodeUsage], name: str) -> _Ledger:
-    ledger = ledgers.get(name)
-    if ledger is None:
-        ledger = ledgers[name] = _Ledger(usage.get(name, NO_USAGE))
-    return ledger
-
-
-@lru_cache(maxsize=65_536)
-def _booking(template: PodTemplate) -> tuple[bool, tuple[tuple[str, int], ...]]:
-    """Return whether pods of a template belong to a DaemonSet, and what each takes, with its slot."""
-    amounts = tuple((name, amount.nano) for name, amount in template.requests.items() if amount.nano)
-    return template.is_daemonset_owned, (*amounts, (PODS, NANO))
-
-
-def _quantities(nanos: Mapping[str, int]) -> ResourceList:
-    return {
-        name: Quantity(
-            nano, QuantityFormat.DECIMAL_SI if name in (CPU, PODS) or "/" in name else QuantityFormat.BINARY_SI
-        )
-        for name, nano in nanos.items()
-    }
+def _amounts(nano: Mapping[str, int]) -> ResourceList:
+    return {name: Quantity(amount) for name, amount in nano.items() if amount} or resources.EMPTY
