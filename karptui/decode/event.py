@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.decode.wire import Wire, WireObject, as_arguments, object_fields, timestamp
+from karptui.decode.wire import Int, Wire, WireObject, as_arguments, object_fields, timestamp
 from karptui.kube.event import Event
 
 
@@ -24,7 +24,7 @@ class WireSource(Wire):
 class WireSeries(Wire):
     """``series``."""
 
-    count: int | None = None
+    count: Int | None = None
     last_observed_time: str | None = None
 
 
@@ -35,8 +35,8 @@ class WireEvent(WireObject):
     message: str | None = None
     note: str | None = None
     type: str | None = None
-    count: int | None = None
-    deprecated_count: int | None = None
+    count: Int | None = None
+    deprecated_count: Int | None = None
     involved_object: WireInvolved | None = None
     regarding: WireInvolved | None = None
     source: WireSource | None = None

@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.decode import wire as wires
 from karptui.decode.errors import FieldError
-from karptui.decode.wire import Wire, as_arguments, object_fields, quantities, timestamp
+from karptui.decode.wire import Int, Wire, as_arguments, object_fields, quantities, timestamp
 from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
@@ -30,7 +30,7 @@ class WireRef(Wire):
 class WireBudget(Wire):
     """A disruption budget."""
 
-    nodes: str | int | None = None
+    nodes: str | Int | None = None
     schedule: str | None = None
     duration: str | None = None
     reasons: list[str] | None = None
@@ -79,8 +79,8 @@ class WireTemplate(Wire):
 class WirePoolSpec(Wire):
     """``spec`` of a NodePool."""
 
-    weight: int | None = None
-    replicas: int | None = None
+    weight: Int | None = None
+    replicas: Int | None = None
     limits: wires.WireQuantities | None = None
     template: WireTemplate | None = None
     disruption: WireDisruption | None = None
@@ -133,7 +133,7 @@ class WireOverlaySpec(Wire):
     price: str | None = None
     price_adjustment: str | None = None
     capacity: wires.WireQuantities | None = None
-    weight: int | None = None
+    weight: Int | None = None
 
 
 class WireConditioned(Wire):
@@ -167,7 +167,7 @@ class WireBufferStatus(Wire):
     """``status`` of a CapacityBuffer."""
 
     pod_template_ref: WireNamed | None = None
-    replicas: int | None = None
+    replicas: Int | None = None
     conditions: list[wires.WireCondition] | None = None
 
 

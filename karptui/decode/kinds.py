@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final
@@ -17,6 +16,9 @@ from karptui.decode.pod_wire import WirePod
 from karptui.decode.wire import WireObject
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.workload import Workload
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding of hostile text raises."""
 
 
 class Kind(StrEnum):
@@ -121,9 +123,7 @@ class KindReader:
         try:
             return self._builder(wire, raw or {})
         except FieldError as error:
-            meta = wire.metadata
-            key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or ""
-            raise DecodeError(self.api_kind, key, error) from None
+            raise DecodeError(self.api_kind, wire.metadata.key, error) from None
 
     def _choose_builder(self) -> Callable[[Any, Mapping[str, Any]], Any]:
         if self.kind in _WORKLOADS:
@@ -152,6 +152,8 @@ class KindReader:
             wire = msgspec.convert(raw, self.wire_type)
         except msgspec.ValidationError as error:
             raise DecodeError(self.api_kind, key_of(raw), field_error(error)) from None
+        except RecursionError:
+            raise DecodeError(self.api_kind, key_of(raw), FieldError("", "is nested too deeply")) from None
         return self.build(wire, raw)
 
     def decode(self, text: bytes | msgspec.Raw) -> Any:
@@ -165,8 +167,8 @@ class KindReader:
                 return self.convert(without_managed_fields(msgspec.json.decode(text)))
             return self.build(msgspec.json.decode(text, type=self.wire_type))
         except msgspec.ValidationError as error:
-            raise DecodeError(self.api_kind, key_of(_any(text)), field_error(error)) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise DecodeError(self.api_kind, key_of(loose(text)), field_error(error)) from None
+        except UNREADABLE as error:
             raise DecodeError(self.api_kind, "", FieldError("", f"cannot be read: {error}")) from None
 
 
@@ -180,11 +182,9 @@ def without_managed_fields(raw: Any) -> Any:
 
 def field_error(error: msgspec.ValidationError) -> FieldError:
     """Return msgspec's complaint with the path first and in the API's own notation."""
-    match = _COMPLAINT.fullmatch(str(error))
-    if match is None:
-        return FieldError("", str(error))
-    problem, path = match.group("problem").replace("`", ""), match.group("path").lstrip(".")
-    return FieldError(path, problem[:1].lower() + problem[1:])
+    problem, _, place = str(error).partition(" - at `")
+    path = place.rstrip("`").removeprefix("key in ").lstrip("$.")
+    return FieldError(path, problem[:1].lower() + problem[1:].replace("`", ""))
 
 
 def key_of(raw: Any) -> str:
@@ -196,14 +196,14 @@ def key_of(raw: Any) -> str:
     return f"{namespace}/{name}" if namespace and name else name
 
 
-def _any(text: bytes | msgspec.Raw) -> Any:
+def loose(text: bytes | msgspec.Raw) -> Any:
+    """Return what JSON text holds, None where it holds nothing that can be read."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 
-_COMPLAINT: Final = re.compile(r"(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`", re.DOTALL)
 TEMPLATES: Final = TemplateInterner()
 """Templates are shared by everything that reads pods."""
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.decode.wire import Wire, WireCondition, WireObject, WireQuantities, WireSelector, WireTerm
+from karptui.decode.wire import Int, Wire, WireCondition, WireObject, WireQuantities, WireSelector, WireTerm
 
 NO_TEXT: Final = msgspec.Raw()
 """Stands for a field that an object does not carry."""
@@ -23,7 +23,7 @@ class WireResources(Wire):
 class WirePort(Wire):
     """A container port."""
 
-    host_port: int | None = None
+    host_port: Int | None = None
     protocol: str | None = None
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
 
@@ -45,7 +45,7 @@ class WireToleration(Wire):
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
-    toleration_seconds: int | None = None
+    toleration_seconds: Int | None = None
 
 
 class WireNodeSelector(Wire):
@@ -57,7 +57,7 @@ class WireNodeSelector(Wire):
 class WirePreferredTerm(Wire):
     """A preferred node term."""
 
-    weight: int
+    weight: Int
     preference: WireTerm = msgspec.field(default_factory=WireTerm)
 
 
@@ -86,7 +86,7 @@ class WirePodAffinityTerm(Wire):
 class WireWeightedTerm(Wire):
     """A preferred pod affinity term."""
 
-    weight: int
+    weight: Int
     pod_affinity_term: WirePodAffinityTerm
 
 
@@ -112,11 +112,11 @@ class WireAffinity(Wire):
 class WireSpread(Wire):
     """A topology spread constraint."""
 
-    max_skew: int
+    max_skew: Int
     topology_key: str
     when_unsatisfiable: str
     label_selector: WireSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: list[str] | None = None
@@ -168,11 +168,11 @@ class WirePodSpec(Wire):
     overhead: WireQuantities | None = None
     resources: WireResources | None = None
     resource_claims: list[object] | None = None
-    priority: int | None = None
+    priority: Int | None = None
     priority_class_name: str | None = None
     scheduler_name: str | None = None
     runtime_class_name: str | None = None
-    termination_grace_period_seconds: int | None = None
+    termination_grace_period_seconds: Int | None = None
     host_network: bool | None = None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.decode.wire import Wire, WireObject, WireSelector, as_arguments, label_selector, object_fields
+from karptui.decode.wire import Int, Wire, WireObject, WireSelector, as_arguments, label_selector, object_fields
 from karptui.kube.namespace import Namespace, PriorityClass
 from karptui.kube.pdb import PodDisruptionBudget
 
@@ -11,19 +11,19 @@ class WireBudgetSpec(Wire):
     """``spec`` of a PodDisruptionBudget."""
 
     selector: WireSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: Int | str | None = None
+    max_unavailable: Int | str | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
 class WireBudgetStatus(Wire):
     """``status`` of a PodDisruptionBudget."""
 
-    disruptions_allowed: int | None = None
-    current_healthy: int | None = None
-    desired_healthy: int | None = None
-    expected_pods: int | None = None
-    observed_generation: int | None = None
+    disruptions_allowed: Int | None = None
+    current_healthy: Int | None = None
+    desired_healthy: Int | None = None
+    expected_pods: Int | None = None
+    observed_generation: Int | None = None
 
 
 class WirePodDisruptionBudget(WireObject):
@@ -36,7 +36,7 @@ class WirePodDisruptionBudget(WireObject):
 class WirePriorityClass(WireObject):
     """A PriorityClass."""
 
-    value: int | None = None
+    value: Int | None = None
 
 
 def build_pdb(wire: WirePodDisruptionBudget) -> PodDisruptionBudget:

@@ -6,7 +6,7 @@ from typing import Final
 
 from karptui.decode import wire as wires
 from karptui.decode.pod_wire import WireNodeSelector
-from karptui.decode.wire import Wire, as_arguments, object_fields
+from karptui.decode.wire import Int, Wire, as_arguments, object_fields
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
 
 _IN_TREE: Final = (
@@ -111,7 +111,7 @@ class WireStorageClass(wires.WireObject):
 class WireCount(Wire):
     """``allocatable`` of a CSI driver."""
 
-    count: int | None = None
+    count: Int | None = None
 
 
 class WireDriver(Wire):

@@ -9,14 +9,15 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.decode.errors import DecodeError, FieldError
-from karptui.decode.kinds import TEMPLATES, Kind, KindReader
+from karptui.decode.kinds import TEMPLATES, UNREADABLE, Kind, KindReader, loose
 from karptui.decode.pod_text import build_text_pod
-from karptui.decode.pod_wire import TextMeta, TextPod
-from karptui.decode.wire import Wire, WireMeta, WireObject
+from karptui.decode.pod_wire import TextPod
+from karptui.decode.wire import Int, Wire, WireMeta, WireObject
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 _CHANGES: Final = frozenset({"ADDED", "MODIFIED"})
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DecodeError, FieldError)
+_SPOILED: Final = (*UNREADABLE, DecodeError, FieldError)
+_OBJECT: Final = msgspec.json.Decoder(WireObject)
 _T = TypeVar("_T")
 
 
@@ -56,7 +57,7 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class _ListMeta(Wire):
     resource_version: str | None = None
     continue_: str | None = msgspec.field(default=None, name="continue")
-    remaining_item_count: int | None = None
+    remaining_item_count: Int | None = None
 
 
 class _RawList(Wire):
@@ -65,11 +66,11 @@ class _RawList(Wire):
 
 
 class _Details(Wire):
-    retry_after_seconds: int | None = None
+    retry_after_seconds: Int | None = None
 
 
 class _Status(Wire):
-    code: int | None = None
+    code: Int | None = None
     message: str | None = None
     reason: str | None = None
     details: _Details | None = None
@@ -107,7 +108,6 @@ class StreamDecoder:
         self._raw_list = msgspec.json.Decoder(_RawList)
         self._line = msgspec.json.Decoder(_Line)
         self._status = msgspec.json.Decoder(_Status)
-        self._meta = msgspec.json.Decoder(WireObject)
 
     def page(self, data: bytes) -> Page:
         """Decode one page of a list; an item that cannot be read is left out with a sentence.
@@ -119,7 +119,7 @@ class StreamDecoder:
             try:
                 decoded: Any = self._list.decode(data)
                 items = [self._build(wire) for wire in decoded.items or ()]
-            except _UNREADABLE:
+            except _SPOILED:
                 pass
             else:
                 return _page(decoded.metadata, items, [])
@@ -142,33 +142,40 @@ class StreamDecoder:
             try:
                 decoded: Any = self._typed_line.decode(data)
                 if decoded.type in _CHANGES:
-                    return self._changed(decoded.type, self._build(decoded.object), decoded.object.metadata)
-            except _UNREADABLE:
+                    item, version = self._build(decoded.object), decoded.object.metadata.resource_version
+                    return WatchEvent(type=decoded.type, item=item, key=item.key, resource_version=version or "")
+            except _SPOILED:
                 pass
         line = _decode(self._line, data)
         if line.type == "ERROR":
             return _error_event(_decode(self._status, line.object))
-        try:
-            meta = self._meta.decode(line.object).metadata
-        except _UNREADABLE:
-            # What is wrong with the metadata is wrong with the object, which says so below.
-            meta = WireMeta()
-        version = meta.resource_version or ""
+        meta = _metadata(line.object)
+        key, version = meta.key, meta.resource_version or ""
         if line.type == "BOOKMARK":
             ended = (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true"
             return WatchEvent(type=line.type, resource_version=version, is_initial_events_end=ended)
-        key = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or ""
         if line.type == "DELETED":
             return WatchEvent(type=line.type, key=key, resource_version=version)
         try:
             item = self._reader.decode(line.object)
         except DecodeError as error:
             return WatchEvent(type=line.type, key=key, resource_version=version, problem=str(error))
-        return self._changed(line.type, item, meta)
+        return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version)
 
-    @staticmethod
-    def _changed(type_: str, item: Any, meta: WireMeta | TextMeta) -> WatchEvent:
-        return WatchEvent(type=type_, item=item, key=item.key, resource_version=meta.resource_version or "")
+
+def _metadata(text: msgspec.Raw) -> WireMeta:
+    """Return the metadata of an object whose fields may be anything: what there is of them."""
+    try:
+        return _OBJECT.decode(text).metadata
+    except UNREADABLE:
+        pass
+    raw = loose(text)
+    metadata = raw.get("metadata") if isinstance(raw, dict) else None
+    found = metadata.get if isinstance(metadata, dict) else dict[str, Any]().get
+    name, namespace, version = (
+        value if isinstance(value, str) else None for value in map(found, ("name", "namespace", "resourceVersion"))
+    )
+    return WireMeta(name=name, namespace=namespace, resource_version=version)
 
 
 def _error_event(status: _Status) -> WatchEvent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 
@@ -13,13 +13,15 @@ from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.objects import EMPTY_LABELS, Condition
 from karptui.kube.owners import OwnerReference
-from karptui.kube.quantity import Quantity, QuantityError, parse_quantity
+from karptui.kube.quantity import ZERO, Quantity, QuantityError, parse_quantity
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
-WireQuantities = dict[str, str | int | float]
+Int = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""An integer as the API has them; larger ones come from no API server."""
+WireQuantities = dict[str, str | int | float | None]
 
 
 class Wire(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
@@ -47,8 +49,13 @@ class WireMeta(Wire):
     owner_references: list[WireOwner] | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
-    generation: int | None = None
+    generation: Int | None = None
     resource_version: str | None = None
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``, or the name alone; empty where there is none."""
+        return f"{self.namespace}/{self.name}" if self.namespace and self.name else self.name or ""
 
 
 class WireCondition(Wire):
@@ -75,7 +82,7 @@ class WireRequirement(Wire):
     key: str
     operator: str
     values: list[str] | None = None
-    min_values: int | None = None
+    min_values: Int | None = None
 
 
 class WireTerm(Wire):
@@ -209,7 +216,7 @@ def duration(text: str | None, path: str) -> int | None:
         raise FieldError(path, str(error)) from None
 
 
-def quantities(wires: Mapping[str, str | int | float] | None, path: str) -> ResourceList:
+def quantities(wires: Mapping[str, str | int | float | None] | None, path: str) -> ResourceList:
     """Return a resource list.
 
     Raises:
@@ -224,12 +231,20 @@ def quantities(wires: Mapping[str, str | int | float] | None, path: str) -> Reso
         raise FieldError(f"{path}.{name}", f"{str(wires[name])!r} is not a quantity") from None
 
 
-def quantity(amount: str | float) -> Quantity:
-    """Return one quantity, written as text or as a number."""
-    return parse_quantity(amount if isinstance(amount, str) else repr(amount))
+def quantity(amount: str | float | None) -> Quantity:
+    """Return one quantity, written as text or as a number; null is zero and blanks around text do not count.
+
+    Rule: ``Quantity.UnmarshalJSON`` of k8s.io/apimachinery/pkg/api/resource.
+
+    Raises:
+        QuantityError: when it is not a quantity.
+    """
+    if amount is None:
+        return ZERO
+    return parse_quantity(amount.strip(" \t\r\n") if isinstance(amount, str) else repr(amount))
 
 
-def _is_quantity(amount: str | float) -> bool:
+def _is_quantity(amount: str | float | None) -> bool:
     try:
         quantity(amount)
     except QuantityError:

@@ -6,7 +6,7 @@ import msgspec
 
 from karptui.decode.pod_template import TemplateParts, build_template, deciding_annotations, volumes_of
 from karptui.decode.pod_wire import WirePodTemplate
-from karptui.decode.wire import Wire, WireObject, WireSelector, as_arguments, label_selector, object_fields
+from karptui.decode.wire import Int, Wire, WireObject, WireSelector, as_arguments, label_selector, object_fields
 from karptui.kube.pod import PodTemplate
 from karptui.kube.workload import DaemonSet, PodTemplateObject, Service, Workload
 
@@ -14,7 +14,7 @@ from karptui.kube.workload import DaemonSet, PodTemplateObject, Service, Workloa
 class WireWorkloadSpec(Wire):
     """``spec`` of a workload."""
 
-    replicas: int | None = None
+    replicas: Int | None = None
     selector: WireSelector | None = None
     template: WirePodTemplate | None = None
 
@@ -22,7 +22,7 @@ class WireWorkloadSpec(Wire):
 class WireWorkloadStatus(Wire):
     """``status`` of a workload."""
 
-    desired_number_scheduled: int | None = None
+    desired_number_scheduled: Int | None = None
 
 
 class WireWorkload(WireObject):
@@ -35,7 +35,7 @@ class WireWorkload(WireObject):
 class WireControllerSpec(Wire):
     """``spec`` of a ReplicationController, whose selector is a plain map."""
 
-    replicas: int | None = None
+    replicas: Int | None = None
     selector: dict[str, str] | None = None
     template: WirePodTemplate | None = None
 
