@@ -53,6 +53,7 @@ def build_pdb(wire: WirePodDisruptionBudget) -> PodDisruptionBudget:
         desired_healthy=status.desired_healthy or 0,
         expected_pods=status.expected_pods or 0,
         observed_generation=status.observed_generation,
+        conditions=conditions(status.conditions),
     )
 
 

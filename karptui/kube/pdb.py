@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from karptui.kube.objects import KubeObject
+from karptui.kube.objects import Condition, KubeObject, condition_of
 from karptui.kube.selectors import LabelSelector
+from karptui.kube.timestamps import ABSENT_NS
 
 
 class PodDisruptionBudget(KubeObject, frozen=True, kw_only=True, gc=False):
@@ -23,3 +24,10 @@ class PodDisruptionBudget(KubeObject, frozen=True, kw_only=True, gc=False):
     expected_pods: int = 0
     observed_generation: int | None = None
     """None while the controller has not looked at it."""
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def allowed_since_ns(self) -> int:
+        """When it last went from allowing disruptions to not allowing any, or back; ``ABSENT_NS`` where not reported."""
+        condition = condition_of(self.conditions, "DisruptionAllowed")
+        return ABSENT_NS if condition is None else condition.last_transition_ns
