@@ -67,19 +67,12 @@ def live_market(
     market = built_in_market(region, named, _instances_left(facts))
     names_by_id = _names_by_id(named, facts)
     if facts.zone_ids_by_type is not None:
-        by_type = {
-            name: frozenset(names_by_id[i] for i in ids if i in names_by_id)
-            for name, ids in facts.zone_ids_by_type.value.items()
-        }
-        known = set(names_by_id.values())
-        market = msgspec.structs.replace(
-            market, zones_by_type=by_type, zones_assumed=tuple(z for z in market.zones_assumed if z not in known)
-        )
+        market = _with_offerings(market, facts.zone_ids_by_type.value, names_by_id)
     if facts.on_demand is not None:
         market = msgspec.structs.replace(market, on_demand=_api_list(region, facts, market.on_demand))
     if facts.spot is not None:
         market = msgspec.structs.replace(
-            market, spot_price_per_hour={(t, z): price for t, z, price in _spot(facts, names_by_id)}
+            market, spot_price_per_hour={(t, z): price for t, z, price in _spot(facts.spot.value, names_by_id)}
         )
     if metrics is not None and metrics.offerings:
         market = _with_metrics(market, metrics, uses_prices=not has_overlays)
@@ -108,6 +101,18 @@ def live_prices(
     return PriceBook(tuple(tables), settings)
 
 
+def _with_offerings(
+    market: Market, zone_ids_by_type: Mapping[str, Iterable[str]], names_by_id: Mapping[str, str]
+) -> Market:
+    known = set(names_by_id.values())
+    assumed = frozenset(zone for zone in market.zones if zone not in known)
+    by_type = {
+        name: assumed.union(names_by_id[zone_id] for zone_id in zone_ids if zone_id in names_by_id)
+        for name, zone_ids in zone_ids_by_type.items()
+    }
+    return msgspec.structs.replace(market, zones_by_type=by_type, zones_assumed=tuple(sorted(assumed)))
+
+
 def _api_tables(region: str, facts: RegionFacts, names_by_id: Mapping[str, str]) -> Iterable[PriceTable]:
     """Yield the APIs' prices, on-demand and spot apart, as they are of different ages."""
     currency = currency_of(region)
@@ -116,7 +121,7 @@ def _api_tables(region: str, facts: RegionFacts, names_by_id: Mapping[str, str])
         yield PriceTable(origin=origin, currency=currency, on_demand=facts.on_demand.value)
     if facts.spot is not None:
         origin = PriceOrigin(PriceSource.AWS, facts.spot.as_of_ns)
-        zonal = {(t, z, SPOT): price for t, z, price in _spot(facts, names_by_id)}
+        zonal = {(t, z, SPOT): price for t, z, price in _spot(facts.spot.value, names_by_id)}
         yield PriceTable(origin=origin, currency=currency, zonal=zonal)
 
 
@@ -134,11 +139,11 @@ def _names_by_id(zones: tuple[SubnetZone, ...], facts: RegionFacts) -> dict[str,
     return names
 
 
-def _spot(facts: RegionFacts, names_by_id: Mapping[str, str]) -> Iterable[tuple[str, str, float]]:
+def _spot(
+    prices: Mapping[str, Mapping[str, float]], names_by_id: Mapping[str, str]
+) -> Iterable[tuple[str, str, float]]:
     """Yield instance type, zone name and price."""
-    if facts.spot is None:
-        return
-    for instance_type, by_zone in facts.spot.value.items():
+    for instance_type, by_zone in prices.items():
         for zone_id, price in by_zone.items():
             if zone_id in names_by_id:
                 yield instance_type, names_by_id[zone_id], price

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.aws.catalogue import instance_type_facts, price_list
+from karptui.aws.live import live_instance_types, live_market, live_prices, types_unknown_to_catalogue
+from karptui.aws.market import OfferingKey, built_in_market
+from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.prices import PriceSettings, PriceSource
+from karptui.aws.region_facts import (
+    NO_FACTS,
+    AccountReservation,
+    Dated,
+    FactPhase,
+    FactStatus,
+    RegionFacts,
+    shared_sentence,
+)
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
+from karptui.kube.timestamps import parse_timestamp
+
+REGION = "us-east-1"
+NOW = parse_timestamp("2026-11-21T10:05:30Z")
+ZONES = (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1b", "use1-az6"))
+
+
+def facts(**found: Any) -> RegionFacts:
+    return RegionFacts(region=REGION, **{name: Dated(value, NOW) for name, value in found.items()})
+
+
+def metrics(*rows: tuple[str, str, str, float | None, bool | None]) -> ControllerMetrics:
+    offerings = {OfferingName(t, z, usage): OfferingMetrics(price, available) for t, z, usage, price, available in rows}
+    return ControllerMetrics(read_at_ns=NOW, endpoint="pod a/b", offerings=offerings)
+
+
+KARPENTER = metrics(
+    ("m5.large", "us-east-1a", "on-demand", 0.111, True),
+    ("m5.large", "us-east-1b", "on-demand", 0.111, True),
+    ("m5.large", "us-east-1a", "spot", 0.04, True),
+    ("m5.large", "us-east-1b", "spot", 0.05, False),
+    ("m5.large", "us-east-1c", "spot", 0.05, False),
+    ("c5.large", "us-east-1a", "on-demand", 0.222, None),
+    ("c5.large", "us-east-1b", "spot", None, False),
+)
+
+
+class TestTypes:
+    def test_the_catalogue_stands_where_ec2_was_not_asked(self) -> None:
+        assert live_instance_types() is instance_type_facts()
+
+    def test_ec2_wins_type_by_type(self) -> None:
+        larger = msgspec.structs.replace(instance_type_facts()["m5.large"], memory_mib=9000)
+        newer = msgspec.structs.replace(larger, name="a0.new")
+        types = live_instance_types(facts(instance_types={"m5.large": larger, "a0.new": newer}))
+        assert types["m5.large"].memory_mib == 9000
+        assert next(iter(types)) == "a0.new"
+        assert len(types) == len(instance_type_facts()) + 1
+
+    def test_types_that_only_karpenter_knows(self) -> None:
+        known = ControllerMetrics(read_at_ns=0, endpoint="", cpu_cores={"z9.large": 2, "m5.large": 2})
+        assert types_unknown_to_catalogue(known) == ("z9.large",)
+
+
+class TestMarket:
+    def test_without_anything_newer_it_is_the_built_in_one(self) -> None:
+        market, built_in = live_market(REGION, ZONES), built_in_market(REGION, ZONES)
+        assert all(getattr(market, name) == getattr(built_in, name) for name in market.__struct_fields__)
+
+    def test_facts_of_another_region_are_left_out(self) -> None:
+        other = msgspec.structs.replace(facts(on_demand={"m5.large": 9.0}), region="eu-west-1")
+        assert live_market(REGION, ZONES, facts=other).price("on-demand", "m5.large", "us-east-1a") == 0.096
+
+    def test_offerings_by_zone_id(self) -> None:
+        found = facts(zone_ids_by_type={"m5.large": ("use1-az6", "use1-az9"), "z9.large": ("use1-az4",)})
+        market = live_market(REGION, ZONES, facts=found)
+        assert market.zones_by_type == {"m5.large": {"us-east-1b"}, "z9.large": {"us-east-1a"}}
+        assert market.zones_assumed == ()
+
+    def test_a_zone_without_an_id_is_named_by_the_account(self) -> None:
+        found = facts(zone_ids_by_type={"m5.large": ("use1-az1",)}, zones=(SubnetZone("us-east-1c", "use1-az1"),))
+        market = live_market(REGION, [SubnetZone("us-east-1c", "")], facts=found)
+        assert market.zones_by_type == {"m5.large": {"us-east-1c"}}
+
+    def test_a_zone_that_nobody_can_name_is_assumed_to_offer_everything(self) -> None:
+        market = live_market(REGION, [SubnetZone("us-east-1z", "")], facts=facts(zone_ids_by_type={"m5.large": ()}))
+        assert market.zones_by_type == {"m5.large": {"us-east-1z"}}
+        assert market.zones_assumed == ("us-east-1z",)
+
+    def test_another_accounts_names_are_not_believed(self) -> None:
+        strange = (SubnetZone("us-east-1a", "use1-az6"), SubnetZone("us-east-1c", "use1-az1"))
+        found = facts(zone_ids_by_type={"m5.large": ("use1-az4", "use1-az1")}, zones=strange)
+        market = live_market(REGION, [*ZONES, SubnetZone("us-east-1c", "")], facts=found)
+        assert market.zones_by_type["m5.large"] == {"us-east-1a", "us-east-1c"}
+        assert market.zones_assumed == ("us-east-1c",)
+
+    def test_on_demand_prices_are_laid_over_the_regions_own_list(self) -> None:
+        market = live_market(REGION, ZONES, facts=facts(on_demand={"m5.large": 0.1}))
+        assert market.on_demand.price_per_hour["m5.large"] == 0.1
+        assert market.on_demand.price_per_hour["c5.large"] == price_list(REGION).price_per_hour["c5.large"]
+        assert (market.on_demand.region, market.on_demand.date) == (REGION, "2026-11-21")
+
+    def test_but_never_over_another_regions(self) -> None:
+        found = msgspec.structs.replace(facts(on_demand={"m5.large": 0.1}), region="eu-west-1")
+        market = live_market("eu-west-1", [SubnetZone("eu-west-1a", "euw1-az1")], facts=found)
+        assert market.on_demand.price_per_hour == {"m5.large": 0.1}
+        assert market.on_demand.region == "eu-west-1"
+
+    def test_spot_prices_by_zone_id(self) -> None:
+        market = live_market(REGION, ZONES, facts=facts(spot={"m5.large": {"use1-az4": 0.03, "use1-az9": 0.01}}))
+        assert market.spot_price_per_hour == {("m5.large", "us-east-1a"): 0.03}
+
+    def test_reservations_say_how_many_are_left(self) -> None:
+        reservation = AccountReservation("cr-1", "m5.large", "us-east-1a", "active", 10, 3)
+        assert live_market(REGION, ZONES, facts=facts(reservations=(reservation,))).instances_left == {"cr-1": 3}
+
+    def test_karpenters_prices_win(self) -> None:
+        found = facts(on_demand={"m5.large": 0.1}, spot={"m5.large": {"use1-az4": 0.03}})
+        market = live_market(REGION, ZONES, facts=found, metrics=KARPENTER)
+        assert market.price("on-demand", "m5.large", "us-east-1a") == 0.111
+        assert market.price("spot", "m5.large", "us-east-1a") == 0.04
+        assert market.price("spot", "c5.large", "us-east-1b") is None
+        assert market.on_demand.label == "us-east-1 list price of 2026-11-21"
+
+    def test_what_karpenter_cannot_get_in_a_zone_it_uses_is_sold_out(self) -> None:
+        assert live_market(REGION, ZONES, metrics=KARPENTER).sold_out == {OfferingKey("spot", "m5.large", "us-east-1b")}
+
+    def test_with_overlays_only_availability_is_taken(self) -> None:
+        market = live_market(REGION, ZONES, metrics=KARPENTER, has_overlays=True)
+        assert market.price("on-demand", "m5.large", "us-east-1a") == 0.096
+        assert market.spot_price_per_hour is None
+        assert market.sold_out
+
+    def test_spot_prices_that_karpenter_has_not_read_leave_the_apis(self) -> None:
+        unread = metrics(
+            ("m5.large", "us-east-1a", "on-demand", 0.1, True), ("m5.large", "us-east-1a", "spot", 0.1, True)
+        )
+        found = facts(spot={"m5.large": {"use1-az4": 0.03}})
+        assert live_market(REGION, ZONES, facts=found, metrics=unread).price("spot", "m5.large", "us-east-1a") == 0.03
+        assert live_market(REGION, ZONES, metrics=unread).spot_price_per_hour is None
+
+    @pytest.mark.parametrize("silent", [metrics(), metrics(("m5.large", "us-east-1a", "spot", 0.04, True)), None])
+    def test_metrics_without_on_demand_prices_leave_the_list(self, silent: ControllerMetrics | None) -> None:
+        market = live_market(REGION, ZONES, metrics=silent)
+        assert market.price("on-demand", "m5.large", "us-east-1a") == 0.096
+
+
+class TestPrices:
+    def test_in_the_order_of_trust(self) -> None:
+        found = facts(on_demand={"m5.large": 0.1, "c5.large": 0.2}, spot={"c5.large": {"use1-az4": 0.07}})
+        only_m5 = metrics(("m5.large", "us-east-1a", "on-demand", 0.111, True))
+        book = live_prices(REGION, ZONES, facts=found, metrics=only_m5)
+        asked = [("m5.large", "on-demand"), ("c5.large", "on-demand"), ("c5.large", "spot"), ("r5.large", "on-demand")]
+        prices = [book.price(name, "us-east-1a", usage) for name, usage in asked]
+        assert [(price.per_hour, price.origin.source) for price in prices if price is not None] == [
+            (0.111, PriceSource.KARPENTER),
+            (0.2, PriceSource.AWS),
+            (0.07, PriceSource.AWS),
+            (0.126, PriceSource.BUILT_IN),
+        ]
+        assert [origin.source for origin in book.origins] == [
+            "Karpenter's metrics",
+            "AWS APIs",
+            "AWS APIs",
+            "built-in list",
+        ]
+        assert book.price("r5.large", "us-east-1a", "spot") is None
+
+    def test_without_anything_the_built_in_list_stands_with_its_date(self) -> None:
+        price = live_prices("eu-west-1").price("m5.large", "eu-west-1a", "on-demand")
+        assert price is not None
+        assert price.origin.label == "built-in list, 2026-07-06, of us-east-1"
+
+    def test_off_aws_there_is_no_price(self) -> None:
+        assert live_prices("").price("m5.large", "", "on-demand") is None
+
+    def test_facts_of_another_region_are_left_out(self) -> None:
+        price = live_prices("eu-west-1", facts=facts(on_demand={"m5.large": 9.0})).price("m5.large", "", "on-demand")
+        assert price is not None
+        assert price.per_hour == 0.096
+
+    def test_settings_apply(self) -> None:
+        assert live_prices(REGION, settings=PriceSettings(is_disabled=True)).price("m5.large", "", "on-demand") is None
+
+
+def test_no_facts_are_of_no_region() -> None:
+    assert NO_FACTS.region == ""
+
+
+@pytest.mark.parametrize(
+    ("statuses", "sentence"),
+    [
+        ([], ""),
+        ([FactStatus(phase=FactPhase.LIVE), FactStatus(phase=FactPhase.OFF, sentence="not asked for")], ""),
+        ([FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no credentials")] * 2, "no credentials"),
+        (
+            [FactStatus(phase=FactPhase.CACHED, sentence="a"), FactStatus(phase=FactPhase.UNAVAILABLE, sentence="b")],
+            "",
+        ),
+    ],
+)  # fmt: skip
+def test_one_sentence_for_one_cause(statuses: list[FactStatus], sentence: str) -> None:
+    assert shared_sentence(statuses) == sentence
