@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from karptui.decode.wire import Int, Wire, WireObject, WireSelector, as_arguments, label_selector, object_fields
+from karptui.decode.wire import (
+    Int,
+    Wire,
+    WireCondition,
+    WireObject,
+    WireSelector,
+    as_arguments,
+    conditions,
+    label_selector,
+    object_fields,
+)
 from karptui.kube.namespace import Namespace, PriorityClass
 from karptui.kube.pdb import PodDisruptionBudget
 
@@ -24,6 +34,7 @@ class WireBudgetStatus(Wire):
     desired_healthy: Int | None = None
     expected_pods: Int | None = None
     observed_generation: Int | None = None
+    conditions: list[WireCondition] | None = None
 
 
 class WirePodDisruptionBudget(WireObject):

@@ -28,6 +28,6 @@ class PodDisruptionBudget(KubeObject, frozen=True, kw_only=True, gc=False):
 
     @property
     def allowed_since_ns(self) -> int:
-        """When it last went from allowing disruptions to not allowing any, or back; ``ABSENT_NS`` where not reported."""
+        """When it last began or ceased to allow disruptions; ``ABSENT_NS`` where not reported."""
         condition = condition_of(self.conditions, "DisruptionAllowed")
         return ABSENT_NS if condition is None else condition.last_transition_ns

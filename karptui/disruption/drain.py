@@ -1,0 +1,189 @@
+"""How far the end of a node has come, what its drain waits for, and when each pod is deleted by force.
+
+Rules: ``pkg/controllers/node/termination/controller.go`` and ``pkg/controllers/node/termination/terminator``.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.commanded import command_condition, is_commanded
+from karptui.disruption.deadline import STUCK_ALLOWANCE_NS, Deadline, deadline_of, forced_at, is_forced
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.initiator import Initiator, initiator_of
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.provisioning.state_node import StateNode
+
+_DRAINED: Final = "Drained"
+_DETACHED: Final = "VolumesDetached"
+_TERMINATING: Final = "InstanceTerminating"
+_GRACE_ELAPSED: Final = "TerminationGracePeriodElapsed"
+
+
+class Stage(StrEnum):
+    """How far a node has come towards its end."""
+
+    IDLE = "Idle"
+    """Nothing wants it."""
+    WANTED = "Wanted"
+    """Drifted or consolidatable: it goes once nothing is in the way."""
+    COMMANDED = "Commanded"
+    """Tainted, waiting for its replacements; nothing is evicted yet."""
+    DELETING = "Deleting"
+    """The NodeClaim is being deleted, the drain has not begun."""
+    DRAINING = "Draining"
+    VOLUMES = "Volumes"
+    """Drained, waiting for volumes to be detached."""
+    INSTANCE = "Instance"
+    """Waiting for the instance to go."""
+
+
+class Hold(StrEnum):
+    """Why a pod is still there."""
+
+    TERMINATING = "terminating"
+    DND = "do-not-disrupt"
+    PDB = "PodDisruptionBudget"
+    EVICTED_NOW = "evicted now"
+    """Nothing holds it: the eviction is asked for, or about to be."""
+    FORCED = "deleted by force now"
+
+
+class WaitingPod(msgspec.Struct, frozen=True, gc=False):
+    """A pod that a drain waits for."""
+
+    pod: Pod
+    tier: int
+    """1 to 4: ordinary, then DaemonSets', then critical, then critical DaemonSets'; one tier goes at a time."""
+    hold: Hold
+    holder: str = ""
+    """The annotation's value, or the PodDisruptionBudgets' names."""
+    until_ns: int | None = None
+    """When the hold ends by itself, None where that is not known."""
+    forced_ns: int | None = None
+    """When it is deleted whatever holds it, not before the drain began; None without a deadline."""
+
+
+class DrainState(msgspec.Struct, frozen=True, gc=False):
+    """A node's way out."""
+
+    stage: Stage
+    since_ns: int = ABSENT_NS
+    """When the stage began, as far as objects tell; ``ABSENT_NS`` where they do not."""
+    initiator: Initiator | None = None
+    """What most likely deletes it, None while nothing does."""
+    reason: str = ""
+    """Of a command, or of drift: ``Empty``, ``Drifted``, ``AMIDrift``…"""
+    deadline: Deadline | None = None
+    tier: int | None = None
+    """The tier that is being drained, None where nothing is waited for."""
+    waiting: tuple[WaitingPod, ...] = ()
+    """Every pod waited for, those of the current tier first, each tier by namespace and name."""
+    latest_end_ns: int | None = None
+    """When the drain is over at the latest: a minute past the deadline; None without one."""
+
+    @property
+    def holders(self) -> tuple[WaitingPod, ...]:
+        """Pods of the current tier; the others are queued behind them."""
+        return tuple(pod for pod in self.waiting if pod.tier == self.tier)
+
+    @property
+    def has_no_end(self) -> bool:
+        """Whether it may stay like this for ever: something holds it, nothing bounds the wait."""
+        held = any(pod.hold in (Hold.DND, Hold.PDB) and pod.until_ns is None for pod in self.waiting)
+        return self.stage is Stage.DRAINING and self.deadline is None and held
+
+
+def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
+    """Return how far a node has come; unmanaged nodes are always idle."""
+    claim = node.claim
+    if claim is None:
+        return DrainState(Stage.IDLE)
+    if not claim.is_deleting:
+        return _before_deletion(node, claim)
+    stage, since_ns = _deletion_stage(claim)
+    deadline = deadline_of(claim)
+    waiting = waiting_pods(fleet, node, deadline) if stage in (Stage.DELETING, Stage.DRAINING) else ()
+    return DrainState(
+        stage=stage,
+        since_ns=since_ns,
+        initiator=initiator_of(node, fleet.pools.get(node.nodepool_name), fleet.inventory.events),
+        reason=(command_condition(node) or _NO_CONDITION).reason,
+        deadline=deadline,
+        tier=min((pod.tier for pod in waiting), default=None),
+        waiting=waiting,
+        latest_end_ns=None if deadline is None else deadline.at_ns + STUCK_ALLOWANCE_NS,
+    )
+
+
+class _NoCondition(msgspec.Struct, frozen=True):
+    reason: str = ""
+
+
+_NO_CONDITION: Final = _NoCondition()
+
+
+def _before_deletion(node: StateNode, claim: NodeClaim) -> DrainState:
+    command = command_condition(node)
+    if command is not None and is_commanded(node):
+        return DrainState(Stage.COMMANDED, command.last_transition_ns, reason=command.reason)
+    wanted = [
+        condition
+        for condition in (claim.condition("Drifted"), claim.condition("Consolidatable"))
+        if condition is not None and condition.status == "True"
+    ]
+    if not wanted:
+        return DrainState(Stage.IDLE)
+    first = min(wanted, key=lambda condition: condition.last_transition_ns)
+    return DrainState(Stage.WANTED, first.last_transition_ns, reason=first.reason)
+
+
+def _deletion_stage(claim: NodeClaim) -> tuple[Stage, int]:
+    drained, detached = claim.condition(_DRAINED), claim.condition(_DETACHED)
+    if claim.is_true(_TERMINATING):
+        condition = claim.condition(_TERMINATING)
+        return Stage.INSTANCE, ABSENT_NS if condition is None else condition.last_transition_ns
+    if drained is None:
+        return Stage.DELETING, claim.deletion_ns
+    if drained.status != "True":
+        return Stage.DRAINING, drained.last_transition_ns or claim.deletion_ns
+    if detached is not None and (detached.status == "True" or detached.reason == _GRACE_ELAPSED):
+        return Stage.INSTANCE, detached.last_transition_ns
+    return Stage.VOLUMES, drained.last_transition_ns
+
+
+def waiting_pods(fleet: Fleet, node: StateNode, deadline: Deadline | None) -> tuple[WaitingPod, ...]:
+    """Return the pods that the drain of a node waits for, or would wait for, by tier, namespace and name."""
+    found = [_waiting(fleet, node, pod, deadline) for pod in fleet.pods_of(node) if fleet.pods.is_waited_for(pod)]
+    return tuple(sorted(found, key=lambda one: (one.tier, one.pod.namespace, one.pod.name)))
+
+
+def tier_of(fleet: Fleet, pod: Pod) -> int:
+    """Return the tier in which a pod is evicted, 1 to 4."""
+    traits = fleet.pods.traits(pod.template)
+    return 1 + traits.is_daemonset_owned + 2 * traits.is_critical
+
+
+def _waiting(fleet: Fleet, node: StateNode, pod: Pod, deadline: Deadline | None) -> WaitingPod:
+    tier = tier_of(fleet, pod)
+    began_ns = node.claim.deletion_ns if node.claim is not None else ABSENT_NS
+    forced_ns = None if deadline is None else max(forced_at(pod, deadline.at_ns), began_ns)
+    if deadline is not None and is_forced(pod, deadline.at_ns, fleet.now_ns):
+        return WaitingPod(pod, tier, Hold.FORCED, forced_ns=forced_ns)
+    if pod.is_terminating:
+        until_ns = pod.deletion_ns + STUCK_ALLOWANCE_NS
+        return WaitingPod(pod, tier, Hold.TERMINATING, until_ns=until_ns, forced_ns=forced_ns)
+    protection = fleet.pods.protection(pod)
+    if protection.is_active:
+        ends_ns = protection.until_ns if protection.until_ns != ABSENT_NS else None
+        return WaitingPod(pod, tier, Hold.DND, protection.value, ends_ns, forced_ns)
+    block = fleet.pods.pdb_block(pod)
+    if block is not None:
+        names = " ".join(pdb.key for pdb in block.pdbs)
+        return WaitingPod(pod, tier, Hold.PDB, names, None, forced_ns)
+    return WaitingPod(pod, tier, Hold.EVICTED_NOW, forced_ns=forced_ns)

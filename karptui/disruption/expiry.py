@@ -1,0 +1,48 @@
+"""When NodeClaims expire: nothing holds expiry back, and only a grace period bounds the drain that follows.
+
+Rules: ``pkg/controllers/nodeclaim/expiration/controller.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.provisioning.state_node import StateNode
+
+
+class Expiry(msgspec.Struct, frozen=True, gc=False):
+    """A NodeClaim's end by age."""
+
+    claim_name: str
+    node_name: str
+    """Empty while it has no Node."""
+    at_ns: int
+    forced_end_ns: int | None
+    """When the drain after it ends by force; None without a terminationGracePeriod: it may never end."""
+
+
+def expires_at(claim: NodeClaim) -> int | None:
+    """Return when a NodeClaim expires, None where it never does."""
+    return None if claim.expire_after_ns is None else claim.created_ns + claim.expire_after_ns
+
+
+def expiry_of(node: StateNode) -> Expiry | None:
+    """Return a node's expiry; None where it has none, or is being deleted already."""
+    claim = node.claim
+    if claim is None or claim.is_deleting:
+        return None
+    at_ns = expires_at(claim)
+    if at_ns is None:
+        return None
+    grace_ns = claim.termination_grace_period_ns
+    node_name = node.node.name if node.node is not None else ""
+    return Expiry(claim.name, node_name, at_ns, None if grace_ns is None else at_ns + grace_ns)
+
+
+def expiry_calendar(nodes: Iterable[StateNode]) -> tuple[Expiry, ...]:
+    """Return the expiries of a cluster, the next first."""
+    found = (expiry for node in nodes if (expiry := expiry_of(node)) is not None)
+    return tuple(sorted(found, key=lambda expiry: (expiry.at_ns, expiry.claim_name)))
