@@ -1,3 +1,3 @@
-"""Clusters from files: recordings and what kubectl prints."""
+"""Clusters in files: what ``karptui record`` writes, and what kubectl prints."""
 
 from __future__ import annotations

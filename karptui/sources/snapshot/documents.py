@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -16,7 +17,11 @@ import yaml
 STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".json.gz", ".yaml", ".yml", ".yaml.gz", ".yml.gz")
 """Names that are read from a directory."""
+MAX_DEPTH: Final = 200
+"""Levels of nesting that are read; real objects stay far below."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_DEEP_INDENT: Final = re.compile(rf"^(?: {{{MAX_DEPTH},}}|(?:- ){{{MAX_DEPTH // 2},}})", re.MULTILINE)
+"""Only text that is indented or dashed this far can be nested too deep without brackets."""
 
 
 class SnapshotError(ValueError):
@@ -80,6 +85,7 @@ def _yaml(data: bytes, name: str) -> list[Any]:
     except UnicodeDecodeError:
         raise SnapshotError(f"{name}: is neither JSON nor YAML: it is not text") from None
     try:
+        _check_depth(text, name)
         return [document for document in yaml.load_all(text, Loader=_loader()) if document is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -87,6 +93,20 @@ def _yaml(data: bytes, name: str) -> list[Any]:
         raise SnapshotError(f"{name}: is not valid YAML{where}: {error.problem or error.context}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise SnapshotError(f"{name}: is not valid YAML: {error}") from None
+
+
+def _check_depth(text: str, name: str) -> None:
+    """Refuse nesting that would end the process inside the C loader, which knows no limit."""
+    if text.count("[") + text.count("{") < MAX_DEPTH and not _DEEP_INDENT.search(text):
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=_loader()):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise SnapshotError(f"{name}: is nested more than {MAX_DEPTH} levels deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 @lru_cache(maxsize=1)
