@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Final
 
 from textual import events, work
 from textual.app import App, SystemCommand
@@ -19,17 +19,14 @@ from karptui.screens.commands import Command, CommandError
 from karptui.screens.frame import FrameScreen
 from karptui.screens.registry import ENTRIES
 from karptui.session import Session
-from karptui.sources.base import Source, SourceError, SourceStatus
+from karptui.sources.base import Source, SourceError
 from karptui.state.cluster import EMPTY, ClusterState
+from karptui.views.cluster_view import ClusterView
 from karptui.views.health import Health, overall
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.palette import OWN_THEMES, variable_defaults
 from karptui.widgets.styles import style_sheets
-
-if TYPE_CHECKING:
-    from karptui.views.nodes.entry import NodeEntry
-    from karptui.views.pods.entry import PodEntry
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
@@ -158,14 +155,9 @@ class KarptuiApp(App[None]):
     # What screens ask for
 
     @property
-    def cluster(self) -> ClusterState:
-        """The state to show."""
-        return self.session.state
-
-    @property
-    def statuses(self) -> Mapping[str, SourceStatus]:
-        """How the source stands, by kind."""
-        return self.session.statuses
+    def view(self) -> ClusterView:
+        """What screens show."""
+        return self.session.view
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -180,26 +172,10 @@ class KarptuiApp(App[None]):
         """Return what the top bar shows."""
         session = self.session
         settings = self.config.context(session.title)
-        health = overall(session.statuses.values(), self.now_ns())
+        health = overall(session.view.statuses.values(), self.now_ns())
         if session.failure:
             health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
-        return TopBarValues(session.title, settings.banner, settings.label, tuple(session.facts()), health)
-
-    def node_entries(self) -> tuple[NodeEntry, ...]:
-        """Return nodes and claims."""
-        return self.session.node_entries()
-
-    def pod_entries(self) -> tuple[PodEntry, ...]:
-        """Return pods that have not ended."""
-        return self.session.pod_entries()
-
-    def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
-        """Return the pods of one node."""
-        return self.session.pods_on(node_name)
-
-    def describe(self, kind: str, key: str) -> str:
-        """Return what is known of an object."""
-        return self.session.describe(kind, key, self.now_ns())
+        return TopBarValues(session.title, settings.banner, settings.label, session.view.facts, health)
 
     async def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, without holding up the screen."""

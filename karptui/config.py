@@ -61,6 +61,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     contexts: Mapping[str, ContextSettings] = {}
     """By pattern (``*`` and ``?``), in the order they are tried."""
 
+    def order(self) -> tuple[str, bool]:
+        """Return the column the Nodes screen is sorted by, and whether the order is descending."""
+        return parse_node_sort(self.node_sort)
+
     def context(self, name: str) -> ContextSettings:
         """Return what is set for a context.
 

@@ -110,7 +110,7 @@ class FrameScreen(Screen[None]):
         if not self.is_mounted:
             return
         now_ns = self.host.now_ns()
-        shown = (self.host.cluster.generation, now_ns // 1_000_000_000)
+        shown = (id(self.host.view), now_ns // 1_000_000_000)
         self.top_bar.values = self.host.top_bar()
         if shown != self._shown or is_forced:
             self._shown = shown
@@ -136,7 +136,7 @@ class FrameScreen(Screen[None]):
 
     def _show_notice(self, now_ns: int) -> None:
         line = self.query_one("#notice", InfoLine)
-        said = notice(self.host.statuses, self.consequences, now_ns)
+        said = notice(self.host.view.statuses, self.consequences, now_ns)
         line.display = said is not None
         if said is not None:
             line.pieces = ((f"{'✖' if said[1] is Tone.FAULT else '▲'} ", said[1]), said)

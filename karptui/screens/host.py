@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
-from karptui.views.health import KindStatus
 from karptui.views.top_bar import TopBarValues
 
 if TYPE_CHECKING:
@@ -13,9 +12,7 @@ if TYPE_CHECKING:
 
     from karptui.config import Config
     from karptui.screens.commands import Command
-    from karptui.state.cluster import ClusterState
-    from karptui.views.nodes.entry import NodeEntry
-    from karptui.views.pods.entry import PodEntry
+    from karptui.views.cluster_view import ClusterView
 
 
 class Host(Protocol):
@@ -25,13 +22,8 @@ class Host(Protocol):
     """The settings."""
 
     @property
-    def cluster(self) -> ClusterState:
-        """The state to show: one generation, never changed."""
-        ...
-
-    @property
-    def statuses(self) -> Mapping[str, KindStatus]:
-        """How the source stands, by kind."""
+    def view(self) -> ClusterView:
+        """What to show: one generation of the cluster, never changed."""
         ...
 
     @property
@@ -57,22 +49,6 @@ class Host(Protocol):
 
     async def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
-        ...
-
-    def describe(self, kind: str, key: str) -> str:
-        """Return what karptui knows of an object, as text."""
-        ...
-
-    def node_entries(self) -> Sequence[NodeEntry]:
-        """Return nodes and claims of the present state; the same object while it lasts."""
-        ...
-
-    def pod_entries(self) -> Sequence[PodEntry]:
-        """Return pods of the present state; the same object while it lasts."""
-        ...
-
-    def pods_on(self, node_name: str) -> Sequence[PodEntry]:
-        """Return the pods of one node; the same object while the state lasts."""
         ...
 
     def poll_now(self) -> None:

@@ -110,7 +110,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             self._show_title()
             self.table.set_placeholder(
                 *no_rows(
-                    self.host.statuses.get(self.kind),
+                    self.host.view.statuses.get(self.kind),
                     self.spec.noun,
                     now_ns,
                     total=self._rows.total,

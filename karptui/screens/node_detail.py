@@ -52,6 +52,7 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
+        self._made: tuple[object, tuple[PodEntry, ...]] = (None, ())
 
     def compose_body(self) -> ComposeResult:
         """Yield ledger and facts side by side above the pods."""
@@ -63,7 +64,7 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
 
     def show_state(self) -> None:
         """Show the node as it is now, or as it was last when it is gone."""
-        found = next((entry for entry in self.host.node_entries() if entry.key == self._key), None)
+        found = self.host.view.node_entry(self._key)
         self._is_gone = found is None
         now_ns = self.host.now_ns()
         if found is not None:
@@ -91,7 +92,13 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
     def items(self) -> Sequence[PodEntry]:
         """Return the pods of the node."""
         name = self._entry.node.name if self._entry is not None and self._entry.node is not None else ""
-        return self.host.pods_on(name)
+        return self._pods(name)
+
+    def _pods(self, name: str) -> Sequence[PodEntry]:
+        view = self.host.view
+        if self._made[0] is not view:
+            self._made = (view, view.pods_on(name))
+        return self._made[1]
 
     def explain(self) -> Pieces:
         """Explain the node where it has no pods, else the pod under the cursor."""

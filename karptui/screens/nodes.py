@@ -51,7 +51,7 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
 
     def items(self) -> Sequence[NodeEntry]:
         """Return nodes and claims."""
-        return self.host.node_entries()
+        return self.host.view.node_entries
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words."""

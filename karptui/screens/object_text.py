@@ -48,6 +48,6 @@ class ObjectKeys(Screen[None]):
         host = host_of(self.app)
 
         async def text() -> str:
-            return host.describe(kind, key)
+            return host.view.describe(kind, key, host.now_ns())
 
         self.app.push_screen(TextScreen(f"{kind} {key}", text))

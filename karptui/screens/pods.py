@@ -36,7 +36,7 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
 
     def items(self) -> Sequence[PodEntry]:
         """Return every pod that has not ended."""
-        return self.host.pod_entries()
+        return self.host.view.pod_entries
 
     def explain_item(self, item: PodEntry) -> Pieces:
         """Return the pod in words."""
@@ -61,7 +61,7 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
         if item is None or not item.pod.node_name:
             self.say("the pod is not bound to a node")
             return
-        entry = next((entry for entry in self.host.node_entries() if entry.name == item.pod.node_name), None)
+        entry = self.host.view.node_of(item.pod.node_name)
         if entry is None:
             self.say(f"node {item.pod.node_name} is not there")
             return

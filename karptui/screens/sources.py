@@ -23,7 +23,7 @@ class SourcesScreen(ListScreen[KindStatus]):
 
     def items(self) -> Sequence[KindStatus]:
         """Return the statuses; the same object as long as nothing is heard."""
-        statuses = self.host.statuses
+        statuses = self.host.view.statuses
         if self._made[0] is not statuses:
             self._made = (statuses, tuple(statuses.values()))
         return self._made[1]

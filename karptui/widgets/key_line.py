@@ -53,8 +53,12 @@ class KeyLine(Widget):
     def _keys(self) -> list[tuple[str, str, str]]:
         """Return key, how it is written and what it does, in order."""
         found: dict[str, tuple[str, str, str]] = {}
+        focused = self.screen.focused
+        has_own = getattr(focused, "shows_only_own_keys", False)
         for active in self.screen.active_bindings.values():
             binding = active.binding
+            if has_own and active.node is not focused:
+                continue
             if binding.show and binding.description and active.enabled:
                 label = binding.key_display or self.app.get_key_display(binding)
                 found.setdefault(

@@ -39,11 +39,15 @@ class PromptInput(Input):
     """An input in which tab takes the completion and up and down walk through earlier lines."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "complete", "Complete", show=False, id="prompt.complete"),
+        Binding("enter", "submit", "Apply", key_display="enter", id="prompt.enter"),
+        Binding("tab", "complete", "Complete", id="prompt.complete"),
         Binding("up", "recall(-1)", "Earlier line", show=False, id="prompt.earlier"),
         Binding("down", "recall(1)", "Later line", show=False, id="prompt.later"),
-        Binding("escape", "leave", "Cancel", show=False, id="prompt.leave"),
+        Binding("escape", "leave", "Cancel", id="prompt.leave"),
     ]
+
+    shows_only_own_keys: ClassVar[bool] = True
+    """Tells the footer that other keys are text here."""
 
     @dataclass
     class Left(Message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -16,6 +16,7 @@ from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.state.usage import NodeUsage
 from karptui.views.shares import Share
 
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
@@ -40,21 +41,25 @@ class Delta:
     pods: int
 
 
-def _nothing() -> ResourceList:
-    return resources.EMPTY
-
-
 @dataclass(frozen=True, eq=False)
 class NodeEntry:
     """A node, a NodeClaim, or both, and what pods ask of it."""
 
     node: Node | None
     claim: NodeClaim | None
-    daemons: ResourceList = field(default_factory=_nothing)
-    """Sum of the DaemonSet pods' requests, with their slots as ``pods``."""
-    workload: ResourceList = field(default_factory=_nothing)
-    """Sum of all other pods' requests, with their slots as ``pods``."""
+    usage: NodeUsage | None = None
+    """What pods ask of the node; None where it has none."""
     access: PodAccess = PodAccess.KNOWN
+
+    @property
+    def daemons(self) -> ResourceList:
+        """Sum of the DaemonSet pods' requests, with their slots as ``pods``."""
+        return self.usage.daemonset if self.usage is not None else resources.EMPTY
+
+    @property
+    def workload(self) -> ResourceList:
+        """Sum of all other pods' requests, with their slots as ``pods``."""
+        return self.usage.workload if self.usage is not None else resources.EMPTY
 
     @property
     def name(self) -> str:

@@ -51,7 +51,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: natural_key(entry.pod.name),
     ),
     Column(
-        Heading("namespace", "NAMESPACE", "Its namespace.", min_width=9, max_width=32),
+        Heading("namespace", "NAMESPACE", "Its namespace.", min_width=12, max_width=32),
         lambda entry, _: text_cell(entry.pod.namespace),
         lambda entry: entry.pod.namespace,
     ),
@@ -96,7 +96,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: entry.pool or None,
     ),
     Column(
-        Heading("owner", "OWNER", "The controller that made it.", min_width=12, max_width=40, drop_order=5),
+        Heading("owner", "OWNER", "The controller that made it.", min_width=20, max_width=40, drop_order=5),
         lambda entry, _: text_cell(entry.owner),
         lambda entry: entry.owner or None,
     ),

@@ -113,6 +113,7 @@ class RowCanvas(ScrollView):
         self._painter: Painter | None = None
         self._strips: dict[tuple[str, RowState], tuple[Row, Strip]] = {}
         self._drawn: dict[int, Row] = {}
+        self._built: dict[int, Row] = {}
 
     # What the owner reads and sets
 
@@ -168,6 +169,7 @@ class RowCanvas(ScrollView):
         self._headings = tuple(headings)
         self._widths = tuple(Widths() for _ in self._headings)
         self._rows = NoRows()
+        self._built.clear()
         self._picked = -1
         self._lay_out()
         self._forget_drawn()
@@ -196,11 +198,20 @@ class RowCanvas(ScrollView):
         index = self.scroll_offset.y + y - HEADER_LINES
         if index >= len(self._rows):
             return self._placeholder_line(y, width, painter.palette)
-        row = self._rows[index]
+        row = self._row(index)
         self._drawn[y] = row
         state = self._state(index)
         strip = self._strip(row, state, painter)
         return scrolled(strip, self._layout, self._offset_x, width, painter.palette.row(state))
+
+    def _row(self, index: int) -> Row:
+        """Return a row, built once for as long as the list lasts."""
+        row = self._built.get(index)
+        if row is None:
+            if len(self._built) >= _CACHED_STRIPS:
+                self._built.clear()
+            row = self._built[index] = self._rows[index]
+        return row
 
     def _strip(self, row: Row, state: RowState, painter: Painter) -> Strip:
         cached = self._strips.get((row.key, state))
@@ -267,7 +278,9 @@ class RowCanvas(ScrollView):
         """
         rows = self._rows
         known = self._widths if indexes and len(rows) else ()
-        widths = layouts.measure((rows[index] for index in indexes if index < len(rows)), len(self._headings), known)
+        widths = layouts.measure(
+            (self._row(index) for index in indexes if index < len(rows)), len(self._headings), known
+        )
         if widths != self._widths:
             self._widths = widths
             self._lay_out()
@@ -301,7 +314,7 @@ class RowCanvas(ScrollView):
                 if drawn is not None:
                     del self._drawn[y]
                     self._refresh_line_at(y)
-            elif drawn is None or drawn != self._rows[index]:
+            elif drawn is None or drawn != self._row(index):
                 self._refresh_line_at(y)
 
     def _refresh_line_at(self, y: int) -> None:

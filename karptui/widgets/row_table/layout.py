@@ -135,7 +135,8 @@ def fit(
         if not droppable:
             break
         chosen.remove(max(droppable, key=lambda i: (headings[i].drop_order, i)))
-    sizes = _lengthen(_squeeze(shorts, least, room), longs, shorts, room)
+    squeezed = shorts if is_wide else _squeeze(shorts, least, room)
+    sizes = _lengthen(squeezed, longs, shorts, room)
     is_long = {i: sizes[i] >= longs[i] for i in chosen}
     placed: list[Placed] = []
     x = GUTTER

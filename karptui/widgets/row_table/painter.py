@@ -79,7 +79,9 @@ class Painter:
         x = GUTTER
         for placed in self.layout.columns:
             if placed.x > x:
-                segments.append(Segment(" " * (placed.x - x), base))
+                # One segment less per column: the gap takes the style of the cell before it, which has no background.
+                last = segments[-1]
+                segments[-1] = Segment(last.text + " " * (placed.x - x), last.style)
             segments += self._cell(row, placed, base)
             x = placed.x + placed.width
         return Strip(segments, x)

@@ -45,6 +45,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
         before_key, before_count = self._cursor.key, len(self._rows)
         is_first = before_count == 0
         self._rows = rows
+        self._built.clear()
         moved_by = self._cursor.replace(rows.keys)
         if sort != self._sort:
             self._sort = sort

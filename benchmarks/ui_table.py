@@ -1,0 +1,141 @@
+"""Key to repaint of the table, 100,000 rows: ``python benchmarks/ui_table.py [ROWS]``.
+
+A key is pressed, and the time is taken until the whole frame has been rendered to terminal output: the compositor is
+asked for it explicitly, because a headless app writes nothing. On a machine that does other work the CPU figures count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from textual.app import App, ComposeResult
+
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.query import Subject, parse_query
+from karptui.views.row import Bar, Cell, Tone
+from karptui.views.table import Sort, TableSpec, build_rows
+from karptui.widgets.palette import variable_defaults
+from karptui.widgets.row_table import RowTable
+from karptui.widgets.styles import style_sheets
+
+SIZE = (200, 60)
+
+
+def bar_cell(item: int, _: int) -> Cell:
+    workload = item * 977 % 14_000
+    percent = (400 + workload) // 160
+    return Cell(f"{(400 + workload) / 1000:.1f}/16 {percent:>3}%", short=f"{percent}%", bar=Bar(400, workload, 16_000))
+
+
+COLUMNS = (
+    Column[int](
+        Heading("name", "NAME", min_width=14, max_width=44),
+        lambda item, _: Cell(
+            f"ip-10-{item >> 16}-{item >> 8 & 255}-{item & 255}.eu-west-1.compute.internal", Tone.STRONG
+        ),
+        lambda item: item,
+    ),
+    Column[int](Heading("pool", "POOL"), lambda item, _: Cell(f"pool-{item % 9}"), lambda item: item % 9),
+    Column[int](Heading("type", "TYPE"), lambda _i, _: Cell("m7i.8xlarge"), lambda _: 0),
+    Column[int](Heading("cap", "CAP"), lambda _i, _: Cell("spot", Tone.SPOT), lambda _: 0),
+    Column[int](Heading("zone", "ZONE"), lambda _i, _: Cell("eu-west-1a", short="1a"), lambda _: 0),
+    Column[int](Heading("status", "STATUS"), lambda _i, _: Cell("Ready", Tone.GOOD), lambda item: item % 5),
+    Column[int](Heading("cpu", "CPU", fill_width=30), bar_cell, lambda item: item * 977 % 14_000),
+    Column[int](Heading("mem", "MEM", fill_width=30), bar_cell, lambda item: item * 977 % 14_000),
+    Column[int](Heading("pods", "PODS", is_right_aligned=True), lambda item, _: Cell(f"{item % 60}/234"), lambda _: 0),
+    Column[int](Heading("price", "$/H", is_right_aligned=True), lambda _i, _: Cell("0.0960"), lambda _: 0),
+    Column[int](Heading("why", "WHY"), lambda _i, _: Cell("DND×2", Tone.WARNING), lambda _: 0),
+    Column[int](Heading("age", "AGE", is_right_aligned=True), lambda _i, _: Cell("3d4h"), lambda item: item),
+)
+SUBJECT = Subject[int](
+    text=lambda item: f"ip-10-{item >> 16}-{item >> 8 & 255}-{item & 255}",
+    fields={"n": Field[int](FieldKind.COUNT, lambda item, _: item)},
+)
+SPEC = TableSpec[int]("rows", COLUMNS, SUBJECT, str, Sort("name"))
+
+
+class Bench(App[None]):
+    """The table and nothing else."""
+
+    CSS_PATH = style_sheets("tones", "frame")
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:  # noqa: D102
+        return variable_defaults(self.current_theme)
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield RowTable(SPEC.headings())
+
+
+def report(name: str, wall: list[float], cpu: list[float]) -> None:
+    def figures(seconds: list[float]) -> str:
+        p95 = sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * 0.95))]
+        return f"median {statistics.median(seconds) * 1000:6.1f} p95 {p95 * 1000:6.1f}"
+
+    print(f"{name:<30} wall ms {figures(wall)}   cpu ms {figures(cpu)}   n={len(wall)}")
+
+
+async def main(count: int) -> None:
+    app = Bench()
+    app.animation_level = "none"
+    items = range(count)
+    async with app.run_test(size=SIZE) as pilot:
+        table = app.query_one(RowTable)
+        table.focus()
+
+        def frame() -> str:
+            """Render what the terminal would be sent for a full frame."""
+            update = app.screen._compositor.render_update(full=True)  # noqa: SLF001
+            assert update is not None
+            return app.console.render_str("").plain + "".join(s.text for s in app.console.render(update))
+
+        async def measure(name: str, act: Callable[[], object], times: int) -> None:
+            taken: list[float] = []
+            spent: list[float] = []
+            for _ in range(times):
+                began, began_cpu = time.perf_counter(), time.process_time()
+                act()
+                app.screen._on_timer_update()  # noqa: SLF001 - layout and repaint at once, not at the next tick
+                frame()
+                taken.append(time.perf_counter() - began)
+                spent.append(time.process_time() - began_cpu)
+                await asyncio.sleep(0)
+            report(name, taken, spent)
+
+        print(f"{count:,} rows, {len(COLUMNS)} columns, {SIZE[0]}×{SIZE[1]}")
+        began = time.perf_counter()
+        rows = build_rows(SPEC, items, now_ns=0)
+        print(f"{'sort by name and build':<34} {(time.perf_counter() - began) * 1000:14.1f} ms")
+        began = time.perf_counter()
+        table.set_rows(rows, Sort("name"))
+        await pilot.pause()
+        frame()
+        print(f"{'first rows to frame':<34} {(time.perf_counter() - began) * 1000:14.1f} ms")
+        for key, action in (("down", lambda: table.action_cursor(1)), ("page down", lambda: table.action_page(1))):
+            await measure(f"key to repaint: {key}", action, 100)
+        ends = iter([1, -1] * 50)
+        await measure("key to repaint: G and g", lambda: table.action_edge(next(ends)), 100)
+        await measure("key to repaint: space", table.action_mark, 100)
+        moments = iter(range(1, 1000))
+        await measure("new rows of the same list", lambda: table.set_rows(rows.at(next(moments)), Sort("name")), 50)
+        orders = iter([Sort("cpu", is_descending=True), Sort("age")] * 10)
+
+        def sort() -> None:
+            order = next(orders)
+            table.set_rows(build_rows(SPEC, items, sort=order, now_ns=0), order)
+
+        await measure("sort by another column", sort, 10)
+        query = parse_query("10-0 n>500", SUBJECT)
+        await measure(
+            "filter by word and number",
+            lambda: table.set_rows(build_rows(SPEC, items, query=query, now_ns=0), Sort("name")),
+            10,
+        )
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1].replace(",", "")) if len(sys.argv) > 1 else 100_000))

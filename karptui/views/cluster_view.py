@@ -1,0 +1,153 @@
+"""One generation of the cluster as screens see it: entries tied together once, and kept where nothing changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.state.cluster import EMPTY, ClusterState
+from karptui.views.describe import describe_node, describe_pod
+from karptui.views.health import KindStatus
+from karptui.views.nodes.entry import NodeEntry, PodAccess
+from karptui.views.nodes.totals import cluster_facts
+from karptui.views.pods.entry import PodEntry
+from karptui.views.top_bar import Fact
+
+
+class ClusterView:
+    """A state and how its source stands; immutable, compared by identity, safe to read from several threads.
+
+    Entries of the view before are taken over where their objects are the same, so that what they have worked out is
+    not worked out again.
+    """
+
+    def __init__(
+        self, state: ClusterState, statuses: Mapping[str, KindStatus], before: ClusterView | None = None
+    ) -> None:
+        """Make a view.
+
+        Args:
+            state: one generation of the cluster.
+            statuses: by kind.
+            before: the view that this one follows.
+        """
+        self.state = state
+        self.statuses = statuses
+        self._node_entries_before = before.known_nodes() if before is not None else {}
+        self._pod_entries_before = before.known_pods() if before is not None else {}
+
+    @cached_property
+    def node_entries(self) -> tuple[NodeEntry, ...]:
+        """An entry for every node, and for every NodeClaim that has no node."""
+        return tuple(self._nodes_by_name.values())
+
+    @cached_property
+    def pod_entries(self) -> tuple[PodEntry, ...]:
+        """An entry for every pod that has not ended."""
+        return tuple(self._pods_by_key.values())
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        """The figures of the top bar."""
+        return cluster_facts(self.node_entries, len(self.state.pods))
+
+    @property
+    def access(self) -> PodAccess:
+        """Whether pods are known, on their way, or hidden by a missing permission."""
+        return pod_access(self.statuses.get(Kind.POD))
+
+    def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
+        """Return an entry for every pod of a node."""
+        node = self.state.nodes.get(node_name)
+        pool = _pool(node) if node is not None else ""
+        return tuple(PodEntry(pod, pool) for pod in self.state.pods_on(node_name).values())
+
+    def node_entry(self, key: str) -> NodeEntry | None:
+        """Return the entry of a key, None where it is not there (any more)."""
+        return next((entry for entry in self.node_entries if entry.key == key), None)
+
+    def node_of(self, name: str) -> NodeEntry | None:
+        """Return the entry of a node by its name, None where it is not there."""
+        return self._nodes_by_name.get(f"Node/{name}")
+
+    def describe(self, kind: str, key: str, now_ns: int) -> str:
+        """Return what is known of an object as text; a sentence when it is not there any more."""
+        if kind == Kind.POD:
+            pod = self._pods_by_key.get(key)
+            if pod is not None:
+                return describe_pod(pod, self.state, now_ns)
+        else:
+            node = self._nodes_by_name.get(f"{kind}/{key}") or self._nodes_by_name.get(f"Node/{key}")
+            if node is not None:
+                return describe_node(node, self.state, now_ns)
+        return f"{kind} {key} is not there any more"
+
+    @cached_property
+    def _nodes_by_name(self) -> dict[str, NodeEntry]:
+        state, access, before = self.state, self.access, self._node_entries_before
+        entries: dict[str, NodeEntry] = {}
+        for name, node in state.nodes.items():
+            entries[f"Node/{name}"] = self._entry(before.get(f"Node/{name}"), node, state.claim_of(name), access)
+        for claim in state.claims_without_node():
+            entries[f"NodeClaim/{claim.name}"] = self._entry(before.get(f"NodeClaim/{claim.name}"), None, claim, access)
+        self._node_entries_before = {}
+        return entries
+
+    def _entry(
+        self, known: NodeEntry | None, node: Node | None, claim: NodeClaim | None, access: PodAccess
+    ) -> NodeEntry:
+        usage = self.state.node_usage.get(node.name) if node is not None else None
+        if (
+            known is not None
+            and known.node is node
+            and known.claim is claim
+            and known.usage is usage
+            and known.access is access
+        ):
+            return known
+        return NodeEntry(node, claim, usage, access)
+
+    @cached_property
+    def _pods_by_key(self) -> dict[str, PodEntry]:
+        before = self._pod_entries_before
+        pools = {name: _pool(node) for name, node in self.state.nodes.items()}
+        entries: dict[str, PodEntry] = {}
+        for key, pod in self.state.pods.items():
+            if pod.is_terminal:
+                continue
+            pool = pools.get(pod.node_name, "")
+            known = before.get(key)
+            same = known is not None and known.pod is pod and known.pool == pool
+            entries[key] = known if same and known is not None else PodEntry(pod, pool)
+        self._pod_entries_before = {}
+        return entries
+
+    def known_nodes(self) -> dict[str, NodeEntry]:
+        """Return the entries made so far, or those taken over when none were asked for."""
+        made: dict[str, NodeEntry] | None = self.__dict__.get("_nodes_by_name")
+        return self._node_entries_before if made is None else made
+
+    def known_pods(self) -> dict[str, PodEntry]:
+        """Return the entries made so far, or those taken over when none were asked for."""
+        made: dict[str, PodEntry] | None = self.__dict__.get("_pods_by_key")
+        return self._pod_entries_before if made is None else made
+
+
+def pod_access(status: KindStatus | None) -> PodAccess:
+    """Return whether pods are known, on their way, or hidden by a missing permission."""
+    if status is None or (status.phase in ("connecting", "disconnected") and not status.count):
+        return PodAccess.PENDING
+    return PodAccess.FORBIDDEN if status.phase == "forbidden" else PodAccess.KNOWN
+
+
+def _pool(node: Node) -> str:
+    return node.labels.get(karpenter_labels.NODEPOOL, "")
+
+
+NO_VIEW: Final = ClusterView(EMPTY, {})
+"""The view before anything is known."""
