@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.disruption.budgets import PoolUse, Reason, Window, budget_state, read_window
 from karptui.disruption.schedule import IntervalSchedule, ScheduleError
-from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.durations import DurationError
 from karptui.kube.timestamps import NS_PER_SECOND
 
@@ -91,3 +91,21 @@ def next_opening(pool: NodePool, reason: Reason, use: PoolUse | None, now_ns: in
     """Return when more nodes are allowed than now, by windows alone and within a week; None where that is not so."""
     spans = allowance(pool, reason, use, now_ns, now_ns + WEEK_NS)
     return next((span.start_ns for span in spans if span.allowed > spans[0].allowed), None)
+
+
+def opened_at(budget: DisruptionBudget, now_ns: int) -> int | None:
+    """Return when the window that is open now was opened, None where the budget has none or always applies.
+
+    Windows that follow each other without a gap count as one, looking back a week at most.
+    """
+    try:
+        window = read_window(budget)
+    except (ScheduleError, DurationError):
+        return None
+    if window is None:
+        return None
+    start_ns = now_ns - WEEK_NS
+    for span in open_spans(window, start_ns, now_ns + 1):
+        if span.end_ns > now_ns:
+            return span.start_ns if span.start_ns > start_ns else None
+    return None

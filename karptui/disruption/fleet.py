@@ -82,6 +82,11 @@ class Fleet:
         """What each NodePool costs per hour."""
         return pool_costs(self.inventory.nodeclaims, self.books)
 
+    def is_empty(self, node: StateNode) -> bool:
+        """Return whether no pod of positive cost would have to move: what Emptiness asks."""
+        predicates = self.pods
+        return predicates.disruption_cost(pod for pod in node.pods if predicates.is_reschedulable(pod)) <= 1.0
+
     def disruption_cost(self, node: StateNode) -> float:
         """Return a node's disruption cost as Karpenter keeps it for any node: all its pods but those of DaemonSets."""
         traits = self.pods.traits

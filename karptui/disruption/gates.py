@@ -77,11 +77,20 @@ def all_gates(fleet: Fleet, node: StateNode) -> tuple[GateCheck, ...]:
 
 def iter_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) -> Iterator[GateCheck]:
     """Yield the answers one by one, in Karpenter's order; nothing is worked out before it is asked for."""
+    yield from iter_node_gates(fleet, node)
+    if node.claim is None:
+        yield from (GateCheck(gate, None) for gate in _AFTER_UNMANAGED)
+    else:
+        yield _pod_protection(fleet, node, recorder)
+        yield from _pdb_gates(fleet, node)
+
+
+def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
+    """Yield the answers of the gates that do not look at pods; of unmanaged nodes only the first two."""
     yield _check(Gate.IN_COMMAND, node.name not in fleet.commanded)
     claim = node.claim
     yield _check(Gate.UNMANAGED, claim is not None)
     if claim is None:
-        yield from (GateCheck(gate, None) for gate in _AFTER_UNMANAGED)
         return
     key = f"NodeClaim/{claim.name}"
     yield _check(Gate.NO_NODE, node.node is not None, "Nodeclaim does not have an associated node", key)
@@ -96,8 +105,6 @@ def iter_gates(fleet: Fleet, node: StateNode, recorder: Recorder | None = None) 
     pool = node.nodepool_name
     is_resolved = fleet.resolved(pool) is not None
     yield _check(Gate.NODEPOOL_UNRESOLVED, is_resolved, f"NodePool not found (NodePool={pool})", f"NodePool/{pool}")
-    yield _pod_protection(fleet, node, recorder)
-    yield from _pdb_gates(fleet, node)
 
 
 def _check(gate: Gate, is_open: bool, message: str = "", object_key: str = "") -> GateCheck:  # noqa: FBT001 - the answer

@@ -1,0 +1,267 @@
+"""Everything that keeps each node from being disrupted, all of it at once: Karpenter names one thing and stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from msgspec.structs import replace
+
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.command import Method
+from karptui.disruption.commanded import command_condition
+from karptui.disruption.deadline import deadline_of
+from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.gates import Gate, GateCheck, first_failure, iter_node_gates, pdb_message
+from karptui.disruption.owner import OwnerIndex
+from karptui.disruption.pdb_limits import PdbBlock
+from karptui.disruption.pool_blockers import PoolBlockers
+from karptui.disruption.said import SaidIndex
+from karptui.disruption.wants import Wants, wants_of
+from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, ZONE
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.provisioning.state_node import StateNode
+
+_EVENTUAL: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
+_DYNAMIC: Final = frozenset({Method.EMPTINESS, Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE})
+_STATIC: Final = frozenset({Method.STATIC_DRIFT})
+_HOLD_CODES: Final = {Hold.DND: Code.POD_DND, Hold.PDB: Code.PDB_EXHAUSTED, Hold.TERMINATING: Code.TERMINATING}
+
+
+def methods_for(fleet: Fleet, node: StateNode) -> frozenset[Method]:
+    """Return the methods that can ever take a node: of static NodePools only StaticDrift does."""
+    pool = fleet.pools.get(node.nodepool_name)
+    return _STATIC if pool is not None and pool.is_static else _DYNAMIC
+
+
+def price_of(fleet: Fleet, node: StateNode) -> float | None:
+    """Return what a node costs per hour by its labels, None where that is not known."""
+    book = fleet.books.get(node.nodepool_name)
+    if book is None:
+        return None
+    labels = node.labels
+    price = book.price(labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, ""))
+    return price or None
+
+
+class BlockerSurvey:
+    """Finds the blockers of a fleet; nothing is simulated."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self._owners = OwnerIndex(fleet.inventory.workloads)
+        self._said = SaidIndex(fleet.inventory.events)
+        self._pools = PoolBlockers(fleet)
+
+    def all(self) -> Iterator[Blocker]:
+        """Yield what holds the whole cluster, then the blockers of each node, by node name."""
+        yield from self.cluster
+        for node in self.fleet.nodes:
+            yield from self.of(node)
+
+    @cached_property
+    def cluster(self) -> tuple[Blocker, ...]:
+        """What holds every node."""
+        found = [
+            Blocker(
+                code=Code.UNSYNCED,
+                claim_name=claim.name,
+                blocks=_DYNAMIC | _STATIC,
+                object_kind="NodeClaim",
+                object_key=claim.name,
+                since_ns=claim.created_ns or None,
+                message="voluntary disruption is paused: the NodeClaim has no provider ID yet",
+                is_wanted=True,
+            )
+            for claim in self.fleet.inventory.nodeclaims
+            if not claim.provider_id
+        ]
+        pools = self.fleet.pools.values()
+        if pools and not any(pool.is_ready and not pool.is_deleting and not pool.is_static for pool in pools):
+            message = "no NodePool can take pods: none is ready, dynamic and not being deleted"
+            blocks = frozenset({Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE})
+            found.append(Blocker(code=Code.NO_NODEPOOLS, blocks=blocks, message=message, is_wanted=True))
+        return tuple(found)
+
+    def of(self, node: StateNode) -> tuple[Blocker, ...]:
+        """Return the blockers of one node, those of its gates first; nothing for nodes that Karpenter did not make."""
+        claim = node.claim
+        if claim is None:
+            return ()
+        wants = wants_of(node)
+        named = first_failure(self.fleet, node)
+        shut = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
+        found = [self._of_gate(node, check, wants) for check in shut]
+        if node.is_marked_for_deletion:
+            found.extend(self._of_drain(node))
+        else:
+            found.extend(self._of_pods(node, wants))
+            found.extend(self._pools.of(node, wants))
+        return tuple(self._finished(node, one, named) for one in found)
+
+    def _finished(self, node: StateNode, blocker: Blocker, named: GateCheck | None) -> Blocker:
+        assert node.claim is not None
+        is_reported = named is not None and blocker.message == named.message != ""
+        if named is None and blocker.code in _SAID_BY_METHODS:
+            is_reported = True
+        return replace(
+            blocker,
+            node_name=node.node.name if node.node is not None else node.claim.name,
+            claim_name=node.claim.name,
+            pool_name=node.nodepool_name,
+            price_per_hour=price_of(self.fleet, node),
+            is_reported=is_reported,
+            quoted_ns=self._said.quoted(node, blocker.message),
+        )
+
+    def _of_gate(self, node: StateNode, check: GateCheck, wants: Wants) -> Blocker:
+        blocks = methods_for(self.fleet, node)
+        kind, _, key = check.object_key.partition("/")
+        assert node.claim is not None
+        if not kind:
+            kind, key = ("Node", node.node.name) if node.node is not None else ("NodeClaim", node.claim.name)
+        since_ns, until_ns, value = self._gate_times(node, check.gate)
+        return Blocker(
+            code=Code(check.gate),
+            blocks=blocks,
+            object_kind=kind,
+            object_key=key,
+            value=value,
+            since_ns=wants.since(blocks, since_ns),
+            until_ns=until_ns,
+            message=check.message or _COMMAND_MESSAGE,
+            is_wanted=wants.any_of(blocks),
+        )
+
+    def _gate_times(self, node: StateNode, gate: Gate) -> tuple[int | None, int | None, str]:
+        """Return since when a gate has been shut, until when it will be, and what is written there."""
+        claim = node.claim
+        assert claim is not None
+        match gate:
+            case Gate.IN_COMMAND:
+                condition = command_condition(node)
+                since = None if condition is None else condition.last_transition_ns
+                return since, None, "" if condition is None else condition.reason
+            case Gate.NOT_INITIALIZED:
+                condition = claim.condition("Initialized")
+                if condition is None:
+                    return claim.created_ns or None, None, ""
+                return condition.last_transition_ns or claim.created_ns or None, None, condition.message
+            case Gate.DELETING:
+                deadline = deadline_of(claim)
+                return claim.deletion_ns or None, None if deadline is None else deadline.at_ns, ""
+            case Gate.NOMINATED:
+                return None, self.fleet.nominated.get(node.name), ""
+            case Gate.NODE_DND:
+                return None, None, node.annotations.get(DO_NOT_DISRUPT, "")
+            case Gate.NO_NODE:
+                return claim.created_ns or None, None, ""
+            case _:
+                return None, None, node.nodepool_name
+
+    def _of_pods(self, node: StateNode, wants: Wants) -> Iterator[Blocker]:
+        """Yield a blocker for every pod that is protected, and one for every pod that budgets keep."""
+        assert node.claim is not None
+        blocks = methods_for(self.fleet, node)
+        if node.claim.termination_grace_period_ns is not None:
+            blocks -= _EVENTUAL
+        predicates = self.fleet.pods
+        limits = predicates.limits
+        for pod in self.fleet.pods_of(node):
+            if predicates.traits(pod.template).do_not_disrupt is not None and not predicates.is_disruptable(pod):
+                yield self._protected(pod, blocks, wants)
+            elif limits.matching(pod):
+                block = predicates.pdb_block(pod)
+                if block is not None:
+                    yield self._held(pod, block, blocks, wants)
+
+    def _protected(self, pod: Pod, blocks: frozenset[Method], wants: Wants) -> Blocker:
+        protection = self.fleet.pods.protection(pod)
+        return Blocker(
+            code=Code.POD_DND,
+            blocks=blocks,
+            object_kind="Pod",
+            object_key=pod.key,
+            owner=self._owner(pod),
+            value=protection.value,
+            since_ns=wants.since(blocks, bound_ns(pod)),
+            until_ns=protection.until_ns if protection.until_ns != ABSENT_NS else None,
+            message=f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})',
+            is_wanted=wants.any_of(blocks),
+            pod_uid=pod.uid,
+        )
+
+    def _held(self, pod: Pod, block: PdbBlock, blocks: frozenset[Method], wants: Wants) -> Blocker:
+        if len(block.pdbs) > 1:
+            began = max(pod.created_ns, *(pdb.created_ns for pdb in block.pdbs)) or None
+        else:
+            began = block.pdbs[0].allowed_since_ns or None
+        return Blocker(
+            code=Code(block.kind),
+            blocks=blocks,
+            object_kind="Pod",
+            object_key=pod.key,
+            owner=self._owner(pod),
+            value=" ".join(pdb.key for pdb in block.pdbs),
+            since_ns=wants.since(blocks, began),
+            message=pdb_message(block),
+            is_wanted=wants.any_of(blocks),
+            pod_uid=pod.uid,
+        )
+
+    def _of_drain(self, node: StateNode) -> Iterator[Blocker]:
+        """Yield what a drain waits for and cannot simply evict."""
+        assert node.claim is not None
+        deadline = deadline_of(node.claim)
+        for waiting in waiting_pods(self.fleet, node, deadline):
+            if waiting.hold in _HOLD_CODES:
+                yield self._draining(node, waiting)
+
+    def _draining(self, node: StateNode, waiting: WaitingPod) -> Blocker:
+        assert node.claim is not None
+        pod = waiting.pod
+        code = _HOLD_CODES[waiting.hold]
+        if waiting.hold is Hold.PDB:
+            block = self.fleet.pods.pdb_block(pod)
+            assert block is not None
+            code = Code(block.kind)
+        ends = [end for end in (waiting.until_ns, waiting.forced_ns) if end is not None]
+        return Blocker(
+            code=code,
+            blocks_drain=True,
+            object_kind="Pod",
+            object_key=pod.key,
+            owner=self._owner(pod),
+            value=waiting.holder,
+            since_ns=max(node.claim.deletion_ns, bound_ns(pod) or 0) or None,
+            until_ns=min(ends, default=None),
+            message=f"the drain waits for it ({waiting.hold})",
+            is_wanted=True,
+            pod_uid=pod.uid,
+        )
+
+    def _owner(self, pod: Pod) -> str:
+        owner = self._owners.of(pod)
+        return "" if owner is None else str(owner)
+
+
+_COMMAND_MESSAGE: Final = "a disruption command holds the node and waits for its replacements"
+_SAID_BY_METHODS: Final = frozenset(
+    {
+        Code.CONSOLIDATION_DISABLED,
+        Code.WHEN_EMPTY_POLICY,
+        Code.INSTANCE_TYPE_UNKNOWN,
+        Code.NO_CAPACITY_TYPE_LABEL,
+        Code.NO_ZONE_LABEL,
+        Code.BUFFER_PODS,
+    }
+)
+"""Codes that a method publishes for a node that passed the gates."""
+
+
+def bound_ns(pod: Pod) -> int | None:
+    """Return when a pod came to its node, as well as it can be told."""
+    return pod.scheduled_ns or pod.start_ns or pod.created_ns or None

@@ -1,0 +1,52 @@
+"""Who stands behind a pod: its controller, followed up to the object that people write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from karptui.kube.owners import OwnerReference, controller_of
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.workload import Workload
+
+_MADE_BY_OTHERS: Final = frozenset({"ReplicaSet", "Job"})
+
+
+class Owner(msgspec.Struct, frozen=True, gc=False):
+    """The owner of a pod."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+
+class OwnerIndex:
+    """Finds owners; ReplicaSets and Jobs give way to their Deployments and CronJobs where those are known."""
+
+    def __init__(self, workloads: Iterable[Workload]) -> None:
+        self._parents: dict[tuple[str, str, str], OwnerReference] = {}
+        for workload in workloads:
+            parent = controller_of(workload.owners)
+            if workload.kind in _MADE_BY_OTHERS and parent is not None:
+                self._parents[workload.kind, workload.namespace, workload.name] = parent
+        self._known: dict[PodTemplate, Owner | None] = {}
+
+    def of(self, pod: Pod) -> Owner | None:
+        """Return a pod's owner, None for a pod that nobody would make again."""
+        template = pod.template
+        if template not in self._known:
+            self._known[template] = self._find(template)
+        return self._known[template]
+
+    def _find(self, template: PodTemplate) -> Owner | None:
+        controller = controller_of(template.owners)
+        if controller is None:
+            return None
+        parent = self._parents.get((controller.kind, template.namespace, controller.name))
+        chosen = parent or controller
+        return Owner(chosen.kind, template.namespace, chosen.name)

@@ -1,0 +1,54 @@
+"""What wants a node, and since when: without that, a blocker only would block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.command import Method
+from karptui.provisioning.state_node import StateNode
+
+_CONSOLIDATING: Final = (Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE)
+_DRIFTING: Final = (Method.DRIFT, Method.STATIC_DRIFT)
+
+
+class Wants(msgspec.Struct, frozen=True, gc=False):
+    """Since when drift and consolidation want a node; None where they do not."""
+
+    drift_ns: int | None = None
+    drift_reason: str = ""
+    """Why it drifted: ``AMIDrift``, ``NodePoolDrifted``…"""
+    consolidation_ns: int | None = None
+
+    def any_of(self, methods: Iterable[Method]) -> bool:
+        """Whether one of the methods wants the node."""
+        return any(self._of(method) is not None for method in methods)
+
+    def since(self, methods: Iterable[Method], in_force_ns: int | None) -> int | None:
+        """Return since when something in force has stood in the way: no earlier than a method wanted the node."""
+        if in_force_ns is None:
+            return None
+        wanted = [since for method in methods if (since := self._of(method)) is not None]
+        return max(in_force_ns, min(wanted)) if wanted else in_force_ns
+
+    def _of(self, method: Method) -> int | None:
+        return self.drift_ns if method in _DRIFTING else self.consolidation_ns
+
+
+def wants_of(node: StateNode) -> Wants:
+    """Return what wants a node, by the conditions of its NodeClaim."""
+    claim = node.claim
+    if claim is None:
+        return Wants()
+    drifted, consolidatable = claim.condition("Drifted"), claim.condition("Consolidatable")
+    is_drifted = drifted is not None and drifted.status == "True"
+    is_consolidatable = consolidatable is not None and consolidatable.status == "True"
+    return Wants(
+        drift_ns=drifted.last_transition_ns if drifted is not None and is_drifted else None,
+        drift_reason=drifted.reason if drifted is not None and is_drifted else "",
+        consolidation_ns=consolidatable.last_transition_ns
+        if consolidatable is not None and is_consolidatable
+        else None,
+    )
