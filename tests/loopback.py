@@ -237,10 +237,8 @@ class FakeApi:
         try:
             if self.fault is not None:
                 self.fault(call)
-            if call.is_watch:
-                self._watch(call)
-            elif call.path in self._objects:
-                self._list(call)
+            if call.path in self._objects:
+                (self._watch if call.is_watch else self._list)(call)
             elif call.path == "/version":
                 call.json({"gitVersion": "v1.36.3"})
             else:

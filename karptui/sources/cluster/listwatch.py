@@ -200,6 +200,7 @@ class Reflector:
         with self._collection().watch(
             self._version, seconds=self._watch_seconds(), silence_seconds=SILENCE_SECONDS
         ) as stream:
+            self._heard()
             self._report(Phase.LIVE)
             self._follow(stream)
 
@@ -220,8 +221,9 @@ class Reflector:
                 self._verb = "watch"
                 stream.allow_silence(SILENCE_SECONDS)
             self._is_silent = False
-            if self._standing.is_due():
-                self._report(Phase.LIVE if self._version else Phase.SYNCING)
+            phase = Phase.LIVE if self._version else Phase.SYNCING
+            if self._standing.is_due(phase, self._inventory.count):
+                self._report(phase)
 
     def _take(self, lines: list[bytes]) -> None:
         changes: dict[str, Any] = {}

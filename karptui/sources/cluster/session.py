@@ -175,7 +175,7 @@ class Session:
             name = f"karptui {resource.title}"
             thread = threading.Thread(target=reflector.run, args=(self._stopped,), name=name, daemon=True)
             self._followed[resource.identity] = (reflector, thread, bell)
-        thread.start()
+            thread.start()
 
     def _await_first(self) -> None:
         deadline = self._rhythm.monotonic() + FIRST_SECONDS

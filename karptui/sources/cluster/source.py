@@ -85,13 +85,13 @@ class ClusterSource:
         resources = [one for one in session.resources_of(kind) if group in ("", one.group)]
         if not resources:
             raise SourceError(f"{kind.value} {key}: the API server has no such kind")
-        for resource in resources:
+        for resource in resources[:-1]:
             try:
                 return _fetched(session, resource, key)
             except ApiError as error:
-                if error.status != 404 or resource is resources[-1]:
+                if error.status != 404:
                     raise
-        raise AssertionError("unreachable")
+        return _fetched(session, resources[-1], key)
 
     def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:
         """Ask whether the user may do something to an object, or without a key to all of its kind.

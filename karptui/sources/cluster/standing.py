@@ -11,7 +11,7 @@ from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.rhythm import Rhythm
 
 REPORT_SECONDS: Final = 0.5
-"""How often counts and contact are reported while nothing else changes."""
+"""How often contact, and a count that is still growing, are reported while nothing else changes."""
 
 
 class Standing:
@@ -26,7 +26,7 @@ class Standing:
         self._rhythm = rhythm
         self._since_ns = rhythm.now_ns()
         self._contact_ns = 0
-        self._reported_at = float("-inf")
+        self._reported_at, self._count = float("-inf"), 0
         self._problems = 0
         self._last_problem = ""
 
@@ -43,8 +43,10 @@ class Standing:
         """A new list begins: what cannot be read will show again."""
         self._problems, self._last_problem = 0, ""
 
-    def is_due(self) -> bool:
-        """Whether the last report is so old that traffic alone is worth another."""
+    def is_due(self, phase: Phase, count: int) -> bool:
+        """Whether traffic alone is worth a report: at once for a count that will stay, else twice a second."""
+        if phase is Phase.LIVE and count != self._count:
+            return True
         return self._rhythm.monotonic() - self._reported_at >= REPORT_SECONDS
 
     def report(self, phase: Phase, count: int, error: str = "", *, retry_in_seconds: float = 0.0) -> None:
@@ -52,7 +54,7 @@ class Standing:
         now_ns = self._rhythm.now_ns()
         if phase is not self.phase:
             self.phase, self._since_ns = phase, now_ns
-        self._reported_at = self._rhythm.monotonic()
+        self._reported_at, self._count = self._rhythm.monotonic(), count
         status = SourceStatus(
             kind=self._resource.kind,
             phase=phase,

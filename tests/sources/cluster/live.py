@@ -92,6 +92,10 @@ class WatchedMailbox(Mailbox):
         with self._news:
             while not holds():
                 left = deadline - time.monotonic()
-                assert left > 0, f"not within {seconds} s; {self.statuses}"
+                assert left > 0, f"not within {seconds} s; {self.summary()}"
                 # Some conditions hang on more than the mailbox.
                 self._news.wait(min(left, 0.05))
+
+    def summary(self) -> list[tuple[str, str, int, str]]:
+        """Return how every kind stands, in short."""
+        return [(one.kind.value, one.phase.value, one.count, one.last_error) for one in self.statuses.values()]

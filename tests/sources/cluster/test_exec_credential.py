@@ -16,7 +16,7 @@ import pytest
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.cluster.connection import ExecPlugin
 from karptui.sources.cluster.errors import CredentialError
-from karptui.sources.cluster.exec_credential import ExecCredential
+from karptui.sources.cluster.exec_credential import ExecCredential, _end
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
@@ -262,6 +262,12 @@ def test_close_ends_a_running_plugin(tmp_path: Path) -> None:
     assert failures == ["exec plugin fake failed with exit status -9: and said nothing"]
 
 
+def test_ending_a_plugin_that_has_ended_hits_nobody_else() -> None:
+    ended = subprocess.Popen([sys.executable, "-S", "-c", "pass"], start_new_session=True)
+    ended.wait()
+    _end(ended)
+
+
 def test_close_before_the_run(tmp_path: Path) -> None:
     credential = ExecCredential(plugin(SLEEPER))
     credential.close()
@@ -288,7 +294,7 @@ import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 sys.path[:0] = {path!r}
 from karptui.sources.cluster.connection import ExecPlugin
-from karptui.sources.cluster.exec_credential import ExecCredential
+from karptui.sources.cluster.exec_credential import ExecCredential, _end
 assert os.isatty(0) and os.isatty(2)
 open("/dev/tty", "w").close()
 version = "client.authentication.k8s.io/v1"

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from loopback import Call
+
+from karptui.decode.kinds import Kind
+from karptui.sources.cluster.discovery import AGGREGATED, discover
+from karptui.sources.cluster.errors import ApiError, UnreachableError
+
+from .live import Serve, transport_to
+
+VERBS = ["get", "list", "watch"]
+
+
+def resource(plural: str, kind: str, *, scope: str = "Cluster", verbs: list[str] | None = None) -> dict[str, Any]:
+    return {"resource": plural, "responseKind": {"kind": kind}, "scope": scope, "verbs": verbs or VERBS}
+
+
+def group(name: str, **versions: list[dict[str, Any]]) -> dict[str, Any]:
+    listed = [{"version": version, "resources": resources} for version, resources in versions.items()]
+    return {"metadata": {"name": name, "creationTimestamp": None}, "versions": listed}
+
+
+def aggregated(*groups: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": list(groups)}
+
+
+KARPENTER = group(
+    "karpenter.sh",
+    v1=[resource("nodepools", "NodePool"), resource("nodeclaims", "NodeClaim")],
+    v1alpha1=[resource("nodeoverlays", "NodeOverlay")],
+)
+
+
+def found(serve: Serve, document: dict[str, Any]) -> list[tuple[Kind, str, str]]:
+    server = serve(lambda call: call.json(document))
+    resources = discover(transport_to(server))
+    assert [call.path for call in server.calls] == ["/apis"]
+    assert server.calls[0].headers["Accept"] == AGGREGATED
+    return [(one.kind, one.api_version, one.api_kind) for one in resources]
+
+
+def test_karpenter_and_every_providers_node_classes(serve: Serve) -> None:
+    providers = (
+        group("karpenter.k8s.aws", v1=[resource("ec2nodeclasses", "EC2NodeClass")]),
+        group("karpenter.azure.com", v1beta1=[resource("aksnodeclasses", "AKSNodeClass")]),
+        group("karpenter.kwok.sh", v1alpha1=[resource("kwoknodeclasses", "KWOKNodeClass")]),
+        group("eks.amazonaws.com", v1=[resource("nodeclasses", "NodeClass"), resource("targetgroupbindings", "TGB")]),
+        group("oci.oraclecloud.com", v1beta1=[resource("ocinodeclasses", "OCINodeClass")]),
+        group("example.com", v1=[resource("nodeclasses", "NodeClass")]),
+        group("node.k8s.io", v1=[resource("runtimeclasses", "RuntimeClass")]),
+    )
+    assert found(serve, aggregated(KARPENTER, *providers)) == [
+        (Kind.NODEPOOL, "karpenter.sh/v1", "NodePool"),
+        (Kind.NODECLAIM, "karpenter.sh/v1", "NodeClaim"),
+        (Kind.NODEOVERLAY, "karpenter.sh/v1alpha1", "NodeOverlay"),
+        (Kind.NODECLASS, "karpenter.k8s.aws/v1", "EC2NodeClass"),
+        (Kind.NODECLASS, "karpenter.azure.com/v1beta1", "AKSNodeClass"),
+        (Kind.NODECLASS, "karpenter.kwok.sh/v1alpha1", "KWOKNodeClass"),
+        (Kind.NODECLASS, "eks.amazonaws.com/v1", "NodeClass"),
+        (Kind.NODECLASS, "oci.oraclecloud.com/v1beta1", "OCINodeClass"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("served", "chosen"),
+    [
+        (["v1beta1", "v1"], "v1"),
+        (["v1", "v1beta1"], "v1"),
+        (["v1beta1"], "v1beta1"),
+        (["v2", "v1beta1"], "v1beta1"),
+        (["v2"], "v2"),
+        (["v3", "v2"], "v3"),
+    ],
+)
+def test_karpenters_version_that_is_known_best(serve: Serve, served: list[str], chosen: str) -> None:
+    versions = {version: [resource("nodepools", "NodePool")] for version in served}
+    assert found(serve, aggregated(group("karpenter.sh", **versions))) == [
+        (Kind.NODEPOOL, f"karpenter.sh/{chosen}", "NodePool")
+    ]
+
+
+def test_a_providers_version_is_the_servers_choice(serve: Serve) -> None:
+    classes = [resource("ec2nodeclasses", "EC2NodeClass")]
+    document = aggregated(group("karpenter.k8s.aws", v1beta1=classes, v1=classes))
+    assert found(serve, document) == [(Kind.NODECLASS, "karpenter.k8s.aws/v1beta1", "EC2NodeClass")]
+
+
+def test_nothing_of_karpenter(serve: Serve) -> None:
+    odd = group(
+        "karpenter.sh", v1=[resource("nodepools", "NodePool", verbs=["get"]), {"resource": "x", "responseKind": None}]
+    )
+    assert found(serve, aggregated(odd, {"metadata": {"name": "empty"}, "versions": None})) == []
+
+
+def test_server_without_aggregation_is_asked_group_by_group(serve: Serve) -> None:
+    def answer(call: Call) -> None:
+        match call.path:
+            case "/apis":
+                names = {"apps": ["v1"], "karpenter.sh": ["v1", "v1beta1"], "karpenter.k8s.aws": ["v1"]}
+                groups = [
+                    {"name": name, "versions": [{"version": v} for v in versions]} for name, versions in names.items()
+                ]
+                call.json({"kind": "APIGroupList", "groups": groups})
+            case "/apis/karpenter.k8s.aws/v1":
+                call.json(
+                    {
+                        "resources": [
+                            {"name": "ec2nodeclasses", "kind": "EC2NodeClass", "namespaced": False, "verbs": VERBS},
+                            {"name": "ec2nodeclasses/status", "kind": "EC2NodeClass", "verbs": ["get"]},
+                        ]
+                    }
+                )
+            case _:
+                call.json({"resources": [{"name": "nodepools", "kind": "NodePool", "verbs": VERBS}]})
+
+    server = serve(answer)
+    resources = discover(transport_to(server))
+    assert [(one.kind, one.api_version) for one in resources] == [
+        (Kind.NODEPOOL, "karpenter.sh/v1"),
+        (Kind.NODECLASS, "karpenter.k8s.aws/v1"),
+    ]
+    assert [call.path for call in server.calls] == [
+        "/apis",
+        "/apis/karpenter.sh/v1",
+        "/apis/karpenter.sh/v1beta1",
+        "/apis/karpenter.k8s.aws/v1",
+    ]
+
+
+def test_namespaced_node_classes(serve: Serve) -> None:
+    classes = [resource("xnodeclasses", "XNodeClass", scope="Namespaced")]
+    server = serve(lambda call: call.json(aggregated(group("karpenter.x", v1=classes))))
+    (one,) = discover(transport_to(server))
+    assert one.is_namespaced
+    assert one.title == "xnodeclasses.karpenter.x"
+
+
+def test_forbidden(serve: Serve) -> None:
+    server = serve(lambda call: call.error(403, "no"))
+    with pytest.raises(ApiError):
+        discover(transport_to(server))
+
+
+def test_not_a_discovery_document(serve: Serve) -> None:
+    server = serve(lambda call: call.text("<html>"))
+    with pytest.raises(UnreachableError, match="did not answer /apis with a discovery document"):
+        discover(transport_to(server))

@@ -1,0 +1,757 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from loopback import (
+    Answer,
+    Answered,
+    Call,
+    FakeApi,
+    LoopbackServer,
+    Script,
+    bookmark,
+    event,
+    expired,
+    failure,
+    listing,
+    named,
+)
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.cluster import listwatch
+from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.listwatch import Reflector
+from karptui.sources.cluster.resources import LATER, NODES, PODS, Resource
+from karptui.sources.cluster.rhythm import Rhythm
+
+from .live import Serve, WatchedMailbox, transport_to
+
+NOW_NS = 1_800_000_000_000_000_000
+REPLICASETS = next(resource for resource in LATER if resource.kind is Kind.REPLICASET)
+
+
+class Bench:
+    """A reflector against a server, with time in the test's hands; each ``step`` is one list or watch."""
+
+    def __init__(
+        self, server: LoopbackServer | str, resource: Resource = NODES, *, chance: float = 1.0, **options: Any
+    ) -> None:
+        self.now = 0.0
+        self.waits: list[float] = []
+        self.mailbox = WatchedMailbox()
+        self.recoveries = 0
+        self.kind = resource.kind
+        rhythm = Rhythm(
+            pause=self.waits.append,
+            now_ns=lambda: NOW_NS + int(self.now * 1e9),
+            monotonic=lambda: self.now,
+            chance=lambda: chance,
+        )
+        transport = transport_to(server, **options)
+        self.reflector = Reflector(resource, transport, Board(self.mailbox), rhythm, recovered=self.recovered)
+        self.step = self.reflector.step
+
+    def recovered(self) -> None:
+        self.recoveries += 1
+
+    @property
+    def status(self) -> SourceStatus:
+        return self.mailbox.statuses[self.kind]
+
+    @property
+    def keys(self) -> set[str]:
+        return self.mailbox.keys(self.kind)
+
+
+def streamed(*names: str, version: str = "10") -> tuple[dict[str, Any], ...]:
+    """Return the events of a streaming list."""
+    return (*(event("ADDED", named(name)) for name in names), bookmark(version, ends_list=True))
+
+
+def answer(*lines: Any, then: Callable[[Call], None] = Call.end) -> Answer:
+    """Return an answer that sends lines and then ends, is cut or stalls."""
+
+    def send(call: Call) -> None:
+        call.lines(*lines)
+        then(call)
+
+    return send
+
+
+def error(code: int, message: str = "no", reason: str = "", **headers: str) -> Answer:
+    return lambda call: call.error(code, message, reason, **headers)
+
+
+def page(*names: str, **options: Any) -> Answer:
+    return lambda call: call.json(listing((named(name) for name in names), **options))
+
+
+NO_STREAMING = error(
+    422, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled", "Invalid"
+)
+
+
+# Streaming lists
+
+
+def test_streaming_list_goes_on_as_a_watch(serve: Serve) -> None:
+    server = serve(
+        Script(
+            answer(
+                *streamed("a", "b"),
+                event("MODIFIED", named("a", version="11")),
+                event("DELETED", named("b", version="12")),
+                event("ADDED", named("c", version="13")),
+            ),
+            answer(bookmark(20)),
+            answer(event("ADDED", named("d", version="21"))),
+        )
+    )
+    bench = Bench(server)
+    assert bench.step() == 0
+    assert bench.keys == {"a", "c"}
+    assert (bench.status.phase, bench.status.count) == (Phase.LIVE, 2)
+    assert bench.step() == 0
+    assert bench.step() == 0
+    assert bench.keys == {"a", "c", "d"}
+    first, second, third = (call.query for call in server.calls)
+    assert first == {
+        "watch": "true",
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": "600",
+    }
+    assert second["resourceVersion"] == "13"
+    assert "sendInitialEvents" not in second
+    assert third["resourceVersion"] == "20"
+
+
+def test_objects_appear_as_they_arrive(serve: Serve) -> None:
+    bench = Bench(serve(Script(answer(event("ADDED", named("a")), then=Call.stall))))
+    thread = threading.Thread(target=bench.step)
+    thread.start()
+    bench.mailbox.until(lambda: bench.keys == {"a"})
+    bench.mailbox.until(lambda: Kind.NODE in bench.mailbox.statuses)
+    assert (bench.status.phase, bench.status.count) == (Phase.SYNCING, 1)
+    bench.reflector._transport.close()
+    thread.join(5)
+
+
+def test_end_bookmark_in_the_middle_of_a_chunk(serve: Serve) -> None:
+    lines = [event("ADDED", named("a")), bookmark(5, ends_list=True), event("ADDED", named("b", version="6"))]
+
+    def in_one_chunk(call: Call) -> None:
+        call.chunks(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+        call.end()
+
+    bench = Bench(serve(Script(in_one_chunk)))
+    assert bench.step() == 0
+    assert bench.keys == {"a", "b"}
+    assert bench.status.count == 2
+
+
+def test_changes_during_a_streaming_list(serve: Serve) -> None:
+    script = Script(
+        answer(
+            event("ADDED", named("a")),
+            event("ADDED", named("b")),
+            event("DELETED", named("a", version="9")),
+            event("MODIFIED", named("b", version="9")),
+            bookmark(9, ends_list=True),
+        )
+    )
+    bench = Bench(serve(script))
+    assert bench.step() == 0
+    assert bench.keys == {"b"}
+    assert bench.status.count == 1
+
+
+def test_plain_bookmark_before_the_end_is_no_place_to_go_on_from(serve: Serve) -> None:
+    server = serve(Script(answer(event("ADDED", named("a")), bookmark(99), then=Call.cut), answer(*streamed("a", "b"))))
+    bench = Bench(server)
+    assert bench.step() > 0
+    assert bench.step() == 0
+    assert server.calls[1].is_stream_list
+    assert bench.keys == {"a", "b"}
+
+
+def test_streaming_list_that_breaks_off_loses_and_doubles_nothing(serve: Serve) -> None:
+    script = Script(
+        answer(event("ADDED", named("a")), event("ADDED", named("gone")), then=Call.cut), answer(*streamed("a", "b"))
+    )
+    bench = Bench(serve(script))
+    assert bench.step() == 1.0
+    assert bench.status.phase is Phase.DISCONNECTED
+    assert bench.status.count == 2
+    assert bench.status.retry_at_ns == NOW_NS + 10**9
+    assert bench.step() == 0
+    assert bench.keys == {"a", "b"}
+    assert bench.recoveries > 0
+
+
+def test_streaming_lists_that_keep_breaking_give_way_to_pages(serve: Serve) -> None:
+    broken = answer(event("ADDED", named("a")))
+    server = serve(Script(broken, broken, page("a", "b", version="7")))
+    bench = Bench(server)
+    bench.step()
+    assert "ended the list of nodes before it was complete" in bench.status.last_error
+    bench.step()
+    assert bench.step() == 0
+    assert bench.keys == {"a", "b"}
+    assert [call.is_stream_list for call in server.calls] == [True, True, False]
+
+
+def test_server_that_ignores_streaming_lists(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listwatch, "INITIAL_SILENCE_SECONDS", 0.05)
+    silent = answer(then=Call.stall)
+    server = serve(Script(silent, silent, page("a")))
+    bench = Bench(server)
+    bench.step()
+    assert "has fallen silent" in bench.status.last_error
+    bench.step()
+    bench.step()
+    assert bench.keys == {"a"}
+
+
+def test_unreachable_server_does_not_count_against_streaming_lists(serve: Serve) -> None:
+    server = serve(Script())
+    server.close()
+    bench = Bench(server.url)
+    for _ in range(4):
+        bench.step()
+    assert "refuses connections" in bench.status.last_error
+    assert bench.reflector._uses_watch_list
+
+
+# Pages
+
+
+@pytest.mark.parametrize("code", [400, 403, 405, 406, 415, 422])
+def test_pages_where_streaming_is_refused(serve: Serve, code: int) -> None:
+    server = serve(
+        Script(
+            error(code),
+            page("a", "b", version="7", token="more", remaining=1),
+            page("c", version="7"),
+            answer(event("ADDED", named("d", version="8"))),
+            error(410, "Expired"),
+            page("d", version="9"),
+        )
+    )
+    bench = Bench(server)
+    assert bench.step() == 0
+    assert bench.keys == {"a", "b", "c"}
+    syncing = [status for status in bench.mailbox.history if status.phase is Phase.SYNCING]
+    assert [(status.count, status.total_estimate) for status in syncing] == [(2, 3)]
+    assert bench.status.phase is Phase.LIVE
+    assert bench.step() == 0
+    assert bench.keys == {"a", "b", "c", "d"}
+    assert [call.query.get("limit") for call in server.calls] == [None, "500", "500", None]
+    assert server.calls[2].query["continue"] == "more"
+    assert all("resourceVersion" not in call.query for call in server.calls[:3])
+    assert server.calls[3].query["resourceVersion"] == "7"
+    bench.step()
+    bench.step()
+    assert not server.calls[-1].is_watch
+    assert bench.keys == {"d"}
+
+
+def test_list_that_outlives_its_pages_is_done_again_with_larger_ones(serve: Serve) -> None:
+    server = serve(
+        Script(
+            NO_STREAMING,
+            page("a", token="x"),
+            error(410, "The provided continue parameter is too old", "Expired"),
+            page("a", version="3"),
+        )
+    )
+    bench = Bench(server)
+    assert bench.step() == 1.0
+    assert bench.status.phase is Phase.SYNCING
+    assert "no longer knows what changed in nodes; listing again" in bench.status.last_error
+    assert bench.step() == 0
+    assert bench.keys == {"a"}
+    assert server.calls[-1].query["limit"] == "1000"
+
+
+def test_something_other_than_a_list(serve: Serve) -> None:
+    bench = Bench(serve(Script(NO_STREAMING, lambda call: call.text("<html>"))))
+    assert bench.step() == 1.0
+    assert "did not answer with a list of nodes: " in bench.status.last_error
+
+
+def test_unreadable_objects_of_a_page_are_said(serve: Serve) -> None:
+    bad = {"metadata": {"name": "bad"}, "spec": {"taints": "none"}}
+    script = Script(NO_STREAMING, lambda call: call.json(listing([named("a"), bad, bad])))
+    bench = Bench(serve(script))
+    bench.step()
+    assert bench.keys == {"a"}
+    assert bench.status.phase is Phase.LIVE
+    assert bench.status.last_error.startswith("could not be read (and 1 more): Node bad: spec.taints")
+
+
+def test_large_kinds_are_counted_first(serve: Serve) -> None:
+    def count(call: Call) -> None:
+        call.json(listing([named("a", "x")], remaining=41))
+
+    server = serve(Script(count, answer(event("ADDED", named("a", "x")), bookmark(3, ends_list=True))))
+    bench = Bench(server, PODS)
+    assert bench.step() == 0
+    assert server.calls[0].query == {"limit": "1"}
+    assert "PartialObjectMetadataList" in server.calls[0].headers["Accept"]
+    assert server.calls[1].query["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
+    syncing = [status for status in bench.mailbox.history if status.phase is Phase.SYNCING]
+    assert [(status.count, status.total_estimate) for status in syncing] == [(1, 42)]
+    assert bench.keys == {"x/a"}
+
+
+@pytest.mark.parametrize("count", [error(403), lambda call: call.text("[]")])
+def test_count_that_cannot_be_had_is_no_matter(serve: Serve, count: Answer) -> None:
+    bench = Bench(serve(Script(count, answer(bookmark(3, ends_list=True)))), PODS)
+    assert bench.step() == 0
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_many_objects_from_afar_come_in_compressed_pages(serve: Serve) -> None:
+    bench: Bench
+
+    def slow_count(call: Call) -> None:
+        bench.now += 0.2
+        call.json(listing([named("a", "x")], remaining=10_000))
+
+    server = serve(Script(slow_count, lambda call: call.json(listing([named("a", "x")]))))
+    bench = Bench(server, PODS)
+    assert bench.step() == 0
+    assert not server.calls[1].is_watch
+    assert server.calls[1].headers["Accept-Encoding"] == "gzip"
+
+
+def test_owners_come_as_metadata_alone(serve: Serve) -> None:
+    script = Script(NO_STREAMING, lambda call: call.json(listing([named("a", "x")])), answer())
+    server = serve(script)
+    bench = Bench(server, REPLICASETS)
+    bench.step()
+    bench.step()
+    accepts = [call.headers["Accept"] for call in server.calls]
+    assert "as=PartialObjectMetadata;" in accepts[0]
+    assert "as=PartialObjectMetadataList;" in accepts[1]
+    assert "as=PartialObjectMetadata;" in accepts[2]
+    assert bench.keys == {"x/a"}
+
+
+# What ends a watch
+
+
+def live(
+    serve: Serve, *answers: Answer, names: tuple[str, ...] = ("a",), **options: Any
+) -> tuple[Bench, LoopbackServer]:
+    """Return a bench that has listed, and whose watches get the answers."""
+    server = serve(Script(answer(*streamed(*names)), *answers))
+    bench = Bench(server, **options)
+    assert bench.step() == 0
+    assert bench.keys == set(names)
+    return bench, server
+
+
+@pytest.mark.parametrize("gone", [error(410, "too old resource version", "Expired"), answer(expired())])
+def test_410_lists_again_and_finds_what_is_gone(serve: Serve, gone: Answer) -> None:
+    bench, server = live(serve, gone, answer(*streamed("b", "c")), names=("a", "b"))
+    assert bench.step() == 1.0
+    assert bench.status.phase is Phase.SYNCING
+    assert bench.keys == {"a", "b"}
+    assert bench.step() == 0
+    assert bench.keys == {"b", "c"}
+    assert bench.mailbox.phases(Kind.NODE)[-1] is Phase.LIVE
+    assert server.calls[-1].is_stream_list
+
+
+def test_410_over_and_over_backs_off(serve: Serve) -> None:
+    bench, _ = live(serve, answer(expired()), answer(*streamed("a"), expired()), answer(*streamed("a"), expired()))
+    assert [bench.step() for _ in range(3)] == [1.0, 1.0, 1.0]
+
+
+def test_changes_before_an_error_event_count(serve: Serve) -> None:
+    bench, server = live(
+        serve,
+        answer(event("ADDED", named("b", version="11")), event("ERROR", failure(500, "etcd leader changed"))),
+        answer(),
+    )
+    assert bench.step() == 1.0
+    assert bench.keys == {"a", "b"}
+    assert "500: etcd leader changed" in bench.status.last_error
+    bench.step()
+    assert server.calls[-1].query["resourceVersion"] == "11"
+
+
+def test_cut_watch_goes_on_where_it_was(serve: Serve) -> None:
+    bench, server = live(
+        serve,
+        answer(event("ADDED", named("b", version="11")), then=Call.cut),
+        answer(event("DELETED", named("a", version="12"))),
+    )
+    assert bench.step() == 1.0
+    assert bench.status.phase is Phase.DISCONNECTED
+    assert "cut the connection" in bench.status.last_error
+    assert bench.step() == 0
+    assert server.calls[-1].query["resourceVersion"] == "11"
+    assert bench.keys == {"b"}
+    assert bench.status.phase is Phase.LIVE
+    assert bench.recoveries == 1
+
+
+def test_cut_in_the_middle_of_a_line(serve: Serve) -> None:
+    def half_a_line(call: Call) -> None:
+        call.chunks(b'{"type":"ADDED","obj')
+        call.cut()
+
+    bench, _ = live(serve, half_a_line, answer(event("ADDED", named("b", version="11"))))
+    bench.step()
+    bench.step()
+    assert bench.keys == {"a", "b"}
+
+
+def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listwatch, "SILENCE_SECONDS", 0.05)
+    bench, server = live(serve, answer(bookmark(11), then=Call.stall), answer(bookmark(12)))
+    assert bench.step() == 1.0
+    assert "has fallen silent" in bench.status.last_error
+    bench.step()
+    assert server.calls[-1].query["resourceVersion"] == "11"
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_streaming_list_may_be_silent_for_longer_once_complete(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listwatch, "INITIAL_SILENCE_SECONDS", 0.05)
+    finished = threading.Event()
+
+    def late(call: Call) -> None:
+        call.lines(*streamed("a"))
+        finished.wait(0.3)
+        call.lines(event("ADDED", named("b", version="11")))
+        call.end()
+
+    bench = Bench(serve(Script(late)))
+    assert bench.step() == 0
+    assert bench.keys == {"a", "b"}
+
+
+def test_watches_that_end_at_once_back_off(serve: Serve) -> None:
+    bench, _ = live(serve, *[answer()] * 3, answer(bookmark(11)), answer())
+    assert [bench.step() for _ in range(3)] == [1.0, 2.0, 4.0]
+    assert bench.step() == 0
+    assert bench.step() == 1.0
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_quiet_watch_that_ends_in_time_is_no_failure(serve: Serve) -> None:
+    bench: Bench
+
+    def after_a_while(call: Call) -> None:
+        call.lines()
+        bench.mailbox.until(lambda: bench.reflector._opened_at is not None)
+        bench.now += 400
+        call.end()
+
+    bench, _ = live(serve, after_a_while)
+    assert bench.step() == 0
+
+
+def test_quiet_watch_that_is_cut_after_a_while_starts_the_back_off_anew(serve: Serve) -> None:
+    bench: Bench
+
+    def after_a_while(call: Call) -> None:
+        call.lines()
+        bench.mailbox.until(lambda: bench.reflector._opened_at is not None)
+        bench.now += 60
+        call.cut()
+
+    bench, _ = live(serve, error(500), error(500), after_a_while)
+    assert [bench.step() for _ in range(3)] == [1.0, 2.0, 1.0]
+
+
+def test_back_off_doubles_to_thirty_seconds(serve: Serve) -> None:
+    bench, _ = live(serve, *[lambda call: call.text("", 503)] * 8)
+    bench.reflector._uses_watch_list = False
+    assert [bench.step() for _ in range(8)] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+
+def test_back_off_is_cut_by_up_to_a_half(serve: Serve) -> None:
+    bench, _ = live(serve, error(503), error(503), chance=0.0)
+    assert [bench.step() for _ in range(2)] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("code", [429, 503])
+def test_retry_after_is_honoured(serve: Serve, code: int) -> None:
+    bench, server = live(
+        serve, error(code, "too many requests", Retry_After="17"), error(code, "x", Retry_After="9999"), answer()
+    )
+    assert bench.step() == 17.0
+    assert bench.status.phase is Phase.DISCONNECTED
+    assert str(code) in bench.status.last_error
+    assert bench.step() == 300.0
+    bench.step()
+    assert server.calls[-1].query["resourceVersion"] == "10"
+
+
+def test_retry_after_in_an_error_event(serve: Serve) -> None:
+    busy = {**failure(429, "slow down"), "details": {"retryAfterSeconds": 12}}
+    bench, _ = live(serve, answer(event("ERROR", busy)))
+    assert bench.step() == 12.0
+    assert bench.status.last_error.startswith("the API server is busy and asks to come back later (429): slow down")
+
+
+def test_errors_in_a_row_give_the_place_up(serve: Serve) -> None:
+    bench, server = live(serve, *[error(500, "broken")] * 4, answer(*streamed("b")))
+    for _ in range(5):
+        bench.step()
+    assert server.calls[-1].is_stream_list
+    assert bench.keys == {"b"}
+
+
+def test_server_restored_from_a_backup_is_listed_again(serve: Serve) -> None:
+    bench, server = live(
+        serve, error(504, "Too large resource version: 10, current: 3", "Timeout"), answer(*streamed("b"))
+    )
+    bench.step()
+    bench.step()
+    assert server.calls[-1].is_stream_list
+    assert bench.keys == {"b"}
+
+
+# Permissions and absent kinds
+
+
+def test_401_runs_for_new_credentials(serve: Serve) -> None:
+    bench, _ = live(serve, error(401, "Unauthorized"), answer(bookmark(11)), token="old")
+    assert bench.step() == 1.0
+    assert bench.status.phase is Phase.DISCONNECTED
+    assert bench.status.last_error == "the API server does not accept the credentials (401): Unauthorized"
+    assert bench.step() == 0
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_403_switches_the_kind_off_with_a_sentence(serve: Serve) -> None:
+    words = 'nodes is forbidden: User "dev" cannot list resource "nodes" in API group "" at the cluster scope'
+    bench, _ = live(
+        serve, error(403, words), error(403, words), error(403, words), page("a"), names=("a", "b"), chance=0.0
+    )
+    assert bench.step() == 300.0
+    assert bench.status.phase is Phase.FORBIDDEN
+    assert bench.status.count == 0
+    assert bench.status.last_error == f"no permission to watch nodes (cluster-scoped): {words}"
+    assert bench.keys == set()
+    since_ns = bench.status.since_ns
+    bench.now += 300
+    assert bench.step() == 300.0
+    assert bench.status.last_error == f"no permission to list nodes (cluster-scoped): {words}"
+    assert bench.status.since_ns == since_ns
+    assert bench.step() == 0
+    assert bench.keys == {"a"}
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_permission_to_list_without_permission_to_watch(serve: Serve) -> None:
+    server = serve(
+        Script(
+            error(403, "w"),
+            page("a"),
+            error(403, "cannot watch"),
+            page("b"),
+            error(403, "cannot watch"),
+            error(403, "l"),
+        )
+    )
+    bench = Bench(server, chance=0.0)
+    assert bench.step() == 0
+    assert bench.step() == 60.0
+    status = bench.status
+    assert status.phase is Phase.STALE
+    assert status.last_error == (
+        "no permission to watch nodes (cluster-scoped): cannot watch; listed every 60 s instead"
+    )
+    assert bench.step() == 0
+    assert bench.keys == {"b"}
+    bench.step()
+    assert bench.step() == 300.0
+    assert bench.keys == set()
+
+
+def test_404_means_not_installed(serve: Serve) -> None:
+    bench, _ = live(serve, error(404, "404 page not found"), error(404), answer(*streamed("b")), chance=0.0)
+    assert bench.step() == 60.0
+    assert bench.status.phase is Phase.NOT_INSTALLED
+    assert bench.status.last_error == "the API server has no nodes in version v1"
+    assert bench.keys == set()
+    assert bench.step() == 60.0
+    assert bench.step() == 0
+    assert bench.keys == {"b"}
+
+
+def test_another_version_is_heeded_from_the_next_request_on(serve: Serve) -> None:
+    bench, server = live(serve, answer(bookmark(11)))
+    bench.reflector.resource = replace(NODES, group="karpenter.sh", version="v2")
+    bench.step()
+    assert server.calls[-1].path == "/apis/karpenter.sh/v2/nodes"
+
+
+# Lines that cannot be read
+
+
+def test_line_that_is_no_event_is_counted_and_passed_over(serve: Serve) -> None:
+    bench, _ = live(serve, answer(b"not json", b'{"type": 3}', event("ADDED", named("b", version="11"))))
+    bench.now += 10
+    assert bench.step() == 0
+    assert bench.keys == {"a", "b"}
+    assert bench.status.last_error.startswith("could not be read (and 1 more): a line that is not a watch event (")
+
+
+def test_object_that_becomes_unreadable_is_not_shown(serve: Serve) -> None:
+    bad = {**named("a", version="11"), "spec": {"taints": "none"}}
+    bench, server = live(serve, answer(event("MODIFIED", bad), bookmark(12)), answer(), names=("a", "b"))
+    bench.step()
+    bench.step()
+    assert bench.keys == {"b"}
+    assert bench.status.count == 1
+    assert bench.status.last_error.startswith("could not be read: Node a: spec.taints")
+    assert server.calls[-1].query["resourceVersion"] == "12"
+
+
+def test_a_bug_is_a_sentence_and_the_thread_lives_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, _ = live(serve, answer(event("ADDED", named("b"))), answer(bookmark(20)))
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.reflector._decoder, "line", None, raising=False)
+        assert bench.step() == 1.0
+    assert bench.status.last_error.startswith("internal error while following nodes: TypeError: ")
+    assert bench.step() == 0
+    assert bench.status.phase is Phase.LIVE
+
+
+# Reporting
+
+
+def test_traffic_is_reported_twice_a_second_at_most(serve: Serve) -> None:
+    bench: Bench
+
+    def busy(call: Call) -> None:
+        call.lines(*(event("MODIFIED", named("a", version=str(v))) for v in range(11, 20)))
+        call.lines(event("ADDED", named("b", version="20")))
+        bench.mailbox.until(lambda: "b" in bench.keys and bench.status.count == 2)
+        bench.now += 0.5
+        call.lines(event("MODIFIED", named("b", version="21")))
+        call.end()
+
+    bench, _ = live(serve, busy)
+    before = len(bench.mailbox.history)
+    bench.step()
+    reports = bench.mailbox.history[before:]
+    assert [status.count for status in reports] == [1, 2, 2]
+    assert reports[-1].last_contact_ns == NOW_NS + 500_000_000
+
+
+def test_resync_counts_against_what_was_known(serve: Serve) -> None:
+    bench, _ = live(serve, answer(expired()), answer(event("ADDED", named("a")), then=Call.cut), names=("a", "b", "c"))
+    bench.step()
+    bench.now += 1
+    bench.step()
+    syncing = [status for status in bench.mailbox.history if status.phase is Phase.SYNCING]
+    assert (syncing[-1].count, syncing[-1].total_estimate) == (1, 3)
+    assert bench.status.count == 3
+
+
+# The endless loop
+
+
+def test_run_announces_waits_and_stops(serve: Serve) -> None:
+    stopped = threading.Event()
+    bench = Bench(serve(Script(error(503), answer(*streamed("a"), then=Call.stall))))
+
+    def pause(seconds: float) -> None:
+        bench.waits.append(seconds)
+
+    assert not bench.reflector.settled.is_set()
+    thread = threading.Thread(target=bench.reflector.run, args=(stopped,))
+    thread.start()
+    bench.mailbox.until(lambda: bench.keys == {"a"})
+    assert bench.reflector.settled.wait(5)
+    stopped.set()
+    bench.reflector._transport.close()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert bench.mailbox.phases(Kind.NODE) == [Phase.CONNECTING, Phase.DISCONNECTED, Phase.LIVE]
+    assert bench.waits == [1.0]
+
+
+def test_settled_before_a_long_watch_ends(serve: Serve) -> None:
+    bench = Bench(serve(Script(answer(*streamed("a"), then=Call.stall))))
+    thread = threading.Thread(target=bench.step)
+    thread.start()
+    assert bench.reflector.settled.wait(10)
+    bench.reflector._transport.close()
+    thread.join(5)
+
+
+# Against a server that keeps objects
+
+
+def converge(serve: Serve, disturb: Callable[[FakeApi, int], None], *, streams_lists: bool) -> None:
+    """Change objects while a reflector follows through disturbances; in the end both must agree."""
+    api = FakeApi()
+    api.streams_lists = streams_lists
+    for i in range(40):
+        api.put(NODES.path, named(f"n{i}"))
+    bench = Bench(serve(api), read_seconds=5)
+    stopped = threading.Event()
+    thread = threading.Thread(target=bench.reflector.run, args=(stopped,))
+    thread.start()
+    bench.mailbox.until(lambda: bench.keys == api.keys(NODES.path))
+    for round_ in range(12):
+        disturb(api, round_)
+        api.delete(NODES.path, f"n{round_}")
+        api.put(NODES.path, named(f"n{round_ + 20}", labels={"round": str(round_)}))
+        api.put(NODES.path, named(f"new{round_}"))
+    bench.mailbox.until(lambda: bench.keys == api.keys(NODES.path))
+    bench.mailbox.until(lambda: bench.status.phase is Phase.LIVE)
+    assert "n0" not in bench.keys
+    assert bench.mailbox.statuses[Kind.NODE].phase is Phase.LIVE
+    stopped.set()
+    bench.reflector._transport.close()
+    thread.join(5)
+
+
+@pytest.mark.parametrize("streams_lists", [True, False])
+def test_nothing_is_lost_or_doubled_over_cut_connections(serve: Serve, *, streams_lists: bool) -> None:
+    converge(serve, lambda api, _: api.cut_streams(), streams_lists=streams_lists)
+
+
+@pytest.mark.parametrize("streams_lists", [True, False])
+def test_nothing_is_lost_or_doubled_over_lost_places(serve: Serve, *, streams_lists: bool) -> None:
+    def lose(api: FakeApi, _: int) -> None:
+        api.cut_streams()
+        api.compact()
+
+    converge(serve, lose, streams_lists=streams_lists)
+
+
+@pytest.mark.parametrize("streams_lists", [True, False])
+def test_nothing_is_lost_or_doubled_over_errors_of_every_kind(serve: Serve, *, streams_lists: bool) -> None:
+    faults = [error(500), error(429, Retry_After="1"), answer(expired()), Call.cut, answer(then=Call.cut), error(401)]
+
+    def break_something(api: FakeApi, round_: int) -> None:
+        left = [faults[round_ % len(faults)]]
+
+        def fault(call: Call) -> None:
+            if left:
+                left.pop()(call)
+                raise Answered
+
+        api.fault = fault
+        api.cut_streams()
+
+    converge(serve, break_something, streams_lists=streams_lists)

@@ -1,0 +1,65 @@
+"""What is relied upon of the official client, which must hold for every version that pyproject.toml allows."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import subprocess
+import sys
+
+import pytest
+import urllib3
+
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.pool import POOL_SIZE, connection_pool
+
+from .live import pem
+
+
+def test_settings_reach_the_pool() -> None:
+    connection = Connection(
+        server="https://api.test", context="c", certificate_authority=pem("authority.pem"), tls_server_name="other.test"
+    )
+    pool = connection_pool(connection, None, None)
+    settings = pool.connection_pool_kw
+    assert isinstance(settings["ssl_context"], ssl.SSLContext)
+    assert settings["server_hostname"] == "other.test"
+    assert settings["retries"] is False
+    assert settings["maxsize"] == POOL_SIZE
+    assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in settings["socket_options"]
+    assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in settings["socket_options"]
+
+
+def test_strict_checks_of_authorities_are_off() -> None:
+    context = connection_pool(Connection(server="https://x", context="c"), None, None).connection_pool_kw["ssl_context"]
+    assert not context.verify_flags & ssl.VERIFY_X509_STRICT
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname
+
+
+def test_proxy_that_is_used() -> None:
+    pool = connection_pool(Connection(server="https://x", context="c", proxy_url="http://proxy.test:3128"), None, None)
+    assert isinstance(pool, urllib3.ProxyManager)
+    assert pool.proxy is not None
+    assert pool.proxy.host == "proxy.test"
+
+
+def test_systems_without_all_keepalive_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPCNT"):
+        monkeypatch.delattr(socket, name, raising=False)
+    options = connection_pool(Connection(server="http://x", context="c"), None, None).connection_pool_kw[
+        "socket_options"
+    ]
+    assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in options
+    assert len(options) == 3
+
+
+def test_an_unverified_server_does_not_warn_on_the_terminal() -> None:
+    code = (
+        "import warnings; from karptui.sources.cluster.connection import Connection; "
+        "from karptui.sources.cluster.pool import connection_pool; import urllib3; "
+        "connection_pool(Connection(server='https://x', context='c', skip_tls_verify=True), None, None); "
+        "warnings.warn('unverified', urllib3.exceptions.InsecureRequestWarning)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

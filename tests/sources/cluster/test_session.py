@@ -1,0 +1,418 @@
+from __future__ import annotations
+
+import threading
+from typing import Any, Self
+
+import pytest
+from loopback import Answered, Call, FakeApi, LoopbackServer, named
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase
+from karptui.sources.cluster import session as sessions
+from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, LATER, NODECLAIMS, NODEPOOLS, NODES, PODS
+from karptui.sources.cluster.rhythm import Bell, Rhythm
+from karptui.sources.cluster.session import Session
+
+from .live import Serve, WatchedMailbox, transport_to
+
+EC2 = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+
+
+class Cluster(FakeApi):
+    """A server with every kind that is followed, and discovery."""
+
+    def __init__(self, *, groups: dict[str, dict[str, list[tuple[str, str]]]] | None = None) -> None:
+        super().__init__()
+        self.groups = groups if groups is not None else {}
+        for resource in (NODES, *LATER):
+            self._objects[resource.path] = {}
+
+    def install(self, group: str, version: str, plural: str, kind: str) -> None:
+        """Add a custom resource."""
+        self.groups.setdefault(group, {}).setdefault(version, []).append((plural, kind))
+        self._objects.setdefault(f"/apis/{group}/{version}/{plural}", {})
+
+    def __call__(self, call: Call) -> None:
+        if call.path != "/apis":
+            super().__call__(call)
+            return
+        try:
+            if self.fault is not None:
+                self.fault(call)
+        except Answered:
+            return
+        call.json(
+            {
+                "kind": "APIGroupDiscoveryList",
+                "items": [
+                    {
+                        "metadata": {"name": group},
+                        "versions": [
+                            {
+                                "version": version,
+                                "resources": [
+                                    {
+                                        "resource": plural,
+                                        "responseKind": {"kind": kind},
+                                        "scope": "Cluster",
+                                        "verbs": ["list", "watch"],
+                                    }
+                                    for plural, kind in resources
+                                ],
+                            }
+                            for version, resources in versions.items()
+                        ],
+                    }
+                    for group, versions in self.groups.items()
+                ],
+            }
+        )
+
+
+def karpenter() -> Cluster:
+    cluster = Cluster()
+    cluster.install("karpenter.sh", "v1", "nodepools", "NodePool")
+    cluster.install("karpenter.sh", "v1", "nodeclaims", "NodeClaim")
+    cluster.install("karpenter.k8s.aws", "v1", "ec2nodeclasses", "EC2NodeClass")
+    return cluster
+
+
+class Following:
+    """A session against a server; waiting costs no time, and the clock stands until it is moved."""
+
+    def __init__(self, server: LoopbackServer | str) -> None:
+        self.mailbox = WatchedMailbox()
+        self.now = 0.0
+        self.paused: list[float] = []
+        self.ticks = threading.Semaphore(0)
+        self.session = Session(transport_to(server), Board(self.mailbox), self.rhythm)
+        self.session.transport._now_ns = lambda: int((self.now + 1000) * 1e9)
+        self._first_bell = self.session._bell
+        self.thread = threading.Thread(target=self.session.run)
+
+    def rhythm(self, bell: Bell) -> Rhythm:
+        is_supervisor = not hasattr(self, "session")
+
+        def pause(seconds: float) -> None:
+            self.paused.append(seconds)
+            if is_supervisor:
+                self.ticks.acquire(timeout=30)
+            else:
+                bell.wait(min(seconds, 0.05))
+
+        return Rhythm(
+            pause=pause, now_ns=lambda: int((self.now + 1000) * 1e9), monotonic=lambda: self.now, chance=lambda: 1.0
+        )
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.session._stopped.set()
+        self.ticks.release()
+        self.session.stop(1.0)
+        self.thread.join(5)
+        assert not self.thread.is_alive()
+
+    def phase(self, kind: Kind) -> Phase | None:
+        status = self.mailbox.statuses.get(kind)
+        return status.phase if status is not None else None
+
+    def until_live(self, *kinds: Kind) -> None:
+        self.mailbox.until(lambda: all(self.phase(kind) is Phase.LIVE for kind in kinds))
+
+
+ALL = (Kind.NODE, Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, *(resource.kind for resource in LATER))
+
+
+def test_everything_becomes_live_and_small_kinds_come_first(serve: Serve) -> None:
+    api = karpenter()
+    api.put(NODES.path, named("n1"))
+    api.put(PODS.path, named("p1", "web"))
+    api.put(EC2, named("default"))
+    server = serve(api)
+    with Following(server) as following:
+        following.until_live(*ALL)
+        assert following.phase(Kind.NODEOVERLAY) is Phase.NOT_INSTALLED
+        assert following.mailbox.keys(Kind.NODE) == {"n1"}
+        assert following.mailbox.keys(Kind.POD) == {"web/p1"}
+        assert len(following.mailbox.keys(Kind.NODECLASS)) == 1
+        assert {status.kind for status in following.mailbox.history} == set(Kind) - {
+            Kind.CAPACITY_BUFFER,
+            Kind.POD_TEMPLATE,
+            Kind.SERVICE,
+            Kind.CRONJOB,
+            Kind.REPLICATION_CONTROLLER,
+        }
+    paths = [call.path for call in server.calls]
+    first = {NODES.path, "/apis", NODEPOOLS.path, NODECLAIMS.path, EC2}
+    assert set(paths[:5]) == first
+    events = next(call for call in server.calls if call.path == EVENTS.path)
+    assert events.query["fieldSelector"] == "source=karpenter"
+
+
+def test_cluster_without_karpenter_is_told_apart_from_an_empty_one(serve: Serve) -> None:
+    with Following(serve(Cluster())) as following:
+        following.until_live(Kind.NODE, Kind.POD)
+        for kind in (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY):
+            following.mailbox.until(lambda kind=kind: following.phase(kind) is Phase.NOT_INSTALLED)  # type: ignore[misc]
+        assert following.mailbox.statuses[Kind.NODEPOOL].last_error == "the API server has no NodePool kind"
+
+
+def test_karpenter_installed_later_is_found(serve: Serve) -> None:
+    api = Cluster()
+    with Following(serve(api)) as following:
+        following.until_live(Kind.POD)
+        api.install("karpenter.sh", "v1", "nodepools", "NodePool")
+        following.now += 31
+        following.ticks.release()
+        following.until_live(Kind.NODEPOOL)
+
+
+def test_complete_discovery_is_not_repeated_soon(serve: Serve) -> None:
+    server = serve(karpenter())
+    with Following(server) as following:
+        following.until_live(*ALL)
+        for seconds in (31, 31):
+            following.now += seconds
+            before = len(following.paused)
+            following.ticks.release()
+            following.mailbox.until(lambda before=before: 10.0 in following.paused[before:])  # type: ignore[misc]
+        assert sum(call.path == "/apis" for call in server.calls) == 1
+
+
+def test_another_version_of_a_kind_takes_over(serve: Serve) -> None:
+    api = Cluster()
+    api.install("karpenter.sh", "v1beta1", "nodepools", "NodePool")
+    server = serve(api)
+    with Following(server) as following:
+        following.until_live(Kind.NODEPOOL, Kind.POD)
+        api.install("karpenter.sh", "v1", "nodepools", "NodePool")
+        api.put(NODEPOOLS.path, named("general", spec={"template": {"spec": {"requirements": []}}}))
+        following.now += 31
+        following.ticks.release()
+        following.mailbox.until(lambda: following.session.resources_of(Kind.NODEPOOL) == (NODEPOOLS,))
+        # The old version stops being served.
+        del api._objects["/apis/karpenter.sh/v1beta1/nodepools"]
+        api.cut_streams()
+        following.mailbox.until(lambda: any(call.path == NODEPOOLS.path for call in server.calls))
+        following.until_live(Kind.NODEPOOL)
+
+
+def test_discovery_that_fails_leaves_karpenters_kinds_to_speak_for_themselves(serve: Serve) -> None:
+    api = karpenter()
+    left = [1]
+
+    def forbid_discovery(call: Call) -> None:
+        if call.path == "/apis" and left:
+            left.pop()
+            call.error(403, "no discovery")
+            raise Answered
+
+    api.fault = forbid_discovery
+    with Following(serve(api)) as following:
+        following.until_live(Kind.NODEPOOL, Kind.NODECLAIM, Kind.POD)
+        following.mailbox.until(lambda: following.phase(Kind.NODEOVERLAY) is Phase.NOT_INSTALLED)
+        status = following.mailbox.statuses[Kind.NODECLASS]
+        assert status.phase is Phase.DISCONNECTED
+        assert "NodeClass kinds cannot be discovered: the API server answered 403" in status.last_error
+        left.append(1)
+        following.now += 31
+        following.ticks.release()
+        following.mailbox.until(lambda: not left and following.session._discover_at > following.now)
+        following.now += 31
+        following.ticks.release()
+        following.until_live(Kind.NODECLASS)
+        assert len(following.session.resources_of(Kind.NODEPOOL)) == 1
+
+
+def test_events_of_auto_mode(serve: Serve) -> None:
+    api = karpenter()
+    api.install("eks.amazonaws.com", "v1", "nodeclasses", "NodeClass")
+    server = serve(api)
+    with Following(server) as following:
+        following.until_live(*ALL)
+        assert set(following.session.resources_of(Kind.EVENT)) == {EVENTS, AUTO_MODE_EVENTS}
+        following.mailbox.until(
+            lambda: any(call.query.get("fieldSelector") == "source=eks-auto-mode/compute" for call in server.calls)
+        )
+
+
+def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
+    api = karpenter()
+
+    def forbid_pods(call: Call) -> None:
+        if call.path == PODS.path:
+            call.error(403, "pods is forbidden")
+            raise Answered
+
+    api.fault = forbid_pods
+    with Following(serve(api)) as following:
+        following.until_live(*(kind for kind in ALL if kind is not Kind.POD))
+        following.mailbox.until(lambda: following.phase(Kind.POD) is Phase.FORBIDDEN)
+        assert following.mailbox.statuses[Kind.POD].last_error == (
+            "no permission to list pods in all namespaces: pods is forbidden"
+        )
+
+
+def test_first_kinds_that_take_their_time_are_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "FIRST_SECONDS", 0.05)
+    api = karpenter()
+
+    def stall_nodes(call: Call) -> None:
+        if call.path == NODES.path:
+            call.stall()
+            raise Answered
+
+    api.fault = stall_nodes
+    with Following(serve(api)) as following:
+        following.until_live(Kind.POD, Kind.NODEPOOL)
+        assert following.phase(Kind.NODE) is None or following.phase(Kind.NODE) is Phase.CONNECTING
+
+
+def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
+    api = karpenter()
+    api.put(NODES.path, named("before"))
+    api.put(NODES.path, named("gone"))
+    server = serve(api)
+    with Following(server) as following:
+        following.until_live(*ALL)
+        api.cut_streams()
+        server.close()
+        following.mailbox.until(lambda: all(following.phase(kind) is Phase.DISCONNECTED for kind in ALL))
+        following.mailbox.until(lambda: "refuses connections" in following.mailbox.statuses[Kind.NODE].last_error)
+        assert following.mailbox.keys(Kind.NODE) == {"before", "gone"}
+        api.delete(NODES.path, "gone")
+        api.put(NODES.path, named("after"))
+        api.compact()
+        serve(api, port=server.port)
+        following.until_live(*ALL)
+        assert following.mailbox.keys(Kind.NODE) == {"before", "after"}
+
+
+def test_recovery_of_one_wakes_those_that_wait(serve: Serve) -> None:
+    with Following(serve(karpenter())) as following:
+        following.until_live(*ALL)
+        reflector, _, bell = next(iter(following.session._followed.values()))
+        assert not bell._event.is_set()
+        reflector._recovered()
+        assert bell._event.is_set()
+
+
+# Is the server still there?
+
+
+def quiet(following: Following) -> None:
+    following.now += 25
+
+
+def test_busy_server_is_not_asked(serve: Serve) -> None:
+    server = serve(karpenter())
+    with Following(server) as following:
+        following.until_live(*ALL)
+        following.session.check_contact()
+        assert not any(call.path == "/version" for call in server.calls)
+
+
+def test_quiet_server_is_asked_and_answers(serve: Serve) -> None:
+    server = serve(karpenter())
+    with Following(server) as following:
+        following.until_live(*ALL)
+        quiet(following)
+        following.session.check_contact()
+        assert server.calls[-1].path == "/version"
+        assert following.phase(Kind.NODE) is Phase.LIVE
+
+
+@pytest.mark.parametrize("code", [401, 403, 500])
+def test_an_error_is_an_answer(serve: Serve, code: int) -> None:
+    api = karpenter()
+
+    def refuse(call: Call) -> None:
+        if call.path == "/version":
+            call.error(code)
+            raise Answered
+
+    api.fault = refuse
+    with Following(serve(api)) as following:
+        following.until_live(*ALL)
+        quiet(following)
+        following.session.check_contact()
+        assert following.phase(Kind.NODE) is Phase.LIVE
+
+
+def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+    api = karpenter()
+    is_silent = threading.Event()
+
+    def fall_silent(call: Call) -> None:
+        if call.path == "/version" and is_silent.is_set():
+            call.stall()
+            raise Answered
+
+    api.fault = fall_silent
+    server = serve(api)
+    with Following(server) as following:
+        following.until_live(*ALL)
+        last_contact_ns = following.session.transport.last_contact_ns
+        is_silent.set()
+        quiet(following)
+        following.session.check_contact()
+        status = following.mailbox.statuses[Kind.NODE]
+        assert (status.phase, status.since_ns) == (Phase.STALE, last_contact_ns)
+        assert "has fallen silent" in status.last_error
+        before = sum(call.path == NODES.path for call in server.calls)
+        following.session.check_contact()
+        following.mailbox.until(lambda: sum(call.path == NODES.path for call in server.calls) > before)
+        following.until_live(*ALL)
+        is_silent.clear()
+        following.session.check_contact()
+        assert following.session._missed == 0
+
+
+def test_doubt_that_was_unfounded_is_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+    api = karpenter()
+    left = [1]
+
+    def stall_once(call: Call) -> None:
+        if call.path == "/version" and left:
+            left.pop()
+            call.stall()
+            raise Answered
+
+    api.fault = stall_once
+    with Following(serve(api)) as following:
+        following.until_live(*ALL)
+        quiet(following)
+        following.session.check_contact()
+        assert following.phase(Kind.NODE) is Phase.STALE
+        following.ticks.release()
+        following.until_live(*ALL)
+        following.mailbox.until(lambda: 2.0 in following.paused or following.session._missed == 0)
+
+
+def test_nothing_is_followed_after_the_end(serve: Serve) -> None:
+    following = Following(serve(karpenter()))
+    following.session.stop(0.0)
+    following.session.run()
+    assert following.session.resources_of(Kind.NODE) == ()
+
+
+def test_any_names() -> None:
+    """Two selections of one resource are two things to follow; two versions are one."""
+    assert EVENTS.identity != AUTO_MODE_EVENTS.identity
+    fields: dict[str, Any] = {
+        "kind": Kind.NODEPOOL,
+        "group": "g",
+        "plural": "p",
+        "api_kind": "P",
+        "is_namespaced": True,
+    }
+    one, other = (type(EVENTS)(version=version, **fields) for version in ("v1", "v2"))
+    assert one.identity == other.identity
+    assert one.object_path("my ns", "a/b") == "/apis/g/v1/namespaces/my%20ns/p/a%2Fb"

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from loopback import Call, LoopbackServer, named
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, Source, SourceError
+from karptui.sources.cluster import source as sources
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.errors import ApiError, UnreachableError
+from karptui.sources.cluster.resources import NODES, PODS
+from karptui.sources.cluster.source import ClusterSource
+
+from .live import Serve, WatchedMailbox
+from .test_session import EC2, karpenter
+
+
+def started(server: LoopbackServer, **options: float) -> tuple[ClusterSource, WatchedMailbox]:
+    source = ClusterSource(Connection(server=server.url, context="production"), **options)
+    mailbox = WatchedMailbox()
+    source.start(mailbox)
+    return source, mailbox
+
+
+def test_life_of_a_source(serve: Serve) -> None:
+    api = karpenter()
+    api.put(NODES.path, named("n1"))
+    others = set(threading.enumerate())
+    source, mailbox = started(serve(api))
+    checked: Source = source
+    assert checked.title == "production"
+    mailbox.until(lambda: mailbox.keys(Kind.NODE) == {"n1"})
+    assert source.last_contact_ns > 0
+    api.put(NODES.path, named("n2"))
+    mailbox.until(lambda: mailbox.keys(Kind.NODE) == {"n1", "n2"})
+    source.refresh()
+    threads = [one for one in threading.enumerate() if one not in others and one.name.startswith("karptui")]
+    assert threads
+    assert all(thread.daemon for thread in threads)
+    began = time.monotonic()
+    source.stop()
+    assert time.monotonic() - began < 5
+    mailbox.until(lambda: not any(thread.is_alive() for thread in threads))
+    history = len(mailbox.history)
+    source.stop()
+    assert len(mailbox.history) == history
+
+
+def test_stopping_is_not_reported_as_a_failure(serve: Serve) -> None:
+    source, mailbox = started(serve(karpenter()))
+    mailbox.until(lambda: mailbox.statuses.get(Kind.POD) is not None and mailbox.statuses[Kind.POD].phase is Phase.LIVE)
+    source.stop()
+    assert not any(status.phase is Phase.DISCONNECTED for status in mailbox.history)
+
+
+def test_before_the_start() -> None:
+    source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
+    assert source.last_contact_ns == 0
+    source.refresh()
+    source.stop()
+
+
+def test_questions_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "START_SECONDS", 0.01)
+    source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
+    with pytest.raises(SourceError, match=r"^c has not been connected to$"):
+        source.server_version()
+
+
+def test_stopped_while_starting(serve: Serve) -> None:
+    server = serve(karpenter())
+    source = ClusterSource(Connection(server=server.url, context="c"))
+    source.stop()
+    source.start(WatchedMailbox())
+    assert source._thread is not None
+    source._thread.join(10)
+    assert server.calls == []
+
+
+def test_request_timeout(serve: Serve) -> None:
+    source, _ = started(serve(Call.stall), request_seconds=0.05)
+    with pytest.raises(UnreachableError, match="has fallen silent"):
+        source.server_version()
+    source.stop()
+
+
+def test_version(serve: Serve) -> None:
+    source, _ = started(serve(karpenter()))
+    assert source.server_version() == "v1.36.3"
+    source.stop()
+
+
+@pytest.mark.parametrize("body", ["<html>", "[]"])
+def test_version_that_is_none(serve: Serve, body: str) -> None:
+    source, _ = started(serve(lambda call: call.text(body)))
+    with pytest.raises(UnreachableError, match="did not answer with its version"):
+        source.server_version()
+    source.stop()
+
+
+def answering(serve: Serve, path: str, body: str, code: int = 200) -> tuple[ClusterSource, WatchedMailbox]:
+    """Return a source on a server with Karpenter that answers one path in its own way."""
+    api = karpenter()
+    api.install("karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "KWOKNodeClass")
+    server = serve(lambda call: call.text(body, code) if call.path == path else api(call))
+    source, mailbox = started(server)
+    mailbox.until(lambda: mailbox.statuses.get(Kind.POD) is not None and mailbox.statuses[Kind.POD].phase is Phase.LIVE)
+    return source, mailbox
+
+
+def test_one_object_without_managed_fields(serve: Serve) -> None:
+    body = '{"metadata": {"name": "a", "managedFields": [1]}, "spec": {"x": 1}}'
+    source, _ = answering(serve, "/api/v1/namespaces/web/pods/a", body)
+    assert source.fetch(Kind.POD, "web/a") == {"metadata": {"name": "a"}, "spec": {"x": 1}}
+    with pytest.raises(ApiError, match="404"):
+        source.fetch(Kind.POD, "web/b")
+    with pytest.raises(SourceError, match=r"^Service x: the API server has no such kind$"):
+        source.fetch(Kind.SERVICE, "x")
+    source.stop()
+
+
+def test_node_class_of_whichever_provider(serve: Serve) -> None:
+    source, _ = answering(serve, "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default", '{"spec": 1}')
+    assert source.fetch(Kind.NODECLASS, "default") == {"spec": 1}
+    assert source.fetch(Kind.NODECLASS, "default", group="karpenter.kwok.sh") == {"spec": 1}
+    with pytest.raises(ApiError, match="404"):
+        source.fetch(Kind.NODECLASS, "default", group="karpenter.k8s.aws")
+    source.stop()
+
+
+def test_object_that_is_none_or_forbidden(serve: Serve) -> None:
+    source, _ = answering(serve, "/api/v1/nodes/a", "<html>")
+    with pytest.raises(UnreachableError, match="did not answer with an object"):
+        source.fetch(Kind.NODE, "a")
+    source.stop()
+    source, _ = answering(serve, f"{EC2}/default", '{"message": "no", "reason": "Forbidden"}', 403)
+    with pytest.raises(ApiError, match="403 Forbidden: no"):
+        source.fetch(Kind.NODECLASS, "default")
+    source.stop()
+
+
+def test_permission(serve: Serve) -> None:
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    source, _ = answering(serve, path, '{"status": {"allowed": true}}')
+    assert source.may("delete", Kind.POD, "web/a").is_allowed
+    assert source.may("patch", Kind.NODECLASS, group="karpenter.kwok.sh").is_allowed
+    with pytest.raises(SourceError, match=r"^NodeClass: the API server has no such kind$"):
+        source.may("patch", Kind.NODECLASS, group="other")
+    source.stop()
+
+
+def test_importing_a_source_is_cheap() -> None:
+    code = (
+        "import sys, karptui.sources.cluster.source, karptui.sources.cluster.resolve; "
+        "print([name for name in ('kubernetes', 'urllib3', 'textual', 'boto3') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
+    source, mailbox = started(serve(lambda call: call.text(b"\x1b[2Jboom", 500)))
+    mailbox.until(lambda: mailbox.statuses.get(Kind.NODE) is not None and bool(mailbox.statuses[Kind.NODE].last_error))
+    assert PODS.title == "pods"
+    source.stop()
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.sources.base import Phase
+from karptui.sources.cluster.errors import ApiError, CredentialError, one_line
+from karptui.sources.cluster.resources import NODES, PODS
+from karptui.sources.cluster.trouble import judge, rules_out_watch_list
+
+
+def test_no_answer_and_no_credentials_say_it_themselves() -> None:
+    verdict = judge(CredentialError("log in first"), PODS, verb="list", may_list=False)
+    assert (verdict.phase, verdict.sentence, verdict.seconds) == (Phase.DISCONNECTED, "log in first", None)
+
+
+@pytest.mark.parametrize(
+    ("status", "verb", "may_list", "phase", "seconds", "forgets", "sentence"),
+    [
+        (403, "list", False, Phase.FORBIDDEN, 300.0, True, "no permission to list pods in all namespaces: no"),
+        (403, "watch", False, Phase.FORBIDDEN, 300.0, True, "no permission to watch pods in all namespaces: no"),
+        (
+            403,
+            "watch",
+            True,
+            Phase.STALE,
+            60.0,
+            False,
+            "no permission to watch pods in all namespaces: no; listed every 60 s instead",
+        ),
+        (405, "watch", True, Phase.STALE, 60.0, False, "the API server does not watch pods; listed every 60 s instead"),
+        (404, "list", False, Phase.NOT_INSTALLED, 60.0, True, "the API server has no pods in version v1"),
+        (405, "list", False, Phase.DISCONNECTED, None, False, "the API server answered 405 Odd: no"),
+        (500, "watch", True, Phase.DISCONNECTED, None, False, "the API server answered 500 Odd: no"),
+    ],
+)
+def test_verdicts(
+    *, status: int, verb: str, may_list: bool, phase: Phase, seconds: float | None, forgets: bool, sentence: str
+) -> None:
+    verdict = judge(ApiError(status, "Odd", "no"), PODS, verb=verb, may_list=may_list)
+    assert (verdict.phase, verdict.seconds, verdict.forgets, verdict.sentence) == (phase, seconds, forgets, sentence)
+    assert verdict.relists == (phase is not Phase.DISCONNECTED)
+
+
+def test_cluster_scoped_kinds_say_so() -> None:
+    verdict = judge(ApiError(403, "", "no"), NODES, verb="list", may_list=False)
+    assert verdict.sentence == "no permission to list nodes (cluster-scoped): no"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (400, True),
+        (403, True),
+        (405, True),
+        (422, True),
+        (401, False),
+        (404, False),
+        (410, False),
+        (429, False),
+        (500, False),
+    ],
+)
+def test_what_rules_out_streaming_lists(status: int, expected: bool) -> None:
+    assert rules_out_watch_list(ApiError(status, "", "no")) is expected
+
+
+def test_other_peoples_words_are_made_harmless() -> None:
+    assert one_line("a\x1b[31m\tb\r\nc\u202e") == "a [31m b c"
+    assert one_line("x" * 500) == "x" * 399 + "…"
+    assert one_line("y" * 400) == "y" * 400

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.mailbox import Mailbox
+
+
+def test_empty_mailbox() -> None:
+    mail = Mailbox().drain()
+    assert mail.is_empty
+    assert mail.batch.deltas == {}
+
+
+def test_the_last_word_on_a_key_counts() -> None:
+    mailbox = Mailbox()
+    mailbox.put(Kind.NODE, {"a": 1, "b": 1})
+    mailbox.put(Kind.NODE, {"a": 2, "b": None})
+    mailbox.put(Kind.POD, {"x/p": 3})
+    deltas = mailbox.drain().batch.deltas
+    assert deltas[Kind.NODE].objects == {"a": 2, "b": None}
+    assert not deltas[Kind.NODE].replaces
+    assert deltas[Kind.POD].objects == {"x/p": 3}
+    assert mailbox.drain().is_empty
+
+
+def test_replacing_forgets_what_was_pending() -> None:
+    mailbox = Mailbox()
+    mailbox.put(Kind.NODE, {"a": 1})
+    objects = {"b": 1, "c": 1}
+    mailbox.replace(Kind.NODE, objects)
+    mailbox.put(Kind.NODE, {"b": None, "d": 2})
+    delta = mailbox.drain().batch.deltas[Kind.NODE]
+    assert delta.replaces
+    assert delta.objects == {"c": 1, "d": 2}
+    assert objects == {"b": 1, "c": 1}
+
+
+def test_only_the_latest_status_of_a_kind_is_kept() -> None:
+    mailbox = Mailbox()
+    for phase in (Phase.CONNECTING, Phase.LIVE):
+        mailbox.report(SourceStatus(kind=Kind.NODE, phase=phase, since_ns=1))
+    mail = mailbox.drain()
+    assert not mail.is_empty
+    assert mail.statuses[Kind.NODE].phase is Phase.LIVE
+
+
+def test_nothing_is_lost_between_threads() -> None:
+    mailbox = Mailbox()
+    held: dict[str, int] = {}
+    done = threading.Event()
+
+    def write(writer: int) -> None:
+        for i in range(500):
+            mailbox.put(Kind.NODE, {f"{writer}-{i}": i})
+
+    def read() -> None:
+        while not done.is_set():
+            for delta in mailbox.drain().batch.deltas.values():
+                held.update(delta.objects)
+
+    reader = threading.Thread(target=read)
+    writers = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in (reader, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    reader.join()
+    for delta in mailbox.drain().batch.deltas.values():
+        held.update(delta.objects)
+    assert len(held) == 2000
+
+
+CHANGES = st.dictionaries(st.sampled_from("abcd"), st.one_of(st.none(), st.integers(0, 3)))
+STEPS = st.lists(
+    st.one_of(st.tuples(st.just("put"), CHANGES), st.tuples(st.sampled_from(["replace", "drain"]), CHANGES))
+)
+
+
+def applied(held: dict[str, int], objects: dict[str, int | None], *, replaces: bool) -> dict[str, int]:
+    after = {} if replaces else dict(held)
+    for key, item in objects.items():
+        if item is None:
+            after.pop(key, None)
+        else:
+            after[key] = item
+    return after
+
+
+@given(STEPS)
+def test_coalescing_changes_nothing_about_the_outcome(steps: list[tuple[str, dict[str, int | None]]]) -> None:
+    mailbox = Mailbox()
+    direct: dict[str, int] = {}
+    drained: dict[str, int] = {}
+
+    def drain() -> None:
+        nonlocal drained
+        for delta in mailbox.drain().batch.deltas.values():
+            drained = applied(drained, dict(delta.objects), replaces=delta.replaces)
+
+    for step, changes in steps:
+        if step == "put":
+            mailbox.put(Kind.NODE, changes)
+            direct = applied(direct, changes, replaces=False)
+        elif step == "replace":
+            present = {key: item for key, item in changes.items() if item is not None}
+            mailbox.replace(Kind.NODE, present)
+            direct = applied(direct, changes, replaces=True)
+        else:
+            drain()
+    drain()
+    assert drained == direct
