@@ -37,12 +37,12 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
         demo = DemoSource()
         return demo, demo.clock
     if args.snapshot:
-        from karptui.sources.snapshot.documents import SnapshotError
+        from karptui.sources.snapshot.errors import SnapshotError
         from karptui.sources.snapshot.reader import SnapshotReader
         from karptui.sources.snapshot.source import SnapshotSource
 
         try:
-            snapshot = SnapshotReader().read(args.snapshot, now_ns=args.now)
+            snapshot = SnapshotReader().read(args.snapshot, now_ns=args.now, keeps_manifests=True)
         except SnapshotError as error:
             raise UsageError(str(error)) from error
         return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)

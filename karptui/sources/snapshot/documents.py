@@ -1,149 +1,174 @@
-"""Files into plain documents: JSON, YAML, gzip, directories, standard input."""
+"""Files, directories and standard input into documents: plain values as JSON could hold them."""
 
 from __future__ import annotations
 
+import codecs
 import gzip
-import re
+import io
+import json
 import sys
 import zlib
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
-import yaml
+
+from karptui.sources.snapshot.errors import SnapshotError, sentence
+from karptui.sources.snapshot.yaml_text import YamlError, load_documents
 
 STDIN: Final = "-"
-SUFFIXES: Final = (".json", ".json.gz", ".yaml", ".yml", ".yaml.gz", ".yml.gz")
-"""Names that are read from a directory."""
-MAX_DEPTH: Final = 200
-"""Levels of nesting that are read; real objects stay far below."""
+SUFFIXES: Final = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
+MAX_BYTES: Final = 4 << 30
+"""Of one file, unpacked."""
+
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_DEEP_INDENT: Final = re.compile(rf"^(?: {{{MAX_DEPTH},}}|(?:- ){{{MAX_DEPTH // 2},}})", re.MULTILINE)
-"""Only text that is indented or dashed this far can be nested too deep without brackets."""
+_PROBE: Final = 4096
 
 
-class SnapshotError(ValueError):
-    """A file that cannot be used at all; a sentence that names it."""
+class Document(msgspec.Struct, frozen=True):
+    """One document of a file."""
+
+    value: Any
+    where: str
+    """What to call it in a sentence: the file, and the number of the document where there are several."""
+    folder: Path
+    """What paths inside it are relative to."""
 
 
-def expand(path: str) -> tuple[Path | str, ...]:
-    """Return the files that an argument stands for: itself, the readable files of a directory, or standard input.
-
-    Raises:
-        SnapshotError: when there is no such file, or nothing readable in the directory.
-    """
-    if path == STDIN:
-        return (STDIN,)
-    place = Path(path)
-    if not place.is_dir():
-        return (place,)
-    files = sorted(file for file in place.rglob("*") if file.is_file() and file.name.endswith(SUFFIXES))
-    if not files:
-        raise SnapshotError(f"{path}: the directory holds no JSON or YAML file")
-    return tuple(files)
-
-
-def read_documents(file: Path | str) -> list[Any]:
-    """Return the documents of a file: one of JSON, any number of YAML.
+def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> Iterator[Document]:
+    """Return every document of files, directories (all that is JSON or YAML in them) and ``-``.
 
     Raises:
-        SnapshotError: when it cannot be read, or is neither JSON nor YAML.
+        SnapshotError: when one cannot be read as JSON or YAML.
     """
-    name = "standard input" if file == STDIN else str(file)
-    data = _bytes(file, name)
-    text = data.lstrip()
-    if not text:
-        raise SnapshotError(f"{name}: is empty")
-    if text[:1] in (b"{", b"["):
-        try:
-            return [msgspec.json.decode(text)]
-        except msgspec.DecodeError as error:
-            # YAML in flow style also begins with a bracket.
-            if not str(file).endswith((".yaml", ".yml")):
-                raise SnapshotError(f"{name}: is not valid JSON: {error}") from None
-    return _yaml(data, name)
+    for path in paths:
+        if str(path) == STDIN:
+            data = (stdin or sys.stdin.buffer).read()
+            yield from _parse(data, "standard input", Path(), is_yaml=False)
+            continue
+        for file in _files(Path(path)):
+            yield from _parse(read_bytes(file), str(file), file.parent, is_yaml=_is_yaml(file))
 
 
-def _bytes(file: Path | str, name: str) -> bytes:
+def read_bytes(file: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        SnapshotError: when it cannot be read.
+    """
     try:
-        data = sys.stdin.buffer.read() if isinstance(file, str) else file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
-        raise SnapshotError(f"{name}: cannot be read: {error.strerror or error}") from None
-    if data[:2] != _GZIP_MAGIC:
+        raise SnapshotError(sentence(str(file), f"cannot be read: {error.strerror or error}")) from None
+
+
+def unpack(data: bytes, where: str) -> bytes:
+    """Return the content of a gzip file, and anything else as it is.
+
+    Raises:
+        SnapshotError: when the gzip stream is cut off or damaged.
+    """
+    if not data.startswith(_GZIP_MAGIC):
         return data
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise SnapshotError(f"{name}: is not a whole gzip file: {error}") from None
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            unpacked = stream.read(MAX_BYTES + 1)
+    except EOFError:
+        raise SnapshotError(sentence(where, "is cut off: the gzip stream ends early")) from None
+    except (OSError, zlib.error) as error:
+        raise SnapshotError(sentence(where, f"is damaged: {error}")) from None
+    if len(unpacked) > MAX_BYTES:
+        raise SnapshotError(sentence(where, f"is larger than {MAX_BYTES >> 30} GiB unpacked"))
+    return unpacked
 
 
-def _yaml(data: bytes, name: str) -> list[Any]:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise SnapshotError(f"{name}: is neither JSON nor YAML: it is not text") from None
-    try:
-        _check_depth(text, name)
-        return [document for document in yaml.load_all(text, Loader=_loader()) if document is not None]
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise SnapshotError(f"{name}: is not valid YAML{where}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise SnapshotError(f"{name}: is not valid YAML: {error}") from None
-
-
-def _check_depth(text: str, name: str) -> None:
-    """Refuse nesting that would end the process inside the C loader, which knows no limit."""
-    if text.count("[") + text.count("{") < MAX_DEPTH and not _DEEP_INDENT.search(text):
-        return
-    depth = 0
-    for event in yaml.parse(text, Loader=_loader()):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise SnapshotError(f"{name}: is nested more than {MAX_DEPTH} levels deep")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-@lru_cache(maxsize=1)
-def _loader() -> type[Any]:
-    """Return the C loader that leaves timestamps as text, as the API's own reader does."""
-    base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    resolvers = {
-        first: [(tag, pattern) for tag, pattern in entries if tag != "tag:yaml.org,2002:timestamp"]
-        for first, entries in base.yaml_implicit_resolvers.items()
-    }
-    return type("KubernetesLoader", (base,), {"yaml_implicit_resolvers": resolvers})
-
-
-def objects_of(document: Any, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a document: a single one, the items of a List, or a plain array.
+def parse_json(data: bytes, where: str) -> Any:
+    """Return the value of a JSON text.
 
     Raises:
-        SnapshotError: when the document holds something else.
+        SnapshotError: when it is not JSON.
     """
-    if isinstance(document, list):
-        for index, item in enumerate(document):
-            yield from objects_of(item, f"{name}: item {index}")
-        return
-    if not isinstance(document, dict):
-        raise SnapshotError(f"{name}: expected a Kubernetes object, found {_noun(document)}")
-    kind = document.get("kind")
-    items = document.get("items")
-    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
-        for index, item in enumerate(items):
-            if isinstance(item, dict) and "kind" not in item and kind != "List":
-                item = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List"), **item}  # noqa: PLW2901
-            yield from objects_of(item, f"{name}: item {index}")
-        return
-    yield document
+    try:
+        return msgspec.json.decode(data)
+    except RecursionError:
+        raise SnapshotError(sentence(where, "is nested too deeply")) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if "truncated" in str(error):
+            raise SnapshotError(sentence(where, "is cut off: the JSON ends early")) from None
+        raise SnapshotError(sentence(where, f"is not JSON: {error}")) from None
 
 
-def _noun(value: object) -> str:
-    return {str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "nothing"}.get(
-        type(value), f"a {type(value).__name__}"
-    )
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if _counts(file, path))
+    if not found:
+        raise SnapshotError(sentence(str(path), f"no file in it ends in {', '.join(SUFFIXES)}"))
+    return found
+
+
+def _counts(file: Path, root: Path) -> bool:
+    parts = file.relative_to(root).parts
+    return file.name.lower().endswith(SUFFIXES) and not any(part.startswith(".") for part in parts) and file.is_file()
+
+
+def _is_yaml(file: Path) -> bool:
+    return file.name.lower().removesuffix(".gz").endswith((".yaml", ".yml"))
+
+
+def _parse(data: bytes, where: str, folder: Path, *, is_yaml: bool) -> Iterator[Document]:
+    text = _as_utf8(unpack(data, where), where)
+    values = _values(text, where, is_yaml=is_yaml)
+    if not values:
+        raise SnapshotError(sentence(where, "is empty"))
+    for number, value in enumerate(values, 1):
+        yield Document(value, where if len(values) == 1 else f"{where}, document {number}", folder)
+
+
+def _as_utf8(data: bytes, where: str) -> bytes:
+    """Return text as UTF-8 without a byte order mark: shells of Windows write UTF-16."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding).encode()
+            except UnicodeError:
+                raise SnapshotError(sentence(where, "is binary, not JSON or YAML")) from None
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if b"\x00" in data[:_PROBE]:
+        raise SnapshotError(sentence(where, "is binary, not JSON or YAML"))
+    return data
+
+
+def _values(text: bytes, where: str, *, is_yaml: bool) -> list[Any]:
+    begins_like_json = text.lstrip()[:1] in (b"{", b"[")
+    if begins_like_json and not is_yaml:
+        try:
+            return [parse_json(text, where)]
+        except SnapshotError:
+            several = _json_sequence(text)
+            if several is not None:
+                return several
+            raise
+    try:
+        return load_documents(text)
+    except YamlError as error:
+        raise SnapshotError(sentence(where, f"is not YAML: {error}")) from None
+
+
+def _json_sequence(text: bytes) -> list[Any] | None:
+    """Return the values of JSON texts that follow each other, as several kubectl calls into one file leave them."""
+    try:
+        rest = text.decode().strip()
+    except UnicodeDecodeError:
+        return None
+    decoder, values, position = json.JSONDecoder(), [], 0
+    try:
+        while position < len(rest):
+            value, position = decoder.raw_decode(rest, position)
+            values.append(value)
+            while position < len(rest) and rest[position].isspace():
+                position += 1
+    except (ValueError, RecursionError):
+        return None
+    return values

@@ -1,16 +1,23 @@
-"""Instance types as a snapshot gives them."""
+"""Instance types as snapshots carry them, each list parsed once and shared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Hashable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
-from karptui.decode.errors import FieldError
-from karptui.decode.kinds import field_error
-from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantities, requirements
+from karptui.decode.errors import FieldError, field_error
+from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantities
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.sources.snapshot.documents import read_bytes, unpack
+from karptui.sources.snapshot.errors import SnapshotError, sentence
+
+_MAX_LISTS: Final = 32
 
 
 class WireOverhead(Wire):
@@ -22,11 +29,11 @@ class WireOverhead(Wire):
 
 
 class WireOffering(Wire):
-    """An offering; unless said otherwise it is available."""
+    """An offering."""
 
+    price: float
     requirements: list[WireRequirement] | None = None
-    price: float = 0.0
-    available: bool | None = None
+    available: bool = True
     reservation_capacity: int | None = None
 
 
@@ -40,41 +47,122 @@ class WireInstanceType(Wire):
     offerings: list[WireOffering] | None = None
 
 
-def build_instance_types(raw: Sequence[Any]) -> tuple[InstanceType, ...]:
-    """Return the instance types of a list.
+class _WrappedList(Wire):
+    instance_types: list[WireInstanceType]
 
-    Raises:
-        FieldError: naming the type and the field that cannot be read.
-    """
+
+_DECODER: Final = msgspec.json.Decoder(list[WireInstanceType])
+_WRAPPED_DECODER: Final = msgspec.json.Decoder(_WrappedList)
+
+
+class Catalogs:
+    """Lists of instance types by where they came from; the least recently used are forgotten."""
+
+    def __init__(self) -> None:
+        self._lists: OrderedDict[Hashable, tuple[InstanceType, ...]] = OrderedDict()
+
+    def of_file(self, name: str, folder: Path) -> tuple[InstanceType, ...]:
+        """Return the instance types in a file.
+
+        Args:
+            name: path, relative to the folder; ``.gz`` beside it also counts.
+            folder: where the snapshot lies.
+
+        Raises:
+            SnapshotError: when it cannot be read.
+        """
+        file = folder / name
+        if not file.is_file():
+            packed = file.with_name(f"{file.name}.gz")
+            file = packed if packed.is_file() else file
+        where = f"catalog {file}"
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise SnapshotError(sentence(where, f"cannot be read: {error.strerror or error}")) from None
+        key = (str(file.resolve()), status.st_mtime_ns, status.st_size)
+        found = self._recall(key)
+        if found is None:
+            found = self._keep(key, _parse(unpack(read_bytes(file), where), where))
+        return found
+
+    def of_value(self, value: Any, where: str) -> tuple[InstanceType, ...]:
+        """Return the instance types of a list inside a snapshot.
+
+        Raises:
+            SnapshotError: when it cannot be read.
+        """
+        data = msgspec.json.encode(value)
+        key = blake2b(data, digest_size=16).digest()
+        found = self._recall(key)
+        return found if found is not None else self._keep(key, _parse(data, f"{where}: instanceTypes"))
+
+    def _recall(self, key: Hashable) -> tuple[InstanceType, ...] | None:
+        found = self._lists.get(key)
+        if found is not None:
+            self._lists.move_to_end(key)
+        return found
+
+    def _keep(self, key: Hashable, types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
+        self._lists[key] = types
+        if len(self._lists) > _MAX_LISTS:
+            self._lists.popitem(last=False)
+        return types
+
+
+def _parse(data: bytes, where: str) -> tuple[InstanceType, ...]:
     try:
-        wires = msgspec.convert(raw, list[WireInstanceType])
+        is_wrapped = data.lstrip()[:1] == b"{"
+        wires = _WRAPPED_DECODER.decode(data).instance_types if is_wrapped else _DECODER.decode(data)
     except msgspec.ValidationError as error:
-        raise field_error(error) from None
-    return tuple(_build(wire) for wire in wires)
+        raise SnapshotError(sentence(where, field_error(error))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SnapshotError(sentence(where, f"is not JSON: {error}")) from None
+    builder = _Builder()
+    types = []
+    for wire in wires:
+        try:
+            types.append(builder.build(wire))
+        except FieldError as error:
+            raise SnapshotError(sentence(where, f"{wire.name}: {error}")) from None
+    return tuple(types)
 
 
-def _build(wire: WireInstanceType) -> InstanceType:
-    overhead = wire.overhead or WireOverhead()
-    try:
+class _Builder:
+    """Builds instance types of one list; equal requirements are the same object."""
+
+    def __init__(self) -> None:
+        self._requirements: dict[tuple[Any, ...], NodeSelectorRequirement] = {}
+
+    def build(self, wire: WireInstanceType) -> InstanceType:
+        overhead = wire.overhead or WireOverhead()
         return InstanceType(
             name=wire.name,
-            requirements=requirements(wire.requirements),
+            requirements=self._shared(wire.requirements),
             capacity=quantities(wire.capacity, "capacity"),
             overhead=Overhead(
                 kube_reserved=quantities(overhead.kube_reserved, "overhead.kubeReserved"),
                 system_reserved=quantities(overhead.system_reserved, "overhead.systemReserved"),
                 eviction_threshold=quantities(overhead.eviction_threshold, "overhead.evictionThreshold"),
             ),
-            offerings=tuple(_offering(offering) for offering in wire.offerings or ()),
+            offerings=tuple(
+                Offering(
+                    requirements=self._shared(offering.requirements),
+                    price_per_hour=offering.price,
+                    is_available=offering.available,
+                    reservation_capacity=offering.reservation_capacity or 0,
+                )
+                for offering in wire.offerings or ()
+            ),
         )
-    except FieldError as error:
-        raise FieldError(f"{wire.name}: {error.path}", error.problem) from None
 
+    def _shared(self, wires: list[WireRequirement] | None) -> tuple[NodeSelectorRequirement, ...]:
+        return tuple(self._one(wire) for wire in wires or ())
 
-def _offering(wire: WireOffering) -> Offering:
-    return Offering(
-        requirements=requirements(wire.requirements),
-        price_per_hour=wire.price,
-        is_available=wire.available is not False,
-        reservation_capacity=wire.reservation_capacity or 0,
-    )
+    def _one(self, wire: WireRequirement) -> NodeSelectorRequirement:
+        values = tuple(wire.values or ())
+        key = (wire.key, wire.operator, values, wire.min_values)
+        found = self._requirements.get(key)
+        if found is None:
+            found = self._requirements[key] = NodeSelectorRequirement(wire.key, wire.operator, values, wire.min_values)
+        return found

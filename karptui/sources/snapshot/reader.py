@@ -1,235 +1,214 @@
-"""Snapshots: what ``karptui record`` writes, and whatever kubectl prints.
-
-Form: docs/snapshots.md.
-"""
+"""Snapshots: everything that karptui can open instead of a live cluster."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from karptui.decode.errors import DecodeError, FieldError
-from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, KindReader, kind_of
+from karptui.clock import Clock, SystemClock
+from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
-from karptui.kube.timestamps import parse_timestamp
-from karptui.sources.snapshot.documents import STDIN, SnapshotError, expand, objects_of, read_documents
-from karptui.sources.snapshot.instance_types import build_instance_types
+from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
+from karptui.sources.snapshot.documents import STDIN, SUFFIXES, Document, documents
+from karptui.sources.snapshot.errors import SnapshotError, sentence
+from karptui.sources.snapshot.instance_types import Catalogs
+from karptui.sources.snapshot.manifests import MARK, is_recording, manifests
+from karptui.sources.snapshot.newest import newest_timestamp_ns
+from karptui.sources.snapshot.objects import ObjectPile
 
-VERSION: Final = 1
-"""The ``karptui`` field of the documents this reads."""
-
-_FIELDS: Final[Mapping[Kind, str]] = {
-    Kind.POD: "pods",
-    Kind.NODE: "nodes",
-    Kind.NODEPOOL: "nodepools",
-    Kind.NODECLAIM: "nodeclaims",
-    Kind.NODECLASS: "nodeclasses",
-    Kind.NODEOVERLAY: "overlays",
-    Kind.DAEMONSET: "daemonsets",
-    Kind.PDB: "pdbs",
-    Kind.PVC: "claims",
-    Kind.PV: "volumes",
-    Kind.STORAGE_CLASS: "storage_classes",
-    Kind.CSI_NODE: "csi_nodes",
-    Kind.NAMESPACE: "namespaces",
-    Kind.PRIORITY_CLASS: "priority_classes",
-    Kind.SERVICE: "services",
-    Kind.EVENT: "events",
-    Kind.CAPACITY_BUFFER: "capacity_buffers",
-    Kind.POD_TEMPLATE: "pod_templates",
-    **dict.fromkeys((*WORKLOAD_API_VERSIONS, Kind.REPLICATION_CONTROLLER), "workloads"),
-}
-_TIMES: Final = ("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "startTime", "lastTimestamp", "time")
+FORMAT: Final = 1
+"""The version of the recording format that is written; higher ones are refused."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A cluster at one moment."""
+    """A cluster at one instant, as files tell it."""
 
     name: str
     captured_at_ns: int
     """The *now* of everything that depends on time: nanoseconds since the epoch."""
-    settings: Settings
-    inventory: Inventory
-    objects: Mapping[Kind, Mapping[str, Any]]
-    """The same objects by kind and key, for the state."""
-    raw: Mapping[Kind, Mapping[str, Mapping[str, Any]]]
-    """The objects as they were given, by kind and key."""
+    settings: Settings = Settings()
+    inventory: Inventory = Inventory()
     instance_types: tuple[InstanceType, ...] | None = None
-    """The types every NodePool draws on; None where they are to be computed from each NodePool's NodeClass."""
+    """The same for every NodePool; None where each NodeClass has to tell. Shared between snapshots of one catalog."""
     wants_disruption: bool = False
-    """Whether it asks for disruption decisions too."""
-    unknown_kinds: Mapping[str, int]
-    """How many objects of kinds that are passed over."""
+    """``"disruption": true``: ``karptui simulate`` answers for disruption too."""
+    unknown_kinds: Mapping[str, int] = {}
+    """How many objects of each kind were passed over: ``ConfigMap``, ``Lease.coordination.k8s.io``."""
     problems: tuple[str, ...] = ()
-    """A sentence for each object that could not be read and is left out."""
+    """A sentence for each object that could not be read."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what was assumed."""
+    manifests: Mapping[tuple[Kind, str], Mapping[str, Any]] = {}
+    """The objects as they were given, by kind and key; empty unless asked for."""
 
 
 class SnapshotReader:
-    """Reads snapshots; instance types of a catalog that several share are read once."""
+    """Reads snapshots; lists of instance types that several of them share are read once."""
 
-    def __init__(self) -> None:
-        self._catalogs: dict[Path, tuple[InstanceType, ...]] = {}
-        self._readers: dict[tuple[str, str], KindReader] = {}
-
-    def read(self, paths: Sequence[str], *, now_ns: int | None = None, strict: bool = False) -> Snapshot:
-        """Read one snapshot from any number of files, directories or standard input.
+    def __init__(self, clock: Clock | None = None) -> None:
+        """Set up a reader.
 
         Args:
-            paths: what was given on the command line.
-            now_ns: overrules the moment the snapshot states.
+            clock: tells the time where a snapshot says nothing about it; the machine's by default.
+        """
+        self._catalogs = Catalogs()
+        self._clock = clock or SystemClock()
+
+    def read(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        now_ns: int | None = None,
+        strict: bool = False,
+        keeps_manifests: bool = False,
+        stdin: BinaryIO | None = None,
+    ) -> Snapshot:
+        """Read one snapshot from files, directories and ``-``, all of which add to it.
+
+        Args:
+            paths: recordings, what ``kubectl get -o json|yaml`` prints, manifests in JSON or YAML, plain or gzip. At
+                most one of them is a recording.
+            now_ns: the instant to look at, instead of the recording's or of the newest timestamp found.
             strict: refuse an object that cannot be read, rather than leave it out with a sentence.
+            keeps_manifests: whether the objects are kept as given, too.
+            stdin: what ``-`` reads.
 
         Raises:
-            SnapshotError: naming the file, the object and the field.
+            SnapshotError: a sentence naming the file, and the object and field where there is one.
         """
-        head: dict[str, Any] = {}
-        base = Path()
-        found: list[tuple[str, Any]] = []
-        for file in (file for path in paths for file in expand(path)):
-            name = "standard input" if file == STDIN else str(file)
-            for document in read_documents(file):
-                if isinstance(document, dict) and "karptui" in document:
-                    _check_head(document, name)
-                    head, base = {**head, **document}, Path(file).parent
-                    found += [(name, item) for item in document.get("objects") or ()]
-                else:
-                    found.append((name, document))
-        return self._build(head, base, found, now_ns=now_ns, strict=strict, fallback_name=_name_of(paths))
-
-    def _build(
-        self,
-        head: Mapping[str, Any],
-        base: Path,
-        found: Iterable[tuple[str, Any]],
-        *,
-        now_ns: int | None,
-        strict: bool,
-        fallback_name: str,
-    ) -> Snapshot:
-        raws = [(name, raw) for name, document in found for raw in objects_of(document, name)]
-        objects: dict[Kind, dict[str, Any]] = {}
-        originals: dict[Kind, dict[str, Mapping[str, Any]]] = {}
-        unknown: Counter[str] = Counter()
-        problems: list[str] = []
-        for name, raw in raws:
-            kind, reader = self._reader_of(raw)
-            if reader is None or kind is None:
-                unknown[str(raw.get("kind") or "without a kind")] += 1
+        pile = ObjectPile(keeps_manifests=keeps_manifests)
+        recording: _Recording | None = None
+        newest_ns = ABSENT_NS
+        for document in documents(paths, stdin=stdin):
+            if is_recording(document.value):
+                if recording is not None:
+                    raise SnapshotError(
+                        sentence(document.where, f"is a second recording beside {recording.where}: open one at a time")
+                    )
+                recording = _Recording(document, self._catalogs)
+                recording.add_objects(pile)
                 continue
-            try:
-                item = reader.convert(raw)
-            except DecodeError as error:
-                if strict:
-                    raise SnapshotError(f"{name}: {error}") from None
-                problems.append(f"{name}: {error}")
-                continue
-            objects.setdefault(kind, {})[item.key] = item
-            originals.setdefault(kind, {})[item.key] = raw
+            if now_ns is None:
+                newest_ns = max(newest_ns, newest_timestamp_ns(document.value))
+            for manifest in manifests(document.value):
+                pile.add(manifest, document.where, has_defaults=bool(manifest.path))
+        if strict and pile.problems:
+            raise SnapshotError(pile.problems[0])
+        name = (recording.name if recording else "") or _name_of(paths)
+        captured_ns = now_ns or (recording.captured_ns if recording else ABSENT_NS) or newest_ns
+        notes = []
+        if not captured_ns:
+            captured_ns = self._clock.now_ns()
+            notes.append(f"{name}: nothing in it says when it was taken; now is assumed, --now sets it")
+        if pile.repeated_count:
+            notes.append(f"{name}: {pile.repeated_count} objects were given more than once; the last of each counts")
         return Snapshot(
-            name=str(head.get("name") or fallback_name),
-            captured_at_ns=now_ns if now_ns is not None else _captured_at(head, raws, fallback_name),
-            settings=_settings(head, fallback_name),
-            inventory=_inventory(objects),
-            objects=objects,
-            raw=originals,
-            instance_types=self._instance_types(head, base, fallback_name),
-            wants_disruption=head.get("disruption") is True,
-            unknown_kinds=dict(unknown),
-            problems=tuple(problems),
+            name=name,
+            captured_at_ns=captured_ns,
+            settings=recording.settings if recording else Settings(),
+            inventory=pile.inventory(),
+            instance_types=recording.instance_types if recording else None,
+            wants_disruption=recording.wants_disruption if recording else False,
+            unknown_kinds=dict(pile.unknown_kinds),
+            problems=tuple(pile.problems),
+            notes=tuple(notes),
+            manifests=pile.manifests,
         )
 
-    def _reader_of(self, raw: Mapping[str, Any]) -> tuple[Kind | None, KindReader | None]:
-        api_version, api_kind = raw.get("apiVersion"), raw.get("kind")
-        if not isinstance(api_version, str) or not isinstance(api_kind, str):
-            return None, None
-        kind = kind_of(api_version, api_kind)
-        if kind is None:
-            return None, None
-        reader = self._readers.get((api_version, api_kind))
-        if reader is None:
-            reader = KindReader(kind, api_version=api_version, api_kind=api_kind)
-            self._readers[api_version, api_kind] = reader
-        return kind, reader
 
-    def _instance_types(self, head: Mapping[str, Any], base: Path, name: str) -> tuple[InstanceType, ...] | None:
-        inline, catalog = head.get("instanceTypes"), head.get("catalog")
-        if catalog is not None and not isinstance(catalog, str):
-            raise SnapshotError(f"{name}: catalog: is not a file name")
+class _Recording:
+    """A document as ``karptui record`` writes it."""
+
+    def __init__(self, document: Document, catalogs: Catalogs) -> None:
+        self.where = document.where
+        self._value: dict[str, Any] = document.value
+        self._check_version()
+        self.name: str = self._field("name", str, "")
+        self.wants_disruption: bool = self._field("disruption", bool, default=False)
+        self.captured_ns = self._captured_ns()
+        self.settings = self._settings()
+        self.instance_types = self._instance_types(document, catalogs)
+
+    def add_objects(self, pile: ObjectPile) -> None:
+        objects = self._field("objects", list, [])
+        for index, value in enumerate(objects):
+            for manifest in manifests(value, f"objects[{index}]"):
+                pile.add(manifest, self.where, has_defaults=True)
+
+    def _field(self, name: str, type_: type[Any], default: Any) -> Any:
+        value = self._value.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, type_):
+            raise self._wrong(
+                name, f"must be {_JSON_NAMES[type_]}, is {_JSON_NAMES.get(type(value), 'something else')}"
+            )
+        return value
+
+    def _wrong(self, field: str, problem: object) -> SnapshotError:
+        return SnapshotError(sentence(self.where, f"{field}: {problem}"))
+
+    def _check_version(self) -> None:
+        version = self._value[MARK]
+        if isinstance(version, int) and version > FORMAT:
+            raise self._wrong(
+                MARK, f"the recording has format {version}, this karptui reads up to {FORMAT}; a newer one is needed"
+            )
+        if version != FORMAT or isinstance(version, bool):
+            raise self._wrong(MARK, f"must be {FORMAT}")
+
+    def _captured_ns(self) -> int:
+        text = self._field("capturedAt", str, "")
         try:
-            if isinstance(inline, list):
-                return build_instance_types(inline)
-            return self._catalog(base / catalog) if catalog else None
-        except FieldError as error:
-            raise SnapshotError(f"{name}: instanceTypes: {error}") from None
+            return parse_timestamp(text) if text else ABSENT_NS
+        except ValueError as error:
+            raise self._wrong("capturedAt", error) from None
 
-    def _catalog(self, path: Path) -> tuple[InstanceType, ...]:
-        file = path if path.exists() else path.with_name(f"{path.name}.gz")
-        known = self._catalogs.get(file)
-        if known is None:
-            documents = read_documents(file)
-            if len(documents) != 1 or not isinstance(documents[0], list):
-                raise SnapshotError(f"{file}: a catalog is one list of instance types")
-            known = self._catalogs[file] = build_instance_types(documents[0])
-        return known
-
-
-def _inventory(objects: Mapping[Kind, Mapping[str, Any]]) -> Inventory:
-    fields: dict[str, list[Any]] = {}
-    for kind, items in objects.items():
-        fields.setdefault(_FIELDS[kind], []).extend(items.values())
-    return Inventory(**{field: tuple(items) for field, items in fields.items()})
-
-
-def _check_head(document: Mapping[str, Any], name: str) -> None:
-    if document["karptui"] != VERSION:
-        raise SnapshotError(f"{name}: karptui: is {document['karptui']!r}, this version reads {VERSION}")
-    if not isinstance(document.get("objects", []), list):
-        raise SnapshotError(f"{name}: objects: is not a list")
-
-
-def _name_of(paths: Sequence[str]) -> str:
-    if len(paths) == 1 and paths[0] != STDIN:
-        return Path(paths[0]).name
-    return "standard input" if paths == [STDIN] else f"{len(paths)} files"
-
-
-def _settings(head: Mapping[str, Any], name: str) -> Settings:
-    given = head.get("settings") or {}
-    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
-        raise SnapshotError(f"{name}: settings: expected names with texts as values")
-    try:
-        return parse_settings(given)
-    except SettingsError as error:
-        raise SnapshotError(f"{name}: settings: {error}") from None
-
-
-def _captured_at(head: Mapping[str, Any], raws: Sequence[tuple[str, Any]], name: str) -> int:
-    stated = head.get("capturedAt")
-    if stated is not None:
+    def _settings(self) -> Settings:
+        values = self._field("settings", dict, {})
+        environment = {}
+        for name, value in values.items():
+            if isinstance(value, dict | list) or value is None:
+                raise self._wrong(f"settings.{name}", "must be text")
+            environment[name] = str(value).lower() if isinstance(value, bool) else str(value)
         try:
-            return parse_timestamp(stated)
-        except (TypeError, ValueError):
-            raise SnapshotError(f"{name}: capturedAt: {stated!r} is not an RFC 3339 timestamp") from None
-    return max((moment for _, raw in raws for moment in _moments(raw)), default=0)
+            return parse_settings(environment)
+        except SettingsError as error:
+            raise self._wrong("settings", error) from None
+
+    def _instance_types(self, document: Document, catalogs: Catalogs) -> tuple[InstanceType, ...] | None:
+        types = self._field("instanceTypes", list, None)
+        if types is not None:
+            return catalogs.of_value(types, self.where)
+        catalog = self._field("catalog", str, "")
+        if not catalog:
+            return None
+        try:
+            return catalogs.of_file(catalog, document.folder)
+        except SnapshotError as error:
+            raise SnapshotError(sentence(self.where, error)) from None
 
 
-def _moments(raw: object) -> Iterator[int]:
-    """Yield the timestamps of an object's metadata, status and event fields."""
-    if isinstance(raw, dict):
-        for key, value in raw.items():
-            if isinstance(value, str) and (key in _TIMES or key.endswith(("Time", "Timestamp"))):
-                try:
-                    yield parse_timestamp(value)
-                except ValueError:
-                    continue
-            elif key in ("metadata", "status", "conditions", "containerStatuses"):
-                yield from _moments(value)
-    elif isinstance(raw, list):
-        for item in raw:
-            yield from _moments(item)
+_JSON_NAMES: Final[Mapping[type[Any], str]] = {
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def _name_of(paths: Sequence[str | Path]) -> str:
+    if str(paths[0]) == STDIN:
+        first = "standard input"
+    else:
+        first = Path(paths[0]).name or str(paths[0])
+        suffix = next((suffix for suffix in reversed(SUFFIXES) if first.lower().endswith(suffix)), "")
+        first = first[: len(first) - len(suffix)] or first
+    return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"

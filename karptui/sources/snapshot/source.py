@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError, SourceStatus
 from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.reader import Snapshot
+from karptui.state.inventory import objects_of
 
 
 class SnapshotSource:
-    """Plays a snapshot that has been read."""
+    """Plays a snapshot that has been read; ``fetch`` needs one that keeps its manifests."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -24,8 +27,9 @@ class SnapshotSource:
     def start(self, mailbox: Mailbox) -> None:
         """Put every object into the mailbox."""
         taken_ns = self.snapshot.captured_at_ns
+        objects = objects_of(self.snapshot.inventory)
         for kind in Kind:
-            items: Any = self.snapshot.objects.get(kind, {})
+            items = objects.get(kind, {})
             if items:
                 mailbox.replace(kind, items)
             mailbox.report(
@@ -37,16 +41,27 @@ class SnapshotSource:
     def stop(self) -> None:
         """Do nothing: nothing runs."""
 
-    def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML, as the snapshot has it.
+    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:  # noqa: ARG002 - as of a live cluster
+        """Return one object as the snapshot has it, without managedFields.
 
         Raises:
             SourceError: when the snapshot has no such object.
         """
-        import yaml  # noqa: PLC0415 - only this needs it, and it is slow to import
+        manifest = self.snapshot.manifests.get((kind, key))
+        if manifest is None:
+            raise SourceError(f"the snapshot has no {kind.value} {key}")
+        fetched: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(manifest))
+        metadata = fetched.get("metadata")
+        if isinstance(metadata, dict):
+            metadata.pop("managedFields", None)
+        return fetched
 
-        raw = self.snapshot.raw.get(Kind(kind), {}).get(key)
-        if raw is None:
-            raise SourceError(f"the snapshot has no {kind} {key}")
-        text: str = yaml.safe_dump(raw, sort_keys=False, allow_unicode=True, width=160)
-        return text
+    def fetch_raw(self, kind: str, key: str) -> str:
+        """Return one object as YAML.
+
+        Raises:
+            SourceError: when the snapshot has no such object.
+        """
+        from karptui.sources.snapshot.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
+
+        return to_yaml(self.fetch(Kind(kind), key))

@@ -1,0 +1,118 @@
+"""API objects, in any order, into an inventory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from karptui.decode.errors import DecodeError
+from karptui.decode.kinds import Kind, KindReader, kind_of
+from karptui.karpenter.inventory import Inventory
+from karptui.sources.snapshot.errors import sentence
+from karptui.sources.snapshot.manifests import Manifest
+from karptui.state.inventory import FIELDS
+
+NAMESPACED: Final = frozenset(
+    {
+        Kind.DAEMONSET,
+        Kind.PDB,
+        Kind.REPLICASET,
+        Kind.DEPLOYMENT,
+        Kind.STATEFULSET,
+        Kind.JOB,
+        Kind.CRONJOB,
+        Kind.REPLICATION_CONTROLLER,
+        Kind.PVC,
+        Kind.SERVICE,
+        Kind.CAPACITY_BUFFER,
+        Kind.POD_TEMPLATE,
+        Kind.POD,
+    }
+)
+
+
+class ObjectPile:
+    """Collects objects; what cannot be read becomes a sentence, what is not known is counted."""
+
+    def __init__(self, *, keeps_manifests: bool = False) -> None:
+        self.unknown_kinds: Counter[str] = Counter()
+        self.problems: list[str] = []
+        self.manifests: dict[tuple[Kind, str], Mapping[str, Any]] = {}
+        """The objects as they were given, by kind and key; only if asked for."""
+        self.repeated_count = 0
+        """Objects that were given before; the last word counts."""
+        self._keeps_manifests = keeps_manifests
+        self._readers: dict[tuple[str, str], KindReader | None] = {}
+        self._objects: dict[Kind, dict[str, Any]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._objects.values()))
+
+    def add(self, manifest: Manifest, where: str, *, has_defaults: bool) -> None:
+        """Add an object.
+
+        Args:
+            manifest: the object, and where in its document it stands.
+            where: what to call the document.
+            has_defaults: whether the API server has filled in what people leave out, such as the namespace.
+        """
+        value = manifest.value
+        if not isinstance(value, dict):
+            self.problems.append(sentence(where, f"{manifest.path or 'document'} is not an object"))
+            return
+        api_version, api_kind = value.get("apiVersion"), value.get("kind")
+        if not isinstance(api_version, str) or not isinstance(api_kind, str):
+            missing = "kind" if not isinstance(api_kind, str) else "apiVersion"
+            self.problems.append(sentence(where, f"{manifest.path or 'document'} has no {missing}"))
+            return
+        reader = self._reader(api_version, api_kind)
+        if reader is None:
+            self.unknown_kinds[_title(api_version, api_kind)] += 1
+            return
+        if not has_defaults and reader.kind in NAMESPACED:
+            value = _with_namespace(value)
+        try:
+            item = reader.convert(value)
+        except DecodeError as error:
+            self.problems.append(sentence(where, error))
+        except RecursionError:
+            self.problems.append(sentence(where, f"{manifest.path or 'document'} is nested too deeply"))
+        else:
+            self._keep(reader.kind, api_version, item, value)
+
+    def inventory(self) -> Inventory:
+        """Return everything in the order it was read."""
+        fields = {field: tuple(self._objects.get(kind, {}).values()) for kind, field in FIELDS.items()}
+        workloads = [item for kind, items in self._objects.items() if kind not in FIELDS for item in items.values()]
+        return Inventory(**fields, workloads=tuple(workloads))
+
+    def _reader(self, api_version: str, api_kind: str) -> KindReader | None:
+        key = (api_version, api_kind)
+        if key not in self._readers:
+            kind = kind_of(api_version, api_kind)
+            self._readers[key] = None if kind is None else KindReader(kind, api_version=api_version, api_kind=api_kind)
+        return self._readers[key]
+
+    def _keep(self, kind: Kind, api_version: str, item: Any, value: Mapping[str, Any]) -> None:
+        items = self._objects.setdefault(kind, {})
+        # NodeClasses of two providers may share a name.
+        key = f"{api_version} {item.key}" if kind is Kind.NODECLASS else item.key
+        if key in items:
+            self.repeated_count += 1
+        items[key] = item
+        if self._keeps_manifests:
+            self.manifests[kind, item.key] = value
+
+
+def _title(api_version: str, api_kind: str) -> str:
+    """Return what to call a kind that is not known: ``ConfigMap``, ``Lease.coordination.k8s.io``."""
+    group = api_version.rpartition("/")[0]
+    return f"{api_kind}.{group}" if group else api_kind
+
+
+def _with_namespace(value: dict[str, Any]) -> dict[str, Any]:
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("namespace"):
+        return value
+    return {**value, "metadata": {**metadata, "namespace": "default"}}
