@@ -64,15 +64,16 @@ def score_move(savings: float, disruption: float, totals: PoolTotals) -> Score:
     return Score(savings / totals.cost_per_hour, disruption / totals.disruption)
 
 
-def pool_totals(fleet: Fleet, candidates: Sequence[Candidate]) -> dict[str, PoolTotals]:
+def pool_totals(fleet: Fleet, candidates: Sequence[Candidate], *, of_every_pool: bool = False) -> dict[str, PoolTotals]:
     """Return the totals of the NodePools that have candidates.
 
     Args:
         fleet: The cluster.
         candidates: Nodes that passed the gates, before a method's own filter.
+        of_every_pool: Whether to tell those of NodePools without candidates too.
     """
     by_name = {candidate.name: candidate for candidate in candidates}
-    fallback: dict[str, float] = {}
+    fallback: dict[str, float] = dict.fromkeys(fleet.pools, 0.0) if of_every_pool else {}
     for candidate in candidates:
         fallback[candidate.pool.name] = fallback.get(candidate.pool.name, 0.0) + candidate.price
     disruption: dict[str, float] = {}

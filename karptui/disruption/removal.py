@@ -90,6 +90,22 @@ class EngineSimulator:
         )
 
 
+class LiftingSimulator:
+    """The same as if nothing pinned some pods."""
+
+    def __init__(self, engine: EngineSimulator, lifted: Collection[str]) -> None:
+        self._engine = engine
+        self._lifted = lifted
+
+    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+        """Return where pods would land without the candidates, the unpinned pods (by uid) included.
+
+        Raises:
+            SimulationError: when there is no NodePool to schedule with.
+        """
+        return self._engine.remove_lifting(candidates, self._lifted, is_consolidation=is_consolidation)
+
+
 def uninitialized_message(node: StateNode) -> str:
     """Return Karpenter's words for a place on a node that is not initialised yet."""
     parts = []

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 import msgspec
 
 from karptui.disruption.command import Method, MethodResult
+from karptui.disruption.commanded import commanded_names
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import SIMULATED_METHODS, MethodRun, weigh_departing_pods
+from karptui.disruption.nominations import nominations
 from karptui.disruption.removal import EngineSimulator
 from karptui.provisioning.problem import Prepared
 from karptui.provisioning.template import served_pools
@@ -36,6 +38,27 @@ def fleet_of(prepared: Prepared) -> Fleet:
         types=prepared.types_by_pool,
         settings=prepared.settings,
         now_ns=prepared.now_ns,
+    )
+
+
+def observed_fleet(prepared: Prepared, *, buffered: frozenset[str] = frozenset()) -> Fleet:
+    """Return the fleet with what events and marks tell of Karpenter's memory: nominations and running commands.
+
+    Args:
+        prepared: The cluster, made ready for runs of the engine.
+        buffered: Names of nodes that hold capacity for a CapacityBuffer, if known.
+    """
+    inventory = prepared.inventory
+    return Fleet(
+        inventory,
+        nodes=prepared.states,
+        pools={pool.name: pool for pool in served_pools(inventory.nodepools)},
+        types=prepared.types_by_pool,
+        settings=prepared.settings,
+        now_ns=prepared.now_ns,
+        nominated=nominations(inventory.events, prepared.states, prepared.settings.batch_max_seconds, prepared.now_ns),
+        commanded=commanded_names(prepared.states),
+        buffered=buffered,
     )
 
 

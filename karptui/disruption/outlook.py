@@ -1,0 +1,167 @@
+"""Whether a node would go if a blocker were lifted: simulated on the engine, one node at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.balanced import BalancedPolicy, pool_totals
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.candidate import Candidate, find_candidates
+from karptui.disruption.command import Command, Method
+from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Refusal, RefusalCode
+from karptui.disruption.emptiness import CONSOLIDATABLE
+from karptui.disruption.events import Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.removal import EngineSimulator, LiftingSimulator
+from karptui.disruption.simulation import SimulationError
+from karptui.karpenter.nodepool import WHEN_EMPTY
+from karptui.provisioning.problem import Prepared
+from karptui.provisioning.state_node import StateNode
+
+
+class Outcome(StrEnum):
+    """What becomes of a node."""
+
+    DELETE = "delete"
+    REPLACE = "replace"
+    NO = "no"
+    """It stays: something else holds it, nothing wants it, or its pods have no cheaper place."""
+    UNKNOWN = "unknown"
+    """It cannot be told: what is missing is not in the cluster's objects."""
+
+
+class Prospect(msgspec.Struct, frozen=True, eq=False):
+    """What becomes of a node, and why."""
+
+    outcome: Outcome
+    method: Method | None = None
+    """The method that takes it."""
+    command: Command | None = None
+    refusal: Refusal | None = None
+    """Why consolidation comes to nothing, where it was tried."""
+
+    @property
+    def savings_per_hour(self) -> float:
+        """Dollars per hour that Karpenter would expect to save; 0 where the node stays."""
+        return 0.0 if self.command is None else self.command.savings
+
+
+_STAYS: Final = Prospect(Outcome.NO)
+_UNKNOWN: Final = Prospect(Outcome.UNKNOWN)
+_NOT_LIFTED: Final = frozenset(
+    {Code.NO_NODE, Code.NOT_INITIALIZED, Code.NODEPOOL_UNRESOLVED, Code.NO_NODEPOOL_LABEL, Code.INSTANCE_TYPE_UNKNOWN}
+)
+"""Without these the node would not be the node that is seen: what would follow cannot be told."""
+_WAITS: Final = frozenset({Code.CONSOLIDATE_AFTER, Code.NOT_CONSOLIDATABLE, Code.CONSOLIDATION_DISABLED})
+_CONSOLIDATING: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
+
+
+class Outlook:
+    """Answers for one prepared cluster; simulations are remembered, so asking again costs nothing.
+
+    Args:
+        prepared: The cluster, made ready for runs of the engine.
+        fleet: The same as disruption sees it.
+    """
+
+    def __init__(self, prepared: Prepared, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._engine = EngineSimulator(prepared, fleet)
+        self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
+
+    def without(self, node: StateNode, blocker: Blocker, others: Iterable[Blocker]) -> Prospect:
+        """Return what becomes of a node without one blocker, all else as it is.
+
+        Args:
+            node: The node.
+            blocker: What is taken away.
+            others: Every blocker of the node and of the whole cluster; ``blocker`` itself does not matter in it.
+        """
+        return self.without_all(node, [blocker], [one for one in others if one is not blocker])
+
+    def without_all(self, node: StateNode, lifted: Sequence[Blocker], left: Sequence[Blocker]) -> Prospect:
+        """Return what becomes of a node without some blockers while others stay."""
+        if any(blocker.code in _NOT_LIFTED for blocker in lifted):
+            return _UNKNOWN
+        if node.is_marked_for_deletion:
+            holds = any(blocker.blocks_drain for blocker in left)
+            return _STAYS if holds else Prospect(Outcome.DELETE)
+        resolved = self._fleet.resolved(node.nodepool_name)
+        if (
+            resolved is None
+            or node.claim is None
+            or any(blocker.code is Code.IN_COMMAND for blocker in (*lifted, *left))
+        ):
+            return _UNKNOWN
+        held = frozenset(method for blocker in left for method in blocker.blocks)
+        candidate = Candidate(self._fleet, node, *resolved)
+        return self._prospect(candidate, held, frozenset(blocker.code for blocker in lifted), _uids(lifted))
+
+    def _prospect(
+        self, candidate: Candidate, held: frozenset[Method], lifted: frozenset[Code], pods: frozenset[str]
+    ) -> Prospect:
+        """Return what the first method in Karpenter's order that takes a node makes of it."""
+        claim, pool = candidate.claim, candidate.pool
+        if pool.is_static:
+            is_free = claim.is_true("Drifted") and Method.STATIC_DRIFT not in held
+            return Prospect(Outcome.REPLACE, Method.STATIC_DRIFT) if is_free else _STAYS
+        is_ripe = claim.is_true(CONSOLIDATABLE) or bool(lifted & _WAITS)
+        if candidate.is_empty and is_ripe and Method.EMPTINESS not in held:
+            return Prospect(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)))
+        if claim.is_true("Drifted") and Method.DRIFT not in held:
+            command = self._try(candidate, Method.DRIFT, pods)
+            if isinstance(command, Command):
+                return _gone(Method.DRIFT, command)
+        may_move = pool.consolidation_policy != WHEN_EMPTY or Code.WHEN_EMPTY_POLICY in lifted
+        if is_ripe and may_move and not candidate.is_empty and Method.SINGLE_NODE not in held:
+            answer = self._try(candidate, Method.SINGLE_NODE, pods)
+            if isinstance(answer, Command):
+                return _gone(Method.SINGLE_NODE, answer)
+            return Prospect(Outcome.NO, refusal=answer)
+        return _STAYS
+
+    def _try(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
+        key = (candidate.name, method, pods)
+        if key not in self._tried:
+            try:
+                self._tried[key] = self._simulated(candidate, method, pods)
+            except SimulationError:
+                self._tried[key] = None
+        return self._tried[key]
+
+    def _simulated(self, candidate: Candidate, method: Method, pods: frozenset[str]) -> Command | Refusal | None:
+        simulator = LiftingSimulator(self._engine, pods)
+        if method is Method.DRIFT:
+            simulation = simulator.remove((candidate,), is_consolidation=False)
+            if simulation.blocking_errors:
+                return None
+            return Command((candidate,), simulation.new_nodes, simulation)
+        is_on = self._fleet.settings.gate(SPOT_TO_SPOT_GATE)
+        answer = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
+        if isinstance(answer, Command):
+            score = next((one for one in self._policy.scores(answer).values() if not one.is_approved), None)
+            if score is not None:
+                return Refusal(RefusalCode.SCORE, f"score {score.value:.2f} is below the threshold of 0.50")
+        return answer
+
+    @cached_property
+    def _policy(self) -> BalancedPolicy:
+        candidates = find_candidates(self._fleet, Recorder()).graceful
+        return BalancedPolicy(pool_totals(self._fleet, candidates, of_every_pool=True), Recorder())
+
+    def lifted(self, node: StateNode, blockers: Sequence[Blocker]) -> Prospect:
+        """Return what becomes of a node once everything in its way is lifted."""
+        return self.without_all(node, blockers, ())
+
+
+def _gone(method: Method, command: Command) -> Prospect:
+    return Prospect(Outcome(str(command.decision)), method, command)
+
+
+def _uids(blockers: Iterable[Blocker]) -> frozenset[str]:
+    return frozenset(blocker.pod_uid for blocker in blockers if blocker.pod_uid)
