@@ -15,7 +15,10 @@ class Columns:
     """Which resource stands in which column."""
 
     def __init__(self, lists: Iterable[ResourceList]) -> None:
-        names = {name for amounts in lists for name, amount in amounts.items() if amount.nano}
+        names: set[str] = set()
+        for amounts in lists:
+            if not amounts.keys() <= names:
+                names.update(name for name, amount in amounts.items() if amount.nano)
         self.names = tuple(sorted(names | {PODS}))
         self.index = {name: i for i, name in enumerate(self.names)}
         self.pods = self.index[PODS]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
@@ -58,6 +59,14 @@ class Ladder:
             else:
                 high = middle
         return amounts[low - 1] if low else 0
+
+
+def roomy(ladders: Sequence[Ladder], need: Sequence[int]) -> int:
+    """Return what has at least these amounts, a ladder per column; everything without ladders."""
+    mask = -1
+    for ladder, amount in zip(ladders, need, strict=False):
+        mask &= ladder.at_least(amount)
+    return mask
 
 
 class KeyIndex:
@@ -310,6 +319,12 @@ class Catalogue:
             if ladder is not None:
                 mask &= ~ladder.at_least(amount + 1)
         return mask
+
+
+@lru_cache(maxsize=16)
+def catalogue_of(types: tuple[InstanceType, ...]) -> Catalogue:
+    """Return the index of a list of types, kept between runs over the same types."""
+    return Catalogue(types)
 
 
 def allocatable_nano(

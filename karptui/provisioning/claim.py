@@ -57,15 +57,17 @@ class Claim:
             # Where an offering changes the allocatable, only the exact check tells.
             self.room = tuple(2**200 for _ in self.requests)
             return
-        groups = [(group.types & self.types, group.row) for group in template.groups if group.types & self.types]
-        self.room = tuple(
-            max((ladder.greatest(types) - overhead[i] for types, overhead in groups), default=0) - asked
-            if ladder is not None
-            else -1
-            if asked
-            else 0
-            for i, (ladder, asked) in enumerate(zip(template.ladders, self.requests, strict=True))
-        )
+        best: list[int] | None = None
+        for group in template.groups:
+            types = group.types & self.types
+            if types:
+                room = [
+                    (ladder.greatest(types) if ladder is not None else 0) - held
+                    for ladder, held in zip(template.ladders, group.row, strict=True)
+                ]
+                best = room if best is None else [max(a, b) for a, b in zip(best, room, strict=True)]
+        assert best is not None
+        self.room = tuple([most - asked for most, asked in zip(best, self.requests, strict=True)])
 
 
 class ClaimOrder:
@@ -90,6 +92,12 @@ class ClaimOrder:
         """Note that the claim at a position got one more pod."""
         self._counts[position] += 1
         self._displaced = position
+
+    def position(self, claim: Claim) -> int:
+        """Return where a claim stands in the settled order."""
+        counts = self._counts
+        count = len(claim.pods)
+        return self.claims.index(claim, bisect_left(counts, count), bisect_right(counts, count))
 
     def settle(self) -> None:
         """Sort, as Karpenter does before it looks at claims."""

@@ -13,7 +13,6 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.node_selector import NodeSelectorTerm
-from karptui.kube.owners import controller_of
 from karptui.kube.pod import HostPort, Pod, PodTemplate
 from karptui.kube.quantity import Quantity
 from karptui.kube import resources
@@ -110,13 +109,11 @@ def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
     newest: dict[str, Pod] = {}
     wanted = {daemonset.uid for daemonset in inventory.daemonsets}
     for pod in inventory.pods:
-        if not pod.template.owners:
-            continue
-        owner = controller_of(pod.template.owners)
-        if owner is not None and owner.uid in wanted:
-            known = newest.get(owner.uid)
-            if known is None or (pod.created_ns, known.key) > (known.created_ns, pod.key):
-                newest[owner.uid] = pod
+        for owner in pod.template.owners:
+            if owner.uid in wanted and owner.controller:
+                known = newest.get(owner.uid)
+                if known is None or (pod.created_ns, known.key) > (known.created_ns, pod.key):
+                    newest[owner.uid] = pod
     pods = []
     for daemonset in sorted(inventory.daemonsets, key=lambda one: (one.namespace, one.name)):
         live = newest.get(daemonset.uid)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.requirements import Requirement, Requirements
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.daemonsets import DaemonPod
@@ -84,7 +85,6 @@ class DestinationBuilder:
         self._volumes = volumes
         self._csi_limits = csi_limits
         self._kinds: dict[tuple[RequirementSet, tuple[Taint, ...]], DestinationKind] = {}
-        self._rows: dict[PodTemplate, tuple[int, ...]] = {}
         self._daemons = [
             (daemon, *interner.split(daemon.strict), columns.row(daemon.requests, pods=1)) for daemon in daemons
         ]
@@ -105,25 +105,26 @@ class DestinationBuilder:
             kind = self._kinds[key] = DestinationKind(*key)
         return kind
 
-    def _row(self, template: PodTemplate) -> tuple[int, ...]:
-        row = self._rows.get(template)
-        if row is None:
-            row = self._rows[template] = self._columns.row(template.requests, pods=1)
-        return row
-
     def _make(self, state: StateNode) -> Destination:
         kind = self._kind(state)
         names = self._columns.names
         allocatable = state.allocatable_nano
+        column_of = self._columns.index
         used, by_daemons = list(self._columns.zero), list(self._columns.zero)
+        used[self._columns.pods] = len(state.pods) * NANO
         ports: list[OwnedPorts] = []
         attached: dict[str, set[str]] = {}
         for pod in state.pods:
             template = pod.template
-            row = self._row(template)
-            used = [a + b for a, b in zip(used, row, strict=True)]
-            if template.owners and template.is_daemonset_owned:
-                by_daemons = [a + b for a, b in zip(by_daemons, row, strict=True)]
+            for name, amount in template.requests.items():
+                column = column_of.get(name)
+                if column is not None:
+                    used[column] += amount.nano
+            for owner in template.owners:
+                if owner.kind == "DaemonSet" and owner.api_version == "apps/v1":
+                    row = self._columns.row(template.requests, pods=1)
+                    by_daemons = [a + b for a, b in zip(by_daemons, row, strict=True)]
+                    break
             if template.host_ports:
                 ports.append((pod.key, template.host_ports))
             if pod.volumes:

@@ -5,9 +5,10 @@ Rules: ``CanAdd`` in ``pkg/controllers/provisioning/scheduling/existingnode.go``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from karptui.kube.pod import Pod
+from karptui.provisioning.catalogue import Ladder, roomy
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.requirement_set import RequirementSet
@@ -17,6 +18,10 @@ from karptui.provisioning.topology_spec import host_allowed
 
 if TYPE_CHECKING:
     from karptui.provisioning.run import QueuedPod, Run
+
+
+_REMEASURE_AFTER: Final = 64
+"""Placements after which the room of filled nodes is sorted anew."""
 
 
 class FilledNode:
@@ -37,52 +42,61 @@ class NodeCheck:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._prepared = run.prepared
         self._destinations = run.prepared.destinations
-        self._gone = run.variant.excluded
-        self._waiting = run.prepared.waiting_destinations if run.variant.enforces_consolidate_after else frozenset()
+        self._gone = run.prepared.destinations_of(run.variant.excluded)
+        self._waiting = run.prepared.waiting_destinations if run.variant.enforces_consolidate_after else 0
         self.filled: dict[int, FilledNode] = {}
+        self._ladders: list[Ladder] = []
+        self._measured = 0
+        """Nodes of which the ladders tell the room that was left when they were last measured, as bits."""
+        self._placed_since = 0
         self._interner = run.prepared.interner
 
     def place(self, queued: QueuedPod, stage_run: StageRun) -> bool:
         """Place a pod on the first node that takes it; return whether there was one."""
-        dropped: set[int] = set()
-        found = -1
-        labels: RequirementSet | None = None
-        for index in stage_run.open_nodes:
-            verdict = self.check(queued, stage_run, self._destinations[index])
+        if stage_run.open_nodes < 0:
+            stage_run.open_nodes = self._open_nodes(queued, stage_run)
+        left = stage_run.open_nodes
+        while left:
+            low = left & -left
+            left ^= low
+            destination = self._destinations[low.bit_length() - 1]
+            verdict = self.check(queued, stage_run, destination)
             if verdict is False:
-                dropped.add(index)
+                stage_run.open_nodes ^= low
             elif verdict is not None:
-                found, labels = index, verdict
-                break
-        if dropped:
-            stage_run.open_nodes = [index for index in stage_run.open_nodes if index not in dropped]
-        while found < 0 and stage_run.next_node < len(self._destinations):
-            index = stage_run.next_node
-            stage_run.next_node += 1
-            verdict = self.check(queued, stage_run, self._destinations[index])
-            if verdict is not False:
-                stage_run.open_nodes.append(index)
-                if verdict is not None:
-                    found, labels = index, verdict
-        if labels is None:
-            return False
-        self._add(queued, stage_run, self._destinations[found], labels)
-        return True
+                self._add(queued, stage_run, destination, verdict)
+                return True
+        return False
+
+    def _open_nodes(self, queued: QueuedPod, stage_run: StageRun) -> int:
+        """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
+        if self._placed_since >= _REMEASURE_AFTER:
+            self._measure()
+        row = queued.owner.row
+        nodes = self._prepared.roomy_destinations(row) & ~self._gone & ~self._measured
+        nodes |= roomy(self._ladders, row) & self._measured
+        if not queued.is_exempt:
+            nodes &= ~self._waiting
+        for kind, members in self._prepared.destination_kinds.items():
+            if nodes & members and not (
+                stage_run.tolerates(kind.taints)
+                and self._interner.join_node(kind.labels, stage_run.stage.asked) is not False
+            ):
+                nodes &= ~members
+        return nodes
 
     def check(
         self, queued: QueuedPod, stage_run: StageRun, destination: Destination
     ) -> RequirementSet | Literal[False] | None:
         """Return what the node's labels would be with the pod; None if it does not take it now, False if it never will."""
-        if destination.is_full or destination.state.provider_id in self._gone:
-            return False
-        if not queued.is_exempt and destination.index in self._waiting:
-            return False
         filled = self.filled.get(destination.index)
-        for need, left in zip(queued.owner.row, destination.room if filled is None else filled.room, strict=True):
-            if need > left:
-                return False
-        if not self._suits(stage_run, destination):
+        if filled is not None:
+            for need, left in zip(queued.owner.row, filled.room, strict=True):
+                if need > left:
+                    return False
+        if not host_allowed(stage_run.stage.asked_host, destination.hostname):
             return False
         verdict = stage_run.host_verdict(destination.hostname)
         if not verdict:
@@ -99,13 +113,6 @@ class NodeCheck:
         if destination.limits and self._exceeds_limits(queued, destination, filled):
             return None
         return final
-
-    def _suits(self, stage_run: StageRun, destination: Destination) -> bool:
-        kind = destination.kind
-        known = stage_run.kinds.get(kind)
-        if known is None:
-            known = stage_run.kinds[kind] = stage_run.tolerates(kind.taints)
-        return known and host_allowed(stage_run.stage.asked_host, destination.hostname)
 
     def _labels_with(
         self, stage_run: StageRun, labels: RequirementSet, hostname: str
@@ -147,6 +154,18 @@ class NodeCheck:
                 return final
         return None
 
+    def _measure(self) -> None:
+        """Sort the filled nodes by what is left of them, so that new stages need not ask each."""
+        columns: list[dict[int, int]] = [{} for _ in self._prepared.columns.names]
+        self._measured = 0
+        for index, filled in self.filled.items():
+            bit = 1 << index
+            self._measured |= bit
+            for column, amount in zip(columns, filled.room, strict=True):
+                column[amount] = column.get(amount, 0) | bit
+        self._ladders = [Ladder(column) for column in columns]
+        self._placed_since = 0
+
     @staticmethod
     def _exceeds_limits(queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> bool:
         """Return whether any driver would have more attachments than allowed; drivers the pod does not use count too."""
@@ -166,6 +185,7 @@ class NodeCheck:
         for key, equals in stage_run.ties.get(filled.labels, ()):
             self._run.ties.append((queued.pod.key, key, equals))
         owner = queued.owner
+        self._placed_since += 1
         filled.pods.append(queued.pod)
         filled.labels = labels
         filled.room = [left - need for left, need in zip(filled.room, owner.row, strict=True)]

@@ -124,6 +124,7 @@ class PodClass:
 
     __slots__ = (
         "attachments",
+        "face",
         "first",
         "has_dra",
         "host_ports",
@@ -140,6 +141,8 @@ class PodClass:
         self.template = template
         self.namespace = template.namespace
         self.labels = labels
+        self.face = (template.namespace, frozenset(labels.items()))
+        """What selectors see of the pods."""
         self.requests: Mapping[str, Quantity] = with_pod_slots(template.requests)
         """Requests with the pod's slot."""
         self.row = columns.row(template.requests, pods=1)
@@ -224,10 +227,12 @@ class PodClasses:
 
     def _make(self, template: PodTemplate, labels: Mapping[str, str]) -> PodClass:
         made = PodClass(template, labels, self._columns)
-        heaviest_first = go_sort([-term.weight for term in template.preferred_node_terms])
+        preferred = template.preferred_node_terms
+        if len(preferred) > 1:
+            preferred = tuple(preferred[i] for i in go_sort([-term.weight for term in preferred]))
         wishes = Wishes(
             template.required_node_terms,
-            tuple(template.preferred_node_terms[i] for i in heaviest_first),
+            preferred,
             template.preferred_pod_affinity,
             template.preferred_pod_anti_affinity,
             template.topology_spread,

@@ -19,9 +19,9 @@ from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.buffers import buffer_pods
-from karptui.provisioning.catalogue import Catalogue
+from karptui.provisioning.catalogue import Catalogue, Ladder, catalogue_of, roomy
 from karptui.provisioning.daemonsets import DaemonPod, daemon_pods
-from karptui.provisioning.destination import Destination, DestinationBuilder, LabelReader
+from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationKind, LabelReader
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.eligible_pods import is_currently_reschedulable, is_provisionable
 from karptui.provisioning.limits import remaining_limits
@@ -87,6 +87,7 @@ class Prepared:
         self.catalogues = _catalogues(self.pools, self.types_by_pool)
         """The same, indexed, of the NodePools that take part."""
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
+        self._constrained = [template for template in self._template_set if _is_constrained(template)]
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
         self.columns = Columns(
             [
@@ -116,7 +117,7 @@ class Prepared:
             interner=self.interner,
             columns=self.columns,
             namespaces=NamespaceIndex(self.interner, labels),
-            selector_keys=frozenset(key for template in self._template_set for key in _selector_keys(template)),
+            selector_keys=frozenset(key for template in self._constrained for key in _selector_keys(template)),
             preference_policy=self.settings.preference_policy,
             tolerate_preferences=any(
                 taint.effect == PREFER_NO_SCHEDULE for pool in self.pools for taint in pool.taints
@@ -124,7 +125,7 @@ class Prepared:
         )
 
     def _label_keys(self) -> frozenset[str]:
-        keys = {key for template in self._template_set for key in _asked_keys(template)}
+        keys = {key for template in self._constrained for key in _asked_keys(template)}
         keys.update(requirement.key for daemon in self.daemons for requirement in daemon.strict)
         for volume in self.inventory.volumes:
             keys.update(one.key for term in volume.required_node_terms for one in term.match_expressions)
@@ -176,14 +177,50 @@ class Prepared:
         return builder.build(self.active_states)
 
     @cached_property
-    def waiting_destinations(self) -> frozenset[int]:
-        """Indices of the nodes that are within their NodePool's consolidateAfter."""
+    def waiting_destinations(self) -> int:
+        """Destinations that are within their NodePool's consolidateAfter, as bits."""
         pools = {pool.name: pool for pool in self.pools}
-        return frozenset(
-            destination.index
-            for destination in self.destinations
-            if is_under_consolidate_after(destination.state, pools.get(destination.state.nodepool_name), self.now_ns)
-        )
+        nodes = 0
+        for destination in self.destinations:
+            pool = pools.get(destination.state.nodepool_name)
+            if is_under_consolidate_after(destination.state, pool, self.now_ns):
+                nodes |= 1 << destination.index
+        return nodes
+
+    @cached_property
+    def destination_kinds(self) -> dict[DestinationKind, int]:
+        """Destinations of each kind, as bits."""
+        kinds: dict[DestinationKind, int] = {}
+        for destination in self.destinations:
+            kinds[destination.kind] = kinds.get(destination.kind, 0) | 1 << destination.index
+        return kinds
+
+    @cached_property
+    def _destination_ladders(self) -> list[Ladder]:
+        columns: list[dict[int, int]] = [{} for _ in self.columns.names]
+        for destination in self.destinations:
+            if not destination.is_full:
+                bit = 1 << destination.index
+                for column, amount in zip(columns, destination.room, strict=True):
+                    column[amount] = column.get(amount, 0) | bit
+        return [Ladder(column) for column in columns]
+
+    def roomy_destinations(self, need: Sequence[int]) -> int:
+        """Return the destinations that have room for a row of amounts before the run places anything, as bits."""
+        return roomy(self._destination_ladders, need)
+
+    def destinations_of(self, provider_ids: frozenset[str]) -> int:
+        """Return the destinations with these provider ids, as bits."""
+        nodes = 0
+        for provider_id in provider_ids:
+            index = self._destination_index.get(provider_id)
+            if index is not None:
+                nodes |= 1 << index
+        return nodes
+
+    @cached_property
+    def _destination_index(self) -> dict[str, int]:
+        return {destination.state.provider_id: destination.index for destination in self.destinations}
 
     @cached_property
     def leaving_node_names(self) -> frozenset[str]:
@@ -320,7 +357,7 @@ def _catalogues(pools: Iterable[NodePool], types_by_pool: Mapping[str, Sequence[
         types = types_by_pool[pool.name]
         catalogue = by_list.get(id(types))
         if catalogue is None:
-            catalogue = by_list[id(types)] = Catalogue(types)
+            catalogue = by_list[id(types)] = catalogue_of(tuple(types))
         found[pool.name] = catalogue
     return found
 
@@ -351,6 +388,20 @@ def _wishes_of(template: PodTemplate) -> Requirements:
     if template.required_node_terms:
         wishes = wishes.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
     return wishes
+
+
+def _is_constrained(template: PodTemplate) -> bool:
+    """Return whether pods of a template ask anything of a node's labels or of other pods."""
+    return bool(
+        template.node_selector
+        or template.topology_spread
+        or template.required_node_terms
+        or template.preferred_node_terms
+        or template.pod_affinity
+        or template.pod_anti_affinity
+        or template.preferred_pod_affinity
+        or template.preferred_pod_anti_affinity
+    )
 
 
 def _asked_keys(template: PodTemplate) -> Iterable[str]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from karptui.provisioning.problem import Prepared, Variant
 
 _REPORT_EVERY = 64
+_FEW = 8
+"""So many claims are put in order by themselves rather than picked out of all."""
 
 
 class QueuedPod:
@@ -156,22 +158,39 @@ class Run:
         return self._new_claim(queued, stage_run)
 
     def _join_claim(self, queued: QueuedPod, stage_run: StageRun) -> bool:
-        dead = stage_run.dead_claims
-        if len(dead) < len(self.claims):
-            dead.extend(bytes(len(self.claims) - len(dead)))
         check = self.claim_check.check
-        for position, claim in enumerate(self.order.claims):
+        dead = stage_run.dead_claims
+        for claim in self._open_claims(stage_run):
             if dead[claim.index]:
                 continue
             verdict = check(queued, stage_run, claim)
             if verdict is False:
                 dead[claim.index] = 1
+                stage_run.dead_count += 1
             elif verdict is not None:
                 self._note_ties(queued, stage_run, claim.labels)
+                position = self.order.position(claim)
                 self._add(queued, claim, verdict)
                 self.order.grew(position)
                 return True
         return False
+
+    def _open_claims(self, stage_run: StageRun) -> Sequence[Claim]:
+        """Return the claims to try, in order; claims that will never take the pod may be among them."""
+        dead = stage_run.dead_claims
+        if len(dead) < len(self.claims):
+            dead.extend(bytes(len(self.claims) - len(dead)))
+        left = len(dead) - stage_run.dead_count
+        if left > _FEW:
+            return self.order.claims
+        found: list[Claim] = []
+        index = -1
+        for _ in range(left):
+            index = dead.index(0, index + 1)
+            found.append(self.claims[index])
+        if len(found) > 1:
+            found.sort(key=self.order.position)
+        return found
 
     def _new_claim(self, queued: QueuedPod, stage_run: StageRun) -> PodError | None:
         rejections: list[tuple[str, Rejection]] = []

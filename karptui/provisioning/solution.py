@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -33,7 +33,7 @@ class NewClaim:
     """A NodeClaim that Karpenter would create."""
 
     def __init__(
-        self, claim: Claim, requirements: Requirements, types: Sequence[int], *, is_min_values_relaxed: bool
+        self, claim: Claim, requirements: Requirements, type_mask: int, *, is_min_values_relaxed: bool
     ) -> None:
         self._claim = claim
         self._catalogue = claim.template.catalogue
@@ -41,7 +41,8 @@ class NewClaim:
         self.pods: tuple[Pod, ...] = tuple(claim.pods)
         self.requirements = requirements
         """What it is bound to, reserved capacity included; without the type names."""
-        self._types = types
+        self.type_mask = type_mask
+        """Types that it would be created with, as bits of the catalogue."""
         self.is_min_values_relaxed = is_min_values_relaxed
         """Whether it is marked as having fewer values than ``minValues`` asks, under the BestEffort policy.
 
@@ -61,20 +62,12 @@ class NewClaim:
     @property
     def instance_types(self) -> tuple[InstanceType, ...]:
         """Types that it would be created with."""
-        return tuple(self._catalogue.types[i] for i in self._types)
-
-    @property
-    def type_mask(self) -> int:
-        """The same as bits of the catalogue."""
-        mask = 0
-        for i in self._types:
-            mask |= 1 << i
-        return mask
+        return tuple(self._catalogue.types[i] for i in bits(self.type_mask))
 
     @property
     def instance_type_names(self) -> list[str]:
         """Their names, sorted."""
-        return sorted(self._catalogue.types[i].name for i in self._types)
+        return sorted(self._catalogue.types[i].name for i in bits(self.type_mask))
 
     @property
     def requests(self) -> dict[str, Quantity]:
@@ -89,7 +82,7 @@ class NewClaim:
     def cheapest_price_per_hour(self) -> float | None:
         """Least price of any of its types' offerings that it allows; None without one."""
         prices = self._catalogue.prices(self.requirements)
-        least = min((prices[i] for i in self._types), default=NO_PRICE)
+        least = min((prices[i] for i in bits(self.type_mask)), default=NO_PRICE)
         return None if least == NO_PRICE else least
 
     def as_json(self) -> dict[str, Any]:
@@ -153,8 +146,7 @@ def make_solution(run: Run) -> Solution:
         types = _cheapest(claim, requirements)
         unmet: Mapping[str, int] = {}
         if is_strict and requirements.has_min_values():
-            mask = sum(1 << i for i in types)
-            unmet = unmet_min_values(claim.template.catalogue, mask, requirements)
+            unmet = unmet_min_values(claim.template.catalogue, types, requirements)
         if unmet:
             error = PodError(((claim.template.name, MinValuesLost(claim.template.name, tuple(unmet))),))
             errors.update((pod.key, error) for pod in claim.pods)
@@ -186,10 +178,13 @@ def _final_requirements(claim: Claim) -> Requirements:
     return requirements
 
 
-def _cheapest(claim: Claim, requirements: Requirements) -> list[int]:
+def _cheapest(claim: Claim, requirements: Requirements) -> int:
     """Return the claim's types, of more than 600 the cheapest in the order of Go's unstable sort."""
+    if claim.types.bit_count() <= MAX_INSTANCE_TYPES:
+        return claim.types
     types = [i for group in claim.template.groups for i in bits(group.types & claim.types)]
-    if len(types) <= MAX_INSTANCE_TYPES:
-        return types
     prices = claim.template.catalogue.prices(requirements)
-    return [types[i] for i in go_sort([prices[i] for i in types])[:MAX_INSTANCE_TYPES]]
+    mask = 0
+    for i in go_sort([prices[i] for i in types])[:MAX_INSTANCE_TYPES]:
+        mask |= 1 << types[i]
+    return mask

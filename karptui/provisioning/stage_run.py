@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from karptui.kube.taints import Taint, untolerated
-from karptui.provisioning.destination import DestinationKind
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.topology import Ruled, Topology
@@ -19,12 +18,11 @@ class StageRun:
     __slots__ = (
         "claim_sets",
         "dead_claims",
+        "dead_count",
         "host_rules",
         "inverse_count",
         "is_static",
-        "kinds",
         "new_claims",
-        "next_node",
         "node_sets",
         "open_nodes",
         "owned",
@@ -51,11 +49,9 @@ class StageRun:
         """By what a candidate has: keys whose domain was chosen among equals."""
         self.dead_claims = bytearray()
         """By claim: whether it will never take the pod."""
-        self.open_nodes: list[int] = []
-        """Nodes looked at that may still take the pod."""
-        self.next_node = 0
-        """First node not looked at."""
-        self.kinds: dict[DestinationKind, bool] = {}
+        self.dead_count = 0
+        self.open_nodes = -1
+        """Nodes that may still take the pod, as bits; negative before the first look."""
         self.tolerated: dict[tuple[Taint, ...], bool] = {}
         self.new_claims: dict[int, tuple[object, object]] = {}
         """By template: the state that an outcome was computed for, and the outcome."""

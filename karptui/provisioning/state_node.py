@@ -28,6 +28,7 @@ _EPHEMERAL: Final = frozenset(
     }
 )
 """Taints that a new node loses by itself."""
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
 _READINESS_PREFIX: Final = "readiness.k8s.io/"
 
 
@@ -156,8 +157,9 @@ def track_nodes(inventory: Inventory) -> list[StateNode]:
     tracked = [StateNode(key, nodes.get(key), claims.get(key)) for key in {**claims, **nodes}]
     by_name = {one.node.name: one.pods for one in tracked if one.node is not None}
     for pod in inventory.pods:
-        if pod.node_name and not pod.is_terminal:
-            pods = by_name.get(pod.node_name)
+        name = pod.node_name
+        if name and pod.phase not in _ENDED:
+            pods = by_name.get(name)
             if pods is not None:
                 pods.append(pod)
     return tracked

@@ -61,8 +61,8 @@ class Topology:
         self._inverse_list: list[TopologyGroup] = []
         for base in inverse_bases:
             self._begin_inverse(base)
-        self._counting: dict[PodClass, tuple[int, list[TopologyGroup]]] = {}
-        self._keeping_away: dict[PodClass, tuple[int, list[TopologyGroup]]] = {}
+        self._counting: dict[object, tuple[int, list[TopologyGroup]]] = {}
+        self._keeping_away: dict[object, tuple[int, list[TopologyGroup]]] = {}
 
     def _begin_inverse(self, base: InverseBase) -> None:
         holders = [holder for holder in base.holders if holder[0] not in self._moving]
@@ -115,22 +115,22 @@ class Topology:
 
     def counting(self, owner: PodClass) -> list[TopologyGroup]:
         """Return the rules that select pods of a class, and so count them where they land."""
-        seen, found = self._counting.get(owner, (0, []))
+        seen, found = self._counting.get(owner.face, (0, []))
         if seen < len(self._group_list):
             for group in self._group_list[seen:]:
                 if group.spec.selects(owner.namespace, owner.labels):
                     found.append(group)
-            self._counting[owner] = (len(self._group_list), found)
+            self._counting[owner.face] = (len(self._group_list), found)
         return found
 
     def keeping_away(self, owner: PodClass) -> list[TopologyGroup]:
         """Return the rules of other pods that keep pods of a class away."""
-        seen, found = self._keeping_away.get(owner, (0, []))
+        seen, found = self._keeping_away.get(owner.face, (0, []))
         if seen < len(self._inverse_list):
             for group in self._inverse_list[seen:]:
                 if group.spec.selects(owner.namespace, owner.labels):
                     found.append(group)
-            self._keeping_away[owner] = (len(self._inverse_list), found)
+            self._keeping_away[owner.face] = (len(self._inverse_list), found)
         return found
 
     @property

@@ -124,12 +124,15 @@ class TopologySpec:
         return self
 
 
+_NONE: Final[frozenset[object]] = frozenset()
+
+
 def _odd_ones(items: Iterable[object]) -> frozenset[object]:
     """Return what occurs an odd number of times: Karpenter's hash lets equal elements cancel each other."""
     odd: set[object] = set()
     for item in items:
         odd ^= {item}
-    return frozenset(odd)
+    return frozenset(odd) if odd else _NONE
 
 
 def _filter_identity(rule: NodeFilter) -> tuple[object, ...]:
@@ -138,7 +141,8 @@ def _filter_identity(rule: NodeFilter) -> tuple[object, ...]:
         frozenset(own.key for own in labels.value) | ({host.key} if host is not None else frozenset())
         for labels, host in rule.alternatives
     )
-    return (_odd_ones(keys), rule.honors_affinity, rule.honors_taints, _odd_ones(rule.tolerations))
+    tolerations = _odd_ones(rule.tolerations) if rule.tolerations else _NONE
+    return (_odd_ones(keys), rule.honors_affinity, rule.honors_taints, tolerations)
 
 
 def _selector_identity(selector: LabelSelector | None) -> tuple[object, ...] | None:
