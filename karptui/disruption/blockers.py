@@ -94,6 +94,9 @@ class BlockerSurvey:
         wants = wants_of(node)
         named = first_failure(self.fleet, node)
         shut = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
+        if node.is_marked_for_deletion:
+            # What would have kept the node from being chosen no longer matters: only the drain is left.
+            shut = [check for check in shut if check.gate is Gate.DELETING]
         found = [self._of_gate(node, check, wants) for check in shut]
         if node.is_marked_for_deletion:
             found.extend(self._of_drain(node))
