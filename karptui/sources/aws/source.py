@@ -80,6 +80,7 @@ class AwsSource:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._woken = threading.Event()
+        self._wants_all = threading.Event()
         self._region = ""
         self._news = AwsNews(NO_FACTS, self._blank_statuses())
 
@@ -105,8 +106,7 @@ class AwsSource:
 
     def refresh(self) -> None:
         """Ask for everything anew, soon."""
-        with self._lock:
-            self._due_ns = dict.fromkeys(self._kinds, 0)
+        self._wants_all.set()
         self._woken.set()
 
     def stop(self) -> None:
@@ -124,6 +124,9 @@ class AwsSource:
         region = self._settled_region()
         if region:
             self._load(region)
+            if self._wants_all.is_set():
+                self._wants_all.clear()
+                self._due_ns.update(dict.fromkeys(self._kinds, 0))
             due = [kind for kind in self._kinds if self._due_ns.get(kind, 0) <= self._clock.now_ns()]
             if due and self._may_ask(region, due):
                 self._ask_all(region, due)

@@ -1,0 +1,133 @@
+"""EC2 and STS as moto answers for them; what moto lacks is scripted."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.region_facts import AccountReservation
+from karptui.kube.timestamps import parse_timestamp
+from karptui.sources.aws import ec2
+from karptui.sources.aws.calls import Caller
+from karptui.sources.aws.session import AwsSession
+from karptui.sources.aws.trouble import AwsError, Trouble
+
+from .conftest import REGION, FakeAws
+
+NOW = parse_timestamp("2026-11-21T10:05:30Z")
+
+
+class TestMoto:
+    def test_identity(self, moto: AwsSession, caller: Caller) -> None:
+        found = ec2.identity(caller, moto.client("sts", REGION))
+        assert found.account == "123456789012"
+        assert found.arn.startswith("arn:aws:")
+
+    def test_instance_types_agree_with_the_catalogue(self, moto: AwsSession, caller: Caller) -> None:
+        found = ec2.instance_types(caller, moto.client("ec2", REGION))
+        assert len(found) > 1_000
+        assert all(name in instance_type_facts() for name in found)
+        assert {name for name in found if name.startswith("mac")} == set()
+        for name in ("r5a.8xlarge", "m8g.large", "c7i-flex.large", "p5.48xlarge", "inf2.xlarge", "i4i.metal"):
+            assert found[name] == instance_type_facts()[name]
+
+    def test_offerings_by_zone_id(self, moto: AwsSession, caller: Caller) -> None:
+        found = ec2.zones_by_type(caller, moto.client("ec2", REGION))
+        assert list(found) == sorted(found)
+        assert "use1-az4" in found["m5.large"]
+        assert found["m5.large"] == tuple(sorted(found["m5.large"]))
+
+    def test_zones(self, moto: AwsSession, caller: Caller) -> None:
+        found = ec2.zones(caller, moto.client("ec2", REGION))
+        assert SubnetZone("us-east-1a", "use1-az6") in found
+        assert [zone.name for zone in found] == sorted(zone.name for zone in found)
+
+    def test_subnets(self, moto: AwsSession, caller: Caller) -> None:
+        found = ec2.subnets(caller, moto.client("ec2", REGION))
+        assert {(subnet.zone, subnet.zone_id) for subnet in found} >= {("us-east-1a", "use1-az6")}
+        assert all(subnet.id.startswith("subnet-") and subnet.free_addresses > 0 for subnet in found)
+
+    def test_spot_prices_get_their_zone_id_from_the_accounts_zones(self, moto: AwsSession, caller: Caller) -> None:
+        found = ec2.spot_prices(caller, moto.client("ec2", REGION), now_ns=NOW)
+        assert found["m5.large"]["use1-az6"] == 0.00001
+
+
+TYPE = """<item><instanceType>m5.large</instanceType>
+<supportedVirtualizationTypes><item>hvm</item></supportedVirtualizationTypes>
+<supportedUsageClasses><item>on-demand</item></supportedUsageClasses>
+<processorInfo><supportedArchitectures><item>{architecture}</item></supportedArchitectures></processorInfo>
+<vCpuInfo><defaultVCpus>2</defaultVCpus></vCpuInfo><memoryInfo><sizeInMiB>8192</sizeInMiB></memoryInfo>
+<networkInfo>{network}<networkCards><item><networkCardIndex>0</networkCardIndex>
+<maximumNetworkInterfaces>3</maximumNetworkInterfaces></item></networkCards></networkInfo></item>"""
+ADDRESSES = "<ipv4AddressesPerInterface>10</ipv4AddressesPerInterface>"
+
+
+class TestScripted:
+    def test_asks_as_karpenter_does(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+        item = TYPE.format(architecture="x86_64", network=ADDRESSES)
+        other = item.replace("m5.large", "z9.large")
+        fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}{other}</instanceTypeSet>")
+        found = ec2.instance_types(caller, session.client("ec2", REGION))
+        assert found["m5.large"].branch_enis == instance_type_facts()["m5.large"].branch_enis
+        assert (found["z9.large"].branch_enis, found["z9.large"].network_mbps) == (0, None)
+        (_, request) = fake.requests[-1]
+        assert (request["Filter.1.Name"], request["Filter.1.Value.1"]) == ("supported-virtualization-type", "hvm")
+        assert (request["Filter.2.Value.1"], request["Filter.2.Value.2"]) == ("arm64", "x86_64")
+
+    def test_a_type_for_which_there_are_no_nodes_is_passed_over(
+        self, session: AwsSession, caller: Caller, fake: FakeAws
+    ) -> None:
+        item = TYPE.format(architecture="i386", network=ADDRESSES)
+        fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
+        with pytest.raises(AwsError, match="ec2:DescribeInstanceTypes answered with nothing"):
+            ec2.instance_types(caller, session.client("ec2", REGION))
+
+    def test_a_type_that_cannot_be_read_is_named(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+        item = TYPE.format(architecture="x86_64", network="")
+        fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
+        with pytest.raises(AwsError, match=r"describes m5\.large in a way that cannot be read") as caught:
+            ec2.instance_types(caller, session.client("ec2", REGION))
+        assert caught.value.trouble is Trouble.OTHER
+
+    def test_spot_prices_by_page(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+        def price(zone_id: str, text: str, name: str = "m5.large") -> str:
+            zone = f"<availabilityZoneId>{zone_id}</availabilityZoneId>" if zone_id else ""
+            return f"<item><instanceType>{name}</instanceType>{zone}<spotPrice>{text}</spotPrice></item>"
+
+        first = price("use1-az1", "0.0412") + price("use1-az2", "free") + price("use1-az3", "0") + price("", "0.5")
+        second = price("use1-az1", "0.0413") + price("use1-az1", "2.5", "p5.xl")
+        fake.xml(
+            "DescribeSpotPriceHistory",
+            f"<spotPriceHistorySet>{first}</spotPriceHistorySet><nextToken>t</nextToken>",
+            f"<spotPriceHistorySet>{second}</spotPriceHistorySet>",
+        )
+        fake.xml("DescribeAvailabilityZones", "<availabilityZoneInfo/>")
+        found = ec2.spot_prices(caller, session.client("ec2", REGION), now_ns=NOW)
+        assert found == {"m5.large": {"use1-az1": 0.0413}, "p5.xl": {"use1-az1": 2.5}}
+        request = fake.requests[0][1]
+        assert request["StartTime"] == "2026-11-21T10:05:30Z"
+        assert {request["ProductDescription.1"], request["ProductDescription.2"]} == {
+            "Linux/UNIX",
+            "Linux/UNIX (Amazon VPC)",
+        }
+
+    def test_capacity_reservations(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+        def item(name: str, more: str = "") -> str:
+            return (
+                f"<item><capacityReservationId>{name}</capacityReservationId><instanceType>p5.48xlarge</instanceType>"
+                f"<availabilityZone>us-east-1a</availabilityZone><state>active</state>"
+                f"<totalInstanceCount>4</totalInstanceCount><availableInstanceCount>1</availableInstanceCount>{more}</item>"
+            )
+
+        ends = "<endDate>2027-01-01T12:00:00.000Z</endDate>"
+        both = item("cr-2", ends) + item("cr-1")
+        fake.xml("DescribeCapacityReservations", f"<capacityReservationSet>{both}</capacityReservationSet>")
+        first, second = ec2.reservations(caller, session.client("ec2", REGION))
+        assert first == AccountReservation("cr-1", "p5.48xlarge", "us-east-1a", "active", 4, 1)
+        assert (second.id, second.ends_at) == ("cr-2", "2027-01-01T12:00:00Z")
+        assert fake.requests[0][1]["Filter.1.Value.1"] == "active"
+
+    def test_no_reservations_are_no_trouble(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+        fake.xml("DescribeCapacityReservations", "<capacityReservationSet/>")
+        assert ec2.reservations(caller, session.client("ec2", REGION)) == ()

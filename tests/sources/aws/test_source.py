@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus
+from karptui.clock import FrozenClock
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.aws.cache import FactCache
+from karptui.sources.aws.calls import Wait
+from karptui.sources.aws.ec2 import Identity
+from karptui.sources.aws.kinds import PRICES, RULES, cache_name
+from karptui.sources.aws.questions import Questions
+from karptui.sources.aws.session import AwsSession
+from karptui.sources.aws.source import EVERYTHING, AwsSource
+from karptui.sources.aws.trouble import AwsError, Trouble
+
+from .conftest import REGION, FakeAws
+
+NOW = 1_795_259_891 * NS_PER_SECOND
+HOUR = 3600 * NS_PER_SECOND
+VALUES: Mapping[FactKind, Any] = {
+    FactKind.INSTANCE_TYPES: {},
+    FactKind.OFFERINGS: {"m5.large": ("use1-az1",)},
+    FactKind.ON_DEMAND_PRICES: {"m5.large": 0.1},
+    FactKind.SPOT_PRICES: {"m5.large": {"use1-az1": 0.04}},
+    FactKind.ZONES: (),
+    FactKind.SUBNETS: (),
+    FactKind.RESERVATIONS: (),
+}
+
+
+class Answers(Questions):
+    """Answers from memory; what is not in ``trouble`` works."""
+
+    def __init__(self) -> None:
+        self.trouble: dict[Any, AwsError] = {}
+        self.asked: list[Any] = []
+        self.opened = 0
+        self.closed = 0
+        self.configured_region = ""
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def __call__(self, now_ns: Callable[[], int], wait: Wait) -> Answers:
+        self.opened += 1
+        return self
+
+    def _answer(self, question: Any, value: Any) -> Any:
+        self.asked.append(question)
+        self.meanwhile()
+        if question in self.trouble:
+            raise self.trouble[question]
+        return value
+
+    def region(self) -> str:
+        return str(self._answer("region", self.configured_region))
+
+    def identity(self, region: str) -> Identity:
+        found: Identity = self._answer("identity", Identity("123456789012", "arn"))
+        return found
+
+    def ask(self, kind: FactKind, region: str) -> Any:
+        return self._answer(kind, VALUES[kind])
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers()
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock(NOW)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> FactCache:
+    return FactCache(tmp_path)
+
+
+def make(cache: FactCache, clock: FrozenClock, answers: Answers, kinds: frozenset[FactKind] = EVERYTHING) -> AwsSource:
+    source = AwsSource(cache, clock=clock, opener=answers, kinds=kinds)
+    source.use_region(REGION)
+    return source
+
+
+@pytest.fixture
+def source(cache: FactCache, clock: FrozenClock, answers: Answers) -> AwsSource:
+    return make(cache, clock, answers)
+
+
+def phases(source: AwsSource) -> set[FactPhase]:
+    return {status.phase for status in source.latest().statuses.values()}
+
+
+def test_waits_until_it_is_started(source: AwsSource, answers: Answers) -> None:
+    news = source.latest()
+    assert phases(source) == {FactPhase.WAITING}
+    assert news.facts.instance_types is None
+    assert source.latest() is news
+    assert answers.opened == 0
+
+
+def test_asks_for_everything_once(source: AwsSource, answers: Answers) -> None:
+    rest = source.step()
+    news = source.latest()
+    assert sorted(answers.asked) == sorted(["identity", *FactKind])
+    assert phases(source) == {FactPhase.LIVE}
+    assert news.account == "123456789012"
+    assert (news.facts.region, news.facts.on_demand) == (REGION, Dated({"m5.large": 0.1}, NOW))
+    assert news.statuses[FactKind.SUBNETS] == FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW)
+    assert rest == 300
+
+
+def test_asks_again_when_a_fact_no_longer_holds(source: AwsSource, answers: Answers, clock: FrozenClock) -> None:
+    source.step()
+    answers.asked.clear()
+    clock.instant_ns += 300 * NS_PER_SECOND
+    source.step()
+    assert answers.asked == [FactKind.RESERVATIONS]
+    clock.instant_ns += HOUR
+    source.step()
+    assert set(answers.asked) == {FactKind.RESERVATIONS, FactKind.SUBNETS, FactKind.SPOT_PRICES}
+
+
+def test_refresh_asks_for_everything_at_once(source: AwsSource, answers: Answers) -> None:
+    source.step()
+    answers.asked.clear()
+    source.refresh()
+    source.step()
+    assert set(answers.asked) == set(FactKind)
+
+
+def test_what_was_read_lately_is_not_asked_for(
+    source: AwsSource, cache: FactCache, clock: FrozenClock, answers: Answers
+) -> None:
+    source.step()
+    later = Answers()
+    clock.instant_ns += NS_PER_SECOND
+    again = make(cache, clock, later)
+    again.step()
+    assert later.opened == 0
+    assert phases(again) == {FactPhase.LIVE}
+    assert again.latest().facts.spot == Dated({"m5.large": {"use1-az1": 0.04}}, NOW)
+
+
+def test_old_facts_serve_offline_with_their_age(source: AwsSource, cache: FactCache, clock: FrozenClock) -> None:
+    source.step()
+    clock.instant_ns += 48 * HOUR
+    offline = Answers()
+    offline.trouble = dict.fromkeys(["identity", *FactKind], AwsError(Trouble.NO_NETWORK, "no way out"))
+    again = make(cache, clock, offline)
+    assert again.step() == 60
+    assert again.latest().facts.on_demand == Dated({"m5.large": 0.1}, NOW)
+    assert set(again.latest().statuses.values()) == {
+        FactStatus(
+            phase=FactPhase.CACHED,
+            sentence="no way out",
+            as_of_ns=NOW,
+            retry_at_ns=clock.instant_ns + 60 * NS_PER_SECOND,
+        )
+    }
+
+
+def test_facts_of_the_future_are_not_believed(cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+    for kind in FactKind:
+        cache.store(cache_name(kind, REGION, ""), Dated(VALUES[kind], NOW + HOUR))
+    make(cache, clock, answers).step()
+    assert set(answers.asked) == {"identity", *FactKind}
+
+
+@pytest.mark.parametrize("trouble", [Trouble.NO_CREDENTIALS, Trouble.EXPIRED, Trouble.REFUSED, Trouble.NO_PROFILE])
+def test_without_credentials_nothing_else_is_asked(source: AwsSource, answers: Answers, trouble: Trouble) -> None:
+    answers.trouble["identity"] = AwsError(trouble, "not you")
+    source.step()
+    assert answers.asked == ["identity"]
+    assert {status.sentence for status in source.latest().statuses.values()} == {"not you"}
+    assert phases(source) == {FactPhase.UNAVAILABLE}
+    assert answers.closed == 1
+
+
+def test_a_login_is_noticed_within_a_minute(source: AwsSource, answers: Answers, clock: FrozenClock) -> None:
+    answers.trouble["identity"] = AwsError(Trouble.EXPIRED, "log in")
+    assert source.step() == 60
+    answers.trouble.clear()
+    clock.instant_ns += 60 * NS_PER_SECOND
+    source.step()
+    assert phases(source) == {FactPhase.LIVE}
+    assert answers.opened == 2
+
+
+def test_a_session_that_ends_meanwhile_is_noticed(source: AwsSource, answers: Answers, clock: FrozenClock) -> None:
+    source.step()
+    answers.trouble[FactKind.RESERVATIONS] = AwsError(Trouble.EXPIRED, "log in")
+    clock.instant_ns += 300 * NS_PER_SECOND
+    source.step()
+    assert source.latest().account == ""
+    assert source.latest().statuses[FactKind.RESERVATIONS].phase is FactPhase.CACHED
+    assert source.latest().statuses[FactKind.SUBNETS].phase is FactPhase.LIVE
+
+
+def test_one_missing_permission_costs_one_kind(source: AwsSource, answers: Answers) -> None:
+    answers.trouble[FactKind.RESERVATIONS] = AwsError(Trouble.DENIED, "lack the permission")
+    source.step()
+    statuses = source.latest().statuses
+    assert statuses[FactKind.RESERVATIONS] == FactStatus(
+        phase=FactPhase.UNAVAILABLE, sentence="lack the permission", retry_at_ns=NOW + 1800 * NS_PER_SECOND
+    )
+    assert {status.phase for kind, status in statuses.items() if kind is not FactKind.RESERVATIONS} == {FactPhase.LIVE}
+
+
+def test_a_vpc_without_a_way_to_sts_still_asks_ec2(source: AwsSource, answers: Answers) -> None:
+    answers.trouble["identity"] = AwsError(Trouble.NO_NETWORK, "no way to STS")
+    source.step()
+    assert phases(source) == {FactPhase.LIVE}
+    assert source.latest().account == ""
+
+
+def test_what_is_not_wanted_is_off(cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+    source = make(cache, clock, answers, EVERYTHING - PRICES)
+    source.step()
+    assert not PRICES & set(answers.asked)
+    assert source.latest().statuses[FactKind.SPOT_PRICES] == FactStatus(phase=FactPhase.OFF, sentence="not asked for")
+
+
+class TestRegion:
+    def test_falls_back_to_the_configured_one(self, cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+        answers.configured_region = "eu-west-1"
+        source = AwsSource(cache, clock=clock, opener=answers)
+        source.step()
+        assert source.latest().facts.region == "eu-west-1"
+        assert phases(source) == {FactPhase.LIVE}
+
+    def test_none_is_a_sentence(self, cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+        source = AwsSource(cache, clock=clock, opener=answers)
+        assert source.step() == 60
+        assert {status.sentence for status in source.latest().statuses.values()} == {
+            "no AWS region is configured, and the cluster names none"
+        }
+
+    def test_a_configuration_that_cannot_be_used_is_a_sentence(
+        self, cache: FactCache, clock: FrozenClock, answers: Answers
+    ) -> None:
+        answers.trouble["region"] = AwsError(Trouble.NO_PROFILE, "no such profile")
+        source = AwsSource(cache, clock=clock, opener=answers)
+        assert source.step() == 300
+        assert {status.sentence for status in source.latest().statuses.values()} == {"no such profile"}
+
+    def test_another_one_starts_anew(self, source: AwsSource, answers: Answers) -> None:
+        source.step()
+        source.use_region("eu-west-1")
+        assert phases(source) == {FactPhase.WAITING}
+        source.step()
+        assert source.latest().facts.region == "eu-west-1"
+
+    def test_the_same_one_changes_nothing(self, source: AwsSource) -> None:
+        source.step()
+        before = source.latest()
+        source.use_region(REGION)
+        assert source.latest() is before
+
+    @pytest.mark.parametrize("works", [True, False])
+    def test_answers_about_the_old_one_come_too_late(self, source: AwsSource, answers: Answers, works: bool) -> None:
+        answers.meanwhile = lambda: source.use_region("eu-west-1")
+        if not works:
+            answers.trouble = dict.fromkeys(FactKind, AwsError(Trouble.DENIED, "no"))
+        source.step()
+        assert phases(source) == {FactPhase.WAITING}
+        assert source.latest().facts.region == ""
+        answers.meanwhile = lambda: None
+        answers.trouble = {}
+        source.step()
+        assert source.latest().facts.region == "eu-west-1"
+        assert phases(source) == {FactPhase.LIVE}
+
+
+class TestThreads:
+    def test_asks_in_the_background_until_it_is_stopped(
+        self, cache: FactCache, clock: FrozenClock, answers: Answers
+    ) -> None:
+        reached = threading.Barrier(2, timeout=10)
+        answers.trouble["identity"] = AwsError(Trouble.EXPIRED, "log in")
+        answers.meanwhile = lambda: reached.wait() and None  # type: ignore[func-returns-value]
+        source = AwsSource(cache, clock=clock, opener=answers)
+        source.start(REGION)
+        reached.wait()
+        source.refresh()
+        reached.wait()
+        source.stop()
+        assert answers.asked[:2] == ["identity", "identity"]
+
+    def test_nothing_wanted_starts_nothing(self, cache: FactCache, clock: FrozenClock, answers: Answers) -> None:
+        before = threading.active_count()
+        AwsSource(cache, clock=clock, opener=answers, kinds=frozenset()).start(REGION)
+        assert threading.active_count() == before
+
+    def test_stopping_ends_what_is_left_to_ask(self, source: AwsSource, answers: Answers) -> None:
+        answers.meanwhile = source.stop
+        source.step()
+        assert answers.asked == ["identity"]
+        assert answers.closed == 1
+
+
+class TestWithBotocore:
+    def test_a_region_from_end_to_end(self, session: AwsSession, cache: FactCache, fake: FakeAws) -> None:
+        fake.xml("DescribeSubnets", "<subnetSet/>")
+        fake.fault("DescribeCapacityReservations", "UnauthorizedOperation", 403)
+        kinds = frozenset({FactKind.SUBNETS, FactKind.RESERVATIONS})
+        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=kinds)
+        source.use_region(REGION)
+        source.step()
+        source.stop()
+        news = source.latest()
+        assert news.account == "123456789012"
+        assert news.facts.subnets == Dated((), NOW)
+        assert news.statuses[FactKind.RESERVATIONS].sentence == (
+            "the AWS credentials lack the permission ec2:DescribeCapacityReservations"
+        )
+
+    @pytest.mark.parametrize("kind", FactKind)
+    def test_every_kind_has_a_question_for_its_permission(
+        self, session: AwsSession, cache: FactCache, fake: FakeAws, kind: FactKind
+    ) -> None:
+        operation = RULES[kind].action.partition(":")[2]
+        fake.fault(operation, "UnauthorizedOperation", 403)
+        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=frozenset({kind}))
+        source.use_region(REGION)
+        source.step()
+        source.stop()
+        assert (
+            source.latest().statuses[kind].sentence == f"the AWS credentials lack the permission {RULES[kind].action}"
+        )
+
+    def test_an_answer_of_another_shape_is_a_sentence(
+        self, session: AwsSession, cache: FactCache, fake: FakeAws
+    ) -> None:
+        offering = "<item><instanceType>m5.large</instanceType></item>"
+        fake.xml("DescribeInstanceTypeOfferings", f"<instanceTypeOfferingSet>{offering}</instanceTypeOfferingSet>")
+        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=frozenset({FactKind.OFFERINGS}))
+        source.use_region(REGION)
+        source.step()
+        source.stop()
+        assert source.latest().statuses[FactKind.OFFERINGS].sentence == (
+            "ec2:DescribeInstanceTypeOfferings gave an answer that cannot be read: KeyError('Location')"
+        )
+
+    def test_no_credentials_are_a_sentence(self, cache: FactCache) -> None:
+        source = AwsSource(cache, clock=FrozenClock(NOW))
+        source.use_region(REGION)
+        source.step()
+        assert {status.sentence for status in source.latest().statuses.values()} == {"no AWS credentials were found"}
+
+
+def test_botocore_is_not_imported_before_it_is_needed() -> None:
+    code = (
+        "import sys, karptui.sources.aws.source, karptui.sources.aws.region, karptui.sources.metrics.source\n"
+        "sys.exit(str([name for name in ('botocore', 'boto3', 'kubernetes', 'textual') if name in sys.modules]) "
+        "if any(name in sys.modules for name in ('botocore', 'boto3', 'kubernetes', 'textual')) else 0)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
