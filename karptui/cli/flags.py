@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 
 
-def add_cluster_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say which cluster: a live one, a snapshot or the demo."""
+def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = True) -> None:
+    """Add the flags that say which cluster: a live one, a snapshot or the demo.
+
+    Args:
+        parser: the command's.
+        takes_several: whether ``--snapshot`` takes several files; not where arguments without a flag may follow.
+    """
     group = parser.add_argument_group("which cluster")
     group.add_argument("--context", metavar="NAME", help="context of the kubeconfig; its current one by default")
     group.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig; $KUBECONFIG or ~/.kube/config by default")
@@ -18,17 +23,27 @@ def add_cluster_flags(parser: argparse.ArgumentParser) -> None:
         "--request-timeout", metavar="SECONDS", type=_seconds, help="how long one request may take (10s, 1m)"
     )
     group.add_argument(
-        "--snapshot", metavar="FILE", nargs="+", help="files or directories instead of a cluster; - is standard input"
+        "--snapshot",
+        metavar="FILE",
+        nargs="+" if takes_several else None,
+        action="extend" if takes_several else "append",
+        help="files or directories instead of a cluster; - is standard input"
+        + ("" if takes_several else "; repeatable"),
     )
     group.add_argument("--demo", action="store_true", help="the built-in demo cluster; needs nothing at all")
     group.add_argument("--now", metavar="TIME", type=_instant, help="moment to look at a snapshot from (RFC 3339)")
 
 
 def add_output_flag(parser: argparse.ArgumentParser) -> None:
-    """Add ``-o``."""
+    """Add ``-o`` of commands whose answer is one document."""
     parser.add_argument(
         "-o", "--output", choices=("table", "json", "csv"), default="table", help="form of the answer (default: table)"
     )
+
+
+def words(text: str) -> list[str]:
+    """Return the parts of a comma-separated list."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _seconds(text: str) -> float:

@@ -28,6 +28,9 @@ COMMANDS: Final = MappingProxyType(
 )
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
 
+SWITCHES: Final = frozenset({"--demo", "--wide", "--disable-pricing", "-A", "--all-namespaces", "--no-headers"})
+"""Flags that take no value, and so may stand right before a command."""
+
 OPEN: Final = "open"
 """The module behind a call without a command."""
 
@@ -69,10 +72,25 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+def parser_of(parser: argparse.ArgumentParser, command: str | None) -> argparse.ArgumentParser:
+    """Return the parser of the command inside the whole one; the whole one for the app."""
+    for action in parser._actions:  # noqa: SLF001 - argparse offers no other way to reach it
+        if command is not None and isinstance(action.choices, dict):
+            own: argparse.ArgumentParser = action.choices[command]
+            return own
+    return parser
+
+
+def available() -> tuple[str, ...]:
+    """Return the commands that this installation has."""
+    from importlib.util import find_spec
+
+    return tuple(name for name in COMMANDS if find_spec(f"karptui.cli.{name}") is not None)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    command = words[0] if words and words[0] in COMMANDS else None
+    command, words = split(sys.argv[1:] if argv is None else argv)
     if command is None and words and not words[0].startswith("-"):
         print(f"karptui: there is no command {words[0]!r}; {_hint(words[0])}", file=sys.stderr)
         return 2
@@ -90,6 +108,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has seen enough; say nothing more, not even while Python shuts down.
         sys.stderr.close()
         return 0
+
+
+def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the command and the words for its parser: the command first, and last what stood before it.
+
+    Flags may stand on either side of the command, as with kubectl.
+    """
+    words = list(argv)
+    for index, word in enumerate(words):
+        if word == "--":
+            break
+        before = words[index - 1] if index else ""
+        is_value = before.startswith("-") and "=" not in before and before not in SWITCHES
+        if word in COMMANDS and not is_value:
+            return word, [word, *words[index + 1 :], *words[:index]]
+        if index == 0 and not word.startswith("-"):
+            break
+    return None, words
 
 
 def _command_lines() -> str:

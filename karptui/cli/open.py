@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from karptui.cli.flags import add_cluster_flags
+from karptui.cli.flags import add_cluster_flags, words
 from karptui.cli.source import UsageError, connect, fail, open_source
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--theme", metavar="NAME", help="theme, as :theme lists them")
     group.add_argument("-l", "--node-selector", metavar="K=V", help="show nodes with these labels")
     group.add_argument(
-        "--extra-labels", metavar="KEY,KEY", type=_words, help="node labels that get a column of their own"
+        "--extra-labels", metavar="KEY,KEY", type=words, help="node labels that get a column of their own"
     )
     group.add_argument("--node-sort", metavar="COLUMN=asc|dsc", help="order of the nodes, such as age=dsc")
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
@@ -57,10 +57,6 @@ def run(args: argparse.Namespace) -> int:
     )
     app.run()
     return app.return_code or 0
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _connect(args: argparse.Namespace, name: str) -> Source:

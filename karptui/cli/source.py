@@ -15,9 +15,11 @@ class UsageError(Exception):
     """What was asked for cannot be had; a sentence for the user."""
 
 
-def fail(sentence: str) -> NoReturn:
+def fail(sentence: str, command: str = "") -> NoReturn:
     """Print a sentence and leave with status 2."""
-    print(f"karptui: {sentence}", file=sys.stderr)
+    from karptui.views.sanitize import clean
+
+    print(clean(f"karptui {command}: {sentence}" if command else f"karptui: {sentence}"), file=sys.stderr)
     raise SystemExit(2)
 
 

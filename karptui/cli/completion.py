@@ -1,0 +1,167 @@
+"""`karptui completion SHELL`: the completion script, made from the parsers themselves."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+SHELLS: Final = ("bash", "zsh", "fish")
+_CONTEXTS: Final = "kubectl config get-contexts -o name 2>/dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag as completion needs it."""
+
+    names: tuple[str, ...]
+    help: str
+    takes_value: bool
+    choices: tuple[str, ...]
+    takes_file: bool
+    takes_context: bool
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("shell", choices=SHELLS, help="for example: source <(karptui completion bash)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script."""
+    from karptui.cli.main import COMMANDS, available
+
+    flags = {name: _flags(name) for name in available()}
+    of_app = _flags(None)
+    scripts = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+    print(scripts[args.shell]({name: COMMANDS[name] for name in flags}, flags, of_app), end="")
+    return 0
+
+
+def _flags(command: str | None) -> tuple[Flag, ...]:
+    from karptui.cli.main import build_parser, parser_of
+
+    actions = parser_of(build_parser(command), command)._actions  # noqa: SLF001 - argparse offers no other way to list
+    return tuple(
+        Flag(
+            names=tuple(action.option_strings),
+            help=(action.help or "").replace("%%", "%"),
+            takes_value=action.nargs != 0,
+            choices=tuple(map(str, action.choices or ())),
+            takes_file=action.metavar == "FILE",
+            takes_context="--context" in action.option_strings,
+        )
+        for action in actions
+        if action.option_strings and action.help is not argparse.SUPPRESS
+    )
+
+
+def _bash(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
+    everything = [flag for group in (of_app, *flags.values()) for flag in group]
+    lines = [
+        "_karptui() {",
+        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="" i',
+        f'    local commands="{" ".join(commands)}"',
+        "    for ((i = 1; i < COMP_CWORD; i++)); do",
+        '        [[ " $commands " == *" ${COMP_WORDS[i]} "* ]] && { command="${COMP_WORDS[i]}"; break; }',
+        "    done",
+        '    case "$command:$before" in',
+    ]
+    for name, group in (("", of_app), *flags.items()):
+        lines += [
+            f"        {'|'.join(f'{name}:{one}' for one in flag.names)}) "
+            f'COMPREPLY=($(compgen -W "{" ".join(flag.choices)}" -- "$word")); return ;;'
+            for flag in group
+            if flag.choices
+        ]
+    lines += [
+        "    esac",
+        '    case "$before" in',
+        f'        --context) COMPREPLY=($(compgen -W "$({_CONTEXTS})" -- "$word")); return ;;',
+        f"        {'|'.join(_names(flag for flag in everything if flag.takes_file))})",
+        '            COMPREPLY=($(compgen -f -- "$word")); return ;;',
+        "    esac",
+        '    case "$command" in',
+    ]
+    for name, group in flags.items():
+        extra = f" {' '.join(SHELLS)}" if name == "completion" else ""
+        lines.append(f'        {name}) COMPREPLY=($(compgen -W "{" ".join(_names(group))}{extra}" -- "$word")) ;;')
+    lines += [
+        f'        *) COMPREPLY=($(compgen -W "$commands {" ".join(_names(of_app))}" -- "$word")) ;;',
+        "    esac",
+        '    [[ ${#COMPREPLY[@]} -eq 0 && "$word" != -* ]] && COMPREPLY=($(compgen -f -- "$word"))',
+        "}",
+        "complete -o filenames -F _karptui karptui",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _zsh(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
+    lines = ["#compdef karptui", "_karptui() {", "    local -a commands", "    commands=("]
+    lines += [f"        {_quote(f'{name}:{line}')}" for name, line in commands.items()]
+    lines += [
+        "    )",
+        "    local command=${words[(r)(" + "|".join(commands) + ")]}",
+        "    case $command in",
+    ]
+    for name, group in flags.items():
+        extra = (
+            f" '1:command:(({name}))' '2:shell:({' '.join(SHELLS)})'" if name == "completion" else " '*:file:_files'"
+        )
+        lines.append(f"        {name}) _arguments {' '.join(_zsh_flag(flag) for flag in group)}{extra} ;;")
+    of_none = " ".join(_zsh_flag(flag) for flag in of_app)
+    lines += [
+        f"        *) _arguments {of_none} '1:command:{{_describe command commands}}' ;;",
+        "    esac",
+        "}",
+        "compdef _karptui karptui",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _zsh_flag(flag: Flag) -> str:
+    text = flag.help.replace("[", "(").replace("]", ")").replace(":", r"\:")
+    value = ""
+    if flag.takes_value:
+        what = f"({' '.join(flag.choices)})" if flag.choices else "_files" if flag.takes_file else ""
+        what = f"($({_CONTEXTS}))" if flag.takes_context else what
+        value = f":value:{what}"
+    return " ".join(_quote(f"{name}[{text}]{value}") for name in flag.names)
+
+
+def _fish(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
+    names = " ".join(commands)
+    lines = ["complete -c karptui -f"]
+    lines += [
+        f"complete -c karptui -n 'not __fish_seen_subcommand_from {names}' -a {name} -d {_quote(line)}"
+        for name, line in commands.items()
+    ]
+    for name, group in (("", of_app), *flags.items()):
+        seen = f"__fish_seen_subcommand_from {name}" if name else f"not __fish_seen_subcommand_from {names}"
+        lines += [f"complete -c karptui -n '{seen}' {_fish_flag(flag)}" for flag in group]
+        if name not in ("", "completion"):
+            lines.append(f"complete -c karptui -n '{seen}' -F")
+    lines.append(f"complete -c karptui -n '__fish_seen_subcommand_from completion' -a '{' '.join(SHELLS)}'")
+    return "\n".join(lines) + "\n"
+
+
+def _fish_flag(flag: Flag) -> str:
+    parts = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names]
+    if flag.takes_value:
+        parts.append("-r")
+    if flag.choices:
+        parts.append(f"-a '{' '.join(flag.choices)}'")
+    elif flag.takes_context:
+        parts.append(f"-a '({_CONTEXTS})'")
+    elif flag.takes_file:
+        parts.append("-F")
+    return f"{' '.join(parts)} -d {_quote(flag.help)}"
+
+
+def _names(flags: Iterable[Flag]) -> list[str]:
+    return list(dict.fromkeys(name for flag in flags for name in flag.names))
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "’") + "'"

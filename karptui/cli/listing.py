@@ -1,0 +1,155 @@
+"""What commands that print rows have in common: filters, order, and the form of the answer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from karptui.cli.flags import words
+from karptui.cli.source import UsageError
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+    from karptui.views.table import Rows, TableSpec
+
+ItemT = TypeVar("ItemT")
+
+
+def add_row_flags(parser: argparse.ArgumentParser, *, labels_of: str, sort_flags: Sequence[str] = ()) -> None:
+    """Add what chooses, orders and prints rows.
+
+    Args:
+        parser: the command's.
+        labels_of: whose labels ``-l`` looks at: ``nodes``.
+        sort_flags: other names of ``--sort-by``.
+    """
+    group = parser.add_argument_group("which rows, and how")
+    group.add_argument("-l", "--selector", metavar="K=V", default="", help=f"only {labels_of} with these labels")
+    group.add_argument("--filter", metavar="TEXT", default="", help="as typed behind / in the app: 'cpu>80%% age<2h'")
+    group.add_argument(
+        "--sort-by", *sort_flags, dest="sort_by", metavar="COLUMN=asc|dsc", default="", help="order, such as age=dsc"
+    )
+    group.add_argument(
+        "-o",
+        "--output",
+        choices=("table", "wide", "json", "csv"),
+        default="table",
+        help="form of the answer (default: table); json and csv hold every column as plain values",
+    )
+    group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
+
+
+def rows_of(
+    spec: TableSpec[ItemT], items: Sequence[ItemT], args: argparse.Namespace, now_ns: int, *, extra_filter: str = ""
+) -> Rows[ItemT]:
+    """Return the rows that the flags ask for, in their order.
+
+    Raises:
+        UsageError: when a filter, a selector or an order cannot be read.
+    """
+    from karptui.config import ConfigError, parse_node_sort
+    from karptui.views.query import QueryError, parse_query
+    from karptui.views.table import Sort, build_rows
+
+    selector = f"-l {_quoted(args.selector)}" if args.selector else ""
+    try:
+        query = parse_query(" ".join(filter(None, (args.filter, selector, extra_filter))), spec.subject)
+        sort = Sort(*parse_node_sort(args.sort_by, "--sort-by")) if args.sort_by else spec.default_sort
+    except (QueryError, ConfigError) as error:
+        raise UsageError(str(error)) from error
+    known = [heading.id for heading in spec.headings()]
+    if sort.column_id not in known:
+        raise UsageError(f"--sort-by: there is no column {sort.column_id}; the columns are {', '.join(known)}")
+    return build_rows(spec, items, query=query, sort=sort, now_ns=now_ns)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def print_rows(
+    rows: Rows[ItemT],
+    values: Callable[[ItemT], dict[str, Any]],
+    args: argparse.Namespace,
+    *,
+    left_out: Iterable[str] = (),
+) -> None:
+    """Print rows in the form asked for.
+
+    Args:
+        rows: the rows.
+        values: an item as plain values.
+        args: the flags of ``add_row_flags``.
+        left_out: columns that the table does not show.
+    """
+    if args.output == "json":
+        _print_json([values(item) for item in rows.items])
+    elif args.output == "csv":
+        _print_csv([values(item) for item in rows.items], has_header=not args.no_headers)
+    else:
+        _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=frozenset(left_out))
+
+
+def _print_json(rows: list[dict[str, Any]]) -> None:
+    import json
+
+    # ASCII only: names from a cluster may hold what a terminal would act on.
+    json.dump(rows, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def _print_csv(rows: list[dict[str, Any]], *, has_header: bool) -> None:
+    import csv
+
+    from karptui.views.sanitize import clean
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if has_header and rows:
+        writer.writerow(rows[0])
+    writer.writerows([clean(value) if isinstance(value, str) else value for value in row.values()] for row in rows)
+
+
+def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, left_out: frozenset[str]) -> None:
+    from karptui.views.export import as_text
+
+    headings = rows.spec.headings()
+    shown = [
+        index
+        for index, heading in enumerate(headings)
+        if heading.id not in left_out and (is_wide or not heading.is_wide_only)
+    ]
+    if not rows:
+        print(f"no {rows.spec.noun}" + (f" match, of {rows.total}" if rows.total else ""), file=sys.stderr)
+        return
+    text = as_text(headings, rows, shown)
+    sys.stdout.write(text if has_header else text.partition("\n")[2])
+
+
+def report(command: str, loaded: Loaded) -> int:
+    """Say on standard error what was missing, and return the exit status that goes with it."""
+    from karptui.views.sanitize import clean
+
+    for sentence in (*loaded.notes, *loaded.complaints):
+        print(f"karptui {command}: {clean(sentence)}", file=sys.stderr)
+    return 1 if loaded.complaints else 0
+
+
+def resource_columns(text: str | None, known: dict[str, str]) -> frozenset[str]:
+    """Return the columns that ``--resources`` leaves out.
+
+    Args:
+        text: resources by name, comma-separated; None leaves nothing out.
+        known: column by resource.
+
+    Raises:
+        UsageError: when a resource has no column.
+    """
+    if text is None:
+        return frozenset()
+    chosen = words(text)
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise UsageError(f"--resources: {unknown[0]} has no column; there are {', '.join(known)}")
+    return frozenset(known.values()) - {known[name] for name in chosen}

@@ -1,0 +1,103 @@
+"""A cluster for a command that looks once: from a source until everything needed has arrived."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from karptui.cli.source import UsageError, open_source
+
+if TYPE_CHECKING:
+    from karptui.decode.kinds import Kind
+    from karptui.sources.base import Source, SourceStatus
+    from karptui.state.cluster import ClusterState
+    from karptui.views.cluster_view import ClusterView
+
+PATIENCE_SECONDS: Final = 60.0
+_POLL_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A cluster as it was found."""
+
+    view: ClusterView
+    now_ns: int
+    complaints: tuple[str, ...]
+    """Sentences about what is missing from it; with any, the exit status is 1."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what was assumed or passed over."""
+
+
+def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
+    """Read the cluster that the flags name.
+
+    Args:
+        args: the flags of ``add_cluster_flags``.
+        needed: the kinds that must have arrived.
+
+    Raises:
+        UsageError: with a sentence, when nothing can be had.
+    """
+    from karptui.views.cluster_view import ClusterView
+
+    source, clock = open_source(args)
+    state, statuses = follow(source, needed, PATIENCE_SECONDS)
+    view = ClusterView(state, {str(kind): status for kind, status in statuses.items()})
+    complaints = [status.last_error for status in statuses.values() if _is_missing(status, needed)]
+    snapshot = getattr(source, "snapshot", None)
+    notes: list[str] = []
+    if snapshot is not None:
+        complaints += snapshot.problems
+        notes += snapshot.notes
+        if snapshot.unknown_kinds:
+            counts = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.unknown_kinds.items()))
+            notes.append(f"passed over: {counts}")
+    return Loaded(view, clock.now_ns(), tuple(complaints), tuple(notes))
+
+
+def follow(
+    source: Source, needed: Sequence[Kind], patience_seconds: float
+) -> tuple[ClusterState, dict[Kind, SourceStatus]]:
+    """Return the state of a cluster once the kinds needed are complete, and how every kind stands.
+
+    Raises:
+        UsageError: when the source cannot start, cannot connect, or takes too long.
+    """
+    from karptui.sources.base import Phase, SourceError
+    from karptui.sources.mailbox import Mailbox
+    from karptui.state.cluster import EMPTY
+    from karptui.state.reducer import reduce
+
+    settled = (Phase.OFFLINE, Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
+    mailbox, state = Mailbox(), EMPTY
+    statuses: dict[Kind, SourceStatus] = {}
+    deadline = time.monotonic() + patience_seconds
+    try:
+        source.start(mailbox)
+        while True:
+            mail = mailbox.drain()
+            state = reduce(state, mail.batch)
+            statuses |= mail.statuses
+            if all(kind in statuses and statuses[kind].phase in settled for kind in needed):
+                return state, statuses
+            gone = next((s for s in statuses.values() if s.kind in needed and s.phase is Phase.DISCONNECTED), None)
+            if gone is not None:
+                raise UsageError(gone.last_error or f"{source.title} cannot be reached")
+            if time.monotonic() > deadline:
+                late = ", ".join(kind for kind in needed if kind not in statuses or statuses[kind].phase not in settled)
+                raise UsageError(f"{source.title} has not sent everything after {patience_seconds:.0f} s: {late}")
+            time.sleep(_POLL_SECONDS)
+    except SourceError as error:
+        raise UsageError(str(error)) from error
+    finally:
+        source.stop()
+
+
+def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
+    from karptui.sources.base import Phase
+
+    return status.kind in needed and (status.phase is Phase.FORBIDDEN or bool(status.last_error))

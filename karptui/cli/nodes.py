@@ -1,0 +1,47 @@
+"""`karptui nodes`: the Nodes screen as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from karptui.cli.flags import add_cluster_flags, words
+from karptui.cli.listing import add_row_flags, print_rows, report, resource_columns, rows_of
+from karptui.cli.source import UsageError, fail
+
+RESOURCES: Final = {
+    "cpu": "cpu",
+    "memory": "mem",
+    "pods": "pods",
+    "ephemeral-storage": "ephemeral",
+    "nvidia.com/gpu": "gpu",
+    "gpu": "gpu",
+}
+"""Column by the resource's name."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser)
+    add_row_flags(parser, labels_of="nodes", sort_flags=("--node-sort",))
+    parser.add_argument("--node-selector", dest="selector", metavar="K=V", help="the same as -l")
+    parser.add_argument("--extra-labels", metavar="KEY,KEY", type=words, default=(), help="node labels as columns")
+    parser.add_argument("--resources", metavar="NAME,NAME", help="resources that get a column; cpu,memory,pods")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the nodes; 1 where something is missing from them."""
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.nodes.table import nodes_table
+    from karptui.views.nodes.values import node_values
+
+    labels = tuple(args.extra_labels)
+    try:
+        left_out = resource_columns(args.resources, RESOURCES)
+        loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
+        rows = rows_of(nodes_table(labels), loaded.view.node_entries, args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "nodes")
+    print_rows(rows, lambda entry: node_values(entry, loaded.now_ns, labels), args, left_out=left_out)
+    return report("nodes", loaded)

@@ -1,0 +1,56 @@
+"""`karptui pods`: the Pods screen as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+    from karptui.views.pods.entry import PodEntry
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser)
+    add_row_flags(parser, labels_of="pods")
+    parser.add_argument("-n", "--namespace", metavar="NAME", help="only pods of this namespace; all by default")
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
+    parser.add_argument("--node-selector", metavar="K=V", default="", help="only pods on nodes with these labels")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the pods; 1 where something is missing from them."""
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.pods.table import TABLE
+    from karptui.views.pods.values import pod_values
+
+    try:
+        loaded = load(args, (Kind.POD, Kind.NODE))
+        rows = rows_of(TABLE, _chosen(loaded, args), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "pods")
+    print_rows(rows, lambda entry: pod_values(entry, loaded.now_ns), args)
+    return report("pods", loaded)
+
+
+def _chosen(loaded: Loaded, args: argparse.Namespace) -> list[PodEntry]:
+    from karptui.views.label_query import parse_label_query
+
+    entries = list(loaded.view.pod_entries)
+    if args.namespace and not args.all_namespaces:
+        entries = [entry for entry in entries if entry.pod.namespace == args.namespace]
+    if args.node_selector:
+        try:
+            tests = parse_label_query(args.node_selector)
+        except ValueError as error:
+            raise UsageError(f"--node-selector: {error}") from error
+        nodes = loaded.view.state.nodes
+        fitting = {name for name, node in nodes.items() if all(test.matches(node.labels) for test in tests)}
+        entries = [entry for entry in entries if entry.pod.node_name in fitting]
+    return entries
