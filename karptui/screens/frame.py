@@ -88,6 +88,9 @@ class FrameScreen(Screen[None]):
         """Yield what is between the tabs and the information line."""
         yield from ()
 
+    def prepare(self) -> None:
+        """Get ready before the state is shown for the first time."""
+
     def show_state(self) -> None:
         """Show the state and the time of the host."""
 
@@ -143,6 +146,7 @@ class FrameScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Show what there is."""
+        self.prepare()
         self.refresh_view(is_forced=True)
 
     def on_screen_resume(self) -> None:

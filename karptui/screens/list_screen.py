@@ -1,32 +1,29 @@
-"""A screen that is one table: filtering, sorting, marking, copying and saving are the same everywhere."""
+"""Keys that work on every table: filtering, sorting, copying and saving."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar, Generic
+from typing import ClassVar
 
-from textual import getters, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.content import Content
 
 from karptui.screens.commands import CommandError
-from karptui.screens.frame import FrameScreen, Pieces
+from karptui.screens.table_screen import TableScreen
 from karptui.views.export import as_csv, as_text
 from karptui.views.fields import FieldKind, ItemT, example
-from karptui.views.health import no_rows
-from karptui.views.query import EVERYTHING, FieldTerm, Query, QueryError, parse_query
+from karptui.views.query import QueryError, parse_query
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.table import Rows, Sort, TableSpec, build_rows
+from karptui.views.table import Sort
 from karptui.views.units import count_text
 from karptui.widgets.prompt import PromptMode
-from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowTable, SortRequested
+from karptui.widgets.row_table import SortRequested
 
 
-class ListScreen(FrameScreen, Generic[ItemT]):
+class ListScreen(TableScreen[ItemT]):
     """A table of items with everything that can be done to any table."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,131 +37,13 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         Binding("S", "sort('status')", "Sort by status", show=False, id="list.sort-status"),
     ]
 
-    title_text: ClassVar[str] = ""
-    """What the table is called."""
-    kind: ClassVar[str] = ""
-    """The kind whose status says why there are no rows."""
-
-    table = getters.query_one(RowTable)
-
-    def __init__(self, spec: TableSpec[ItemT], *, sort: Sort | None = None, filter_text: str = "") -> None:
-        """Make the screen.
-
-        Args:
-            spec: the table.
-            sort: the order it starts with; the table's own when None.
-            filter_text: the filter it starts with; one that cannot be read is shown with its error.
-        """
-        super().__init__()
-        self.spec = spec
-        self.sort_by = sort or spec.default_sort
-        self.query_text = filter_text
-        self.filter_query: Query = EVERYTHING
-        self.is_notable_only = False
-        self._rows: Rows[ItemT] | None = None
-        self._built_from: object = None
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the table."""
-        yield RowTable(self.spec.headings())
-
-    def items(self) -> Sequence[ItemT]:
-        """Return every item of the present state; the same object as long as the state is the same."""
-        raise NotImplementedError
-
-    def explain_item(self, item: ItemT) -> Pieces:
-        """Return what the information line says about an item."""
-        raise NotImplementedError
-
-    def name_of(self, item: ItemT) -> str:
-        """Return what ``c`` copies."""
-        raise NotImplementedError
-
-    def on_mount(self) -> None:
+    def prepare(self) -> None:
         """Start with the filter and layout that were asked for."""
         self.table.set_wide(is_wide=self.host.config.wide)
         if self.query_text:
             self.set_filter(self.query_text)
-        super().on_mount()
+        super().prepare()
         self.table.focus()
-
-    # Showing
-
-    def show_state(self) -> None:
-        """Build the rows when items, filter or order changed; otherwise only move the time on."""
-        items, now_ns = self.items(), self.host.now_ns()
-        recipe = (id(items), self.filter_query, self.sort_by, self.is_notable_only)
-        if self._rows is None or recipe != self._built_from or self._is_time_filtered():
-            self._rows = build_rows(
-                self.spec,
-                items,
-                query=self.filter_query,
-                sort=self.sort_by,
-                is_notable_only=self.is_notable_only,
-                now_ns=now_ns,
-            )
-            self._built_from = recipe
-        else:
-            self._rows = self._rows.at(now_ns)
-        with self.app.batch_update():
-            self._show_title()
-            self.table.set_placeholder(
-                *no_rows(
-                    self.host.view.statuses.get(self.kind),
-                    self.spec.noun,
-                    now_ns,
-                    total=self._rows.total,
-                    filter_text=self.filter_query.text,
-                    is_notable=self.is_notable_only,
-                )
-            )
-            self.table.set_rows(self._rows, self.sort_by)
-
-    def _is_time_filtered(self) -> bool:
-        fields = self.spec.subject.fields
-        return any(
-            isinstance(term, FieldTerm) and fields[term.name].kind is FieldKind.DURATION
-            for term in self.filter_query.terms
-        )
-
-    def _show_title(self) -> None:
-        rows, query = self._rows, self.filter_query.text
-        if rows is None:
-            return
-        is_partial = len(rows) != rows.total
-        count = f"{count_text(len(rows))}/{count_text(rows.total)}" if is_partial else count_text(rows.total)
-        title = f" {self.title_text} [{count}] "
-        if query:
-            title += f"─ {clean(query)} "
-        if self.is_notable_only:
-            title += "─ blocked or faulty only "
-        if self.table.marked:
-            title += f"─ {len(self.table.marked)} marked "
-        if title != getattr(self, "_title", None):
-            self._title = title
-            self.table.border_title = Content(title)
-        dropped = self.table.dropped_columns
-        hint = f" {dropped} more column{'s' if dropped > 1 else ''}: ctrl+w " if dropped else ""
-        if hint != getattr(self, "_subtitle", ""):
-            self._subtitle = hint
-
-    def explain(self) -> Pieces:
-        """Explain the row under the cursor."""
-        item = self.current
-        return self.explain_item(item) if item is not None else ()
-
-    @property
-    def current(self) -> ItemT | None:
-        """The item under the cursor."""
-        if self._rows is None or not len(self._rows):
-            return None
-        return self._rows.items[min(self.table.cursor_index, len(self._rows) - 1)]
-
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted) -> None:
-        event.stop()
-        self.forget_message()
-        self.refresh_info()
 
     # Filtering
 
@@ -221,10 +100,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
             return False
         return True
 
-    def focus_body(self) -> None:
-        """Give the keys back to the table."""
-        self.table.focus()
-
     # Other keys
 
     def action_wide(self) -> None:
@@ -254,11 +129,6 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     def _sort_requested(self, event: SortRequested) -> None:
         event.stop()
         self.action_sort(event.column_id)
-
-    @on(MarksChanged)
-    def _marks_changed(self, event: MarksChanged) -> None:
-        event.stop()
-        self._show_title()
 
     def chosen(self) -> list[ItemT]:
         """Return the marked items, or the one under the cursor."""

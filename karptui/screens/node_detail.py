@@ -15,6 +15,7 @@ from textual.widgets import Static
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
+from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.detail import fact_lines, resource_lines, title_parts
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
@@ -89,16 +90,16 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         if content != static.content:
             static.update(content)
 
-    def items(self) -> Sequence[PodEntry]:
+    def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
         """Return the pods of the node."""
-        name = self._entry.node.name if self._entry is not None and self._entry.node is not None else ""
-        return self._pods(name)
-
-    def _pods(self, name: str) -> Sequence[PodEntry]:
-        view = self.host.view
         if self._made[0] is not view:
-            self._made = (view, view.pods_on(name))
+            node = self._entry.node if self._entry is not None else None
+            self._made = (view, view.pods_on(node.name) if node is not None else ())
         return self._made[1]
+
+    def size_of(self, view: ClusterView) -> int:
+        """Return how many pods the node has."""
+        return len(self.items_of(view))
 
     def explain(self) -> Pieces:
         """Explain the node where it has no pods, else the pod under the cursor."""

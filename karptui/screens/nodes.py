@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
+from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.nodes.table import nodes_table
@@ -37,7 +38,7 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     def __init__(self) -> None:
         super().__init__(nodes_table())
 
-    def on_mount(self) -> None:
+    def prepare(self) -> None:
         """Take the order, labels and filter from the settings."""
         config = self.host.config
         if config.extra_labels:
@@ -47,11 +48,11 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
         self.sort_by = Sort(column, is_descending)
         if config.node_selector:
             self.query_text = f"-l '{config.node_selector}'"
-        super().on_mount()
+        super().prepare()
 
-    def items(self) -> Sequence[NodeEntry]:
+    def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:
         """Return nodes and claims."""
-        return self.host.view.node_entries
+        return view.node_entries
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words."""

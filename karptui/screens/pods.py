@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
+from karptui.views.cluster_view import ClusterView
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import TABLE, explain_pod
 from karptui.widgets.row_table import RowSelected
@@ -34,9 +35,9 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
     def __init__(self) -> None:
         super().__init__(TABLE)
 
-    def items(self) -> Sequence[PodEntry]:
+    def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
         """Return every pod that has not ended."""
-        return self.host.view.pod_entries
+        return view.pod_entries
 
     def explain_item(self, item: PodEntry) -> Pieces:
         """Return the pod in words."""

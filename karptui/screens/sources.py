@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
+from karptui.views.cluster_view import ClusterView
 from karptui.views.health import KindStatus
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
@@ -21,9 +22,9 @@ class SourcesScreen(ListScreen[KindStatus]):
         super().__init__(TABLE)
         self._made: tuple[object, tuple[KindStatus, ...]] = (None, ())
 
-    def items(self) -> Sequence[KindStatus]:
+    def items_of(self, view: ClusterView) -> Sequence[KindStatus]:
         """Return the statuses; the same object as long as nothing is heard."""
-        statuses = self.host.view.statuses
+        statuses = view.statuses
         if self._made[0] is not statuses:
             self._made = (statuses, tuple(statuses.values()))
         return self._made[1]

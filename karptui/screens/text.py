@@ -48,10 +48,10 @@ class TextScreen(FrameScreen):
         """Yield the text area."""
         yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=False, theme="css")
 
-    def on_mount(self) -> None:
+    def prepare(self) -> None:
         """Fetch the text."""
         self.area.border_title = Content(f" {self._heading} ")
-        super().on_mount()
+        super().prepare()
         self.area.focus()
         self._load()
 

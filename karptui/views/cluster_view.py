@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
+from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
+from karptui.aws.place import Place, place_of
+from karptui.aws.prices import Price, PriceBook
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.node import Node
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.describe import describe_node, describe_pod
@@ -16,7 +20,20 @@ from karptui.views.health import KindStatus
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.totals import cluster_facts
 from karptui.views.pods.entry import PodEntry
+from karptui.views.prices import cost_fact, total_of
 from karptui.views.top_bar import Fact
+
+_WORKED_OUT: Final = frozenset({"node_entries", "pod_entries", "facts", "_nodes_by_name", "_pods_by_key"})
+
+
+class _Booked(NamedTuple):
+    """Prices, and what they were made of."""
+
+    nodes: Mapping[str, Node]
+    nodeclasses: Mapping[str, NodeClass]
+    evidence: Evidence
+    place: Place
+    book: PriceBook
 
 
 class ClusterView:
@@ -27,7 +44,12 @@ class ClusterView:
     """
 
     def __init__(
-        self, state: ClusterState, statuses: Mapping[str, KindStatus], before: ClusterView | None = None
+        self,
+        state: ClusterState,
+        statuses: Mapping[str, KindStatus],
+        before: ClusterView | None = None,
+        *,
+        evidence: Evidence = NO_EVIDENCE,
     ) -> None:
         """Make a view.
 
@@ -35,11 +57,17 @@ class ClusterView:
             state: one generation of the cluster.
             statuses: by kind.
             before: the view that this one follows.
+            evidence: what is known of instance types and prices.
         """
         self.state = state
         self.statuses = statuses
+        self.evidence = evidence
+        self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}
+        if before is not None and before.state is state and before.access is self.access and before.evidence is evidence:
+            # Only the source has spoken: everything worked out still holds, as the same objects.
+            self.__dict__.update((name, made) for name, made in before.__dict__.items() if name in _WORKED_OUT)
 
     @cached_property
     def node_entries(self) -> tuple[NodeEntry, ...]:
@@ -54,7 +82,37 @@ class ClusterView:
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """The figures of the top bar."""
-        return cluster_facts(self.node_entries, len(self.state.pods))
+        facts = cluster_facts(self.node_entries, len(self.state.pods))
+        if self.evidence.price_settings.is_disabled:
+            return facts
+        return (facts[0], cost_fact(total_of(self.node_entries)), *facts[1:])
+
+    @cached_property
+    def place(self) -> Place:
+        """The region and zones of the cluster."""
+        return self._booked.place
+
+    @cached_property
+    def prices(self) -> PriceBook:
+        """What nodes cost; the same object as long as nobody says anything else."""
+        return self._booked.book
+
+    @cached_property
+    def _booked(self) -> _Booked:
+        nodes, nodeclasses = self.state.of(Kind.NODE), self.state.of(Kind.NODECLASS)
+        before = self._book_before
+        if before is not None and before.nodes is nodes and before.nodeclasses is nodeclasses:
+            place = before.place
+        else:
+            place = place_of(nodes.values(), nodeclasses.values())
+        if before is not None and before.evidence is self.evidence and before.place == place:
+            return _Booked(nodes, nodeclasses, self.evidence, before.place, before.book)
+        return _Booked(nodes, nodeclasses, self.evidence, place, prices_of(self.evidence, place))
+
+    def known_book(self) -> _Booked | None:
+        """Return the prices made so far, or those taken over when none were asked for."""
+        made: _Booked | None = self.__dict__.get("_booked")
+        return self._book_before if made is None else made
 
     @property
     def access(self) -> PodAccess:
@@ -108,9 +166,19 @@ class ClusterView:
             and known.claim is claim
             and known.usage is usage
             and known.access is access
+            and self._is_same_book
         ):
             return known
-        return NodeEntry(node, claim, usage, access)
+        is_same_object = known is not None and known.node is node and known.claim is claim and self._is_same_book
+        price = known.price if known is not None and is_same_object else self._price(NodeEntry(node, claim))
+        return NodeEntry(node, claim, usage, access, price)
+
+    @cached_property
+    def _is_same_book(self) -> bool:
+        return self._book_before is not None and self._book_before.book is self.prices
+
+    def _price(self, entry: NodeEntry) -> Price | None:
+        return self.prices.price(entry.instance_type, entry.zone, entry.capacity_type) if entry.instance_type else None
 
     @cached_property
     def _pods_by_key(self) -> dict[str, PodEntry]:

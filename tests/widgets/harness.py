@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
+from textual import on
 from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
 from karptui.widgets.palette import OWN_THEMES, variable_defaults
+from karptui.widgets.prompt import Prompt
+from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, SortRequested
 from karptui.widgets.styles import style_sheets
-
-WidgetT = TypeVar("WidgetT", bound=Widget)
+from karptui.widgets.tab_line import TabLine
 
 
 class WidgetApp(App[None]):
@@ -20,10 +20,10 @@ class WidgetApp(App[None]):
     CSS_PATH = style_sheets("tones", "frame")
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, widget: Widget) -> None:
+    def __init__(self, *widgets: Widget) -> None:
         super().__init__()
         self.animation_level = "none"
-        self.subject = widget
+        self.subjects = widgets
         self.heard: list[Message] = []
         for theme in OWN_THEMES:
             self.register_theme(theme)
@@ -32,7 +32,20 @@ class WidgetApp(App[None]):
         return variable_defaults(self.current_theme)
 
     def compose(self) -> ComposeResult:
-        yield self.subject
+        yield from self.subjects
 
-    async def on_event(self, event: Message) -> None:  # type: ignore[override]
-        await super().on_event(event)  # type: ignore[arg-type]
+    @on(RowHighlighted)
+    @on(RowSelected)
+    @on(SortRequested)
+    @on(MarksChanged)
+    @on(TabLine.TabPicked)
+    @on(Prompt.Edited)
+    @on(Prompt.Entered)
+    @on(Prompt.Closed)
+    def hear(self, message: Message) -> None:
+        """Keep a message."""
+        self.heard.append(message)
+
+    def texts(self, widget: Widget) -> list[str]:
+        """Return the lines a widget draws."""
+        return [strip.text for strip in widget.render_lines(widget.outer_size.region)]

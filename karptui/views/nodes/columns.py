@@ -9,6 +9,7 @@ from karptui.kube.timestamps import ABSENT_NS
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
+from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.shares import count_cell, hidden_cell, share_cell
@@ -299,6 +300,20 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         _image,
         lambda entry: entry.claim.image_id if entry.claim is not None else None,
+    ),
+    Column(
+        Heading(
+            "price",
+            "$/H",
+            "What the node costs per hour; n/a where nobody knows. The line below says who says so, and since when.",
+            min_width=6,
+            max_width=10,
+            drop_order=2,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: price_cell(entry),
+        sort_price,
     ),
     Column(
         Heading(

@@ -20,6 +20,7 @@ from karptui.views.units import age_text, count_text, cpu_text, memory_text, per
 Pieces = tuple[tuple[str, Tone], ...]
 
 _LINES: Final = ("capacity", "reserved", "allocatable", "DaemonSets", "workload", "free", "used", "Δ claim")
+MI: Final = 1 << 20
 _NONE: Final[Pieces] = (("none", Tone.MUTED),)
 _FIRST: Final = (resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE)
 
@@ -165,10 +166,11 @@ def _heading(name: str) -> str:
 
 
 def _writer(name: str) -> tuple[int, Callable[[int], str]]:
+    """Return a resource's unit in nano-units, and what writes it: exact figures of one size, so that columns add up."""
     if name == resources.CPU:
-        return NANO_PER_MILLI, cpu_text
+        return NANO_PER_MILLI, lambda millis: f"{millis:,}m"
     if name in (resources.MEMORY, resources.EPHEMERAL_STORAGE):
-        return NANO, memory_text
+        return NANO * MI, lambda mebibytes: f"{mebibytes:,}Mi"
     return NANO, count_text
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
+from karptui.aws.prices import Price
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
@@ -19,6 +20,9 @@ from karptui.kube.timestamps import ABSENT_NS
 from karptui.state.usage import NodeUsage
 from karptui.views.shares import Share
 
+EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
+"""Label of nodes in EKS managed node groups."""
+_EKS_WORDS: Final = {"ON_DEMAND": "on-demand", "SPOT": "spot", "CAPACITY_BLOCK": "reserved"}
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 """Parts of the names of extended resources that are counted as accelerators."""
 
@@ -50,6 +54,8 @@ class NodeEntry:
     usage: NodeUsage | None = None
     """What pods ask of the node; None where it has none."""
     access: PodAccess = PodAccess.KNOWN
+    price: Price | None = None
+    """What it costs per hour; None where nobody knows."""
 
     @property
     def daemons(self) -> ResourceList:
@@ -99,8 +105,8 @@ class NodeEntry:
 
     @property
     def capacity_type(self) -> str:
-        """``spot``, ``on-demand``, ``reserved`` or nothing."""
-        return self.label(karpenter_labels.CAPACITY_TYPE)
+        """``spot``, ``on-demand``, ``reserved`` or nothing; of an EKS node group by its own label."""
+        return self.label(karpenter_labels.CAPACITY_TYPE) or _EKS_WORDS.get(self.label(EKS_CAPACITY_TYPE), "")
 
     @property
     def zone(self) -> str:

@@ -65,7 +65,7 @@ def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
         if not asked:
             return []
         cpu, memory = cpu_text(resources.cpu_millis(asked)), memory_text(resources.memory_bytes(asked))
-        return [(f"made for pods that ask {cpu} and {memory}", Tone.NORMAL)]
+        return [(f"made for pods that ask cpu {cpu} mem {memory}", Tone.NORMAL)]
     delta = entry.delta
     if delta is None or min(delta.cpu_millis, delta.memory_bytes, delta.pods) >= 0:
         return []

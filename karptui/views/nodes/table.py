@@ -46,6 +46,9 @@ FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
     "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="accelerators there are"),
     "free.cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu.free, help="cpu that is left"),
     "free.mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory.free, help="memory that is left"),
+    "$": Field(
+        FieldKind.MONEY, lambda entry, _: entry.price.per_hour if entry.price is not None else None, help="price per hour"
+    ),
     "age": Field(
         FieldKind.DURATION,
         lambda entry, now_ns: (now_ns - entry.created_ns) / NS_PER_SECOND if entry.created_ns else None,
@@ -76,13 +79,16 @@ def _tone(entry: NodeEntry) -> Tone:
     return Tone.MUTED if entry.node is None else Tone.NORMAL
 
 
-def nodes_table(extra_labels: tuple[str, ...] = ()) -> TableSpec[NodeEntry]:
+def nodes_table(extra_labels: tuple[str, ...] = (), *, has_prices: bool = True) -> TableSpec[NodeEntry]:
     """Return the table of the Nodes screen.
 
     Args:
         extra_labels: node labels that get a column before the age.
+        has_prices: whether there is a column of prices.
     """
     columns = (*COLUMNS[:-1], *(label_column(key) for key in extra_labels), COLUMNS[-1])
+    if not has_prices:
+        columns = tuple(column for column in columns if column.heading.id != "price")
     return TableSpec(
         noun="nodes",
         columns=columns,

@@ -177,7 +177,7 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
     if pod.node_name:
         pool = f" of {clean(entry.pool)}" if entry.pool else ""
         pieces += [between, (f"on {short_name(clean(pod.node_name))}{pool}", Tone.NORMAL)]
-    asks = f"asks {cpu_text(entry.cpu_millis)} and {memory_text(entry.memory_bytes)}"
+    asks = f"asks cpu {cpu_text(entry.cpu_millis)} mem {memory_text(entry.memory_bytes)}"
     pieces += [between, (asks if pod.requests else "asks for nothing", Tone.NORMAL)]
     protection = entry.protection
     if protection.startswith("do-not-disrupt"):

@@ -1,0 +1,201 @@
+"""A screen around one table: from the items of a view to the rows on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar, Final, Generic, NamedTuple
+
+from textual import getters, on, work
+from textual.app import ComposeResult
+from textual.content import Content
+
+from karptui.decode.kinds import Kind
+from karptui.screens.frame import FrameScreen, Pieces
+from karptui.views.cluster_view import ClusterView
+from karptui.views.fields import FieldKind, ItemT
+from karptui.views.health import no_rows
+from karptui.views.query import EVERYTHING, FieldTerm, Query
+from karptui.views.sanitize import clean
+from karptui.views.table import Rows, Sort, TableSpec, build_rows
+from karptui.views.units import count_text
+from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowTable
+
+BUILT_AT_ONCE: Final = 3_000
+"""Items of which rows are built at once; more are built in a thread."""
+
+
+class _Recipe(NamedTuple):
+    """What rows are made by."""
+
+    query: Query
+    sort: Sort
+    is_notable_only: bool
+
+
+class TableScreen(FrameScreen, Generic[ItemT]):
+    """Shows items as rows: filtered, sorted, and built in a thread when there are many."""
+
+    title_text: ClassVar[str] = ""
+    """What the table is called."""
+    kind: ClassVar[str] = ""
+    """The kind whose status says why there are no rows."""
+
+    table = getters.query_one(RowTable)
+
+    def __init__(self, spec: TableSpec[ItemT], *, sort: Sort | None = None, filter_text: str = "") -> None:
+        """Make the screen.
+
+        Args:
+            spec: the table.
+            sort: the order it starts with; the table's own when None.
+            filter_text: the filter it starts with; one that cannot be read is shown with its error.
+        """
+        super().__init__()
+        self.spec = spec
+        self.sort_by = sort or spec.default_sort
+        self.query_text = filter_text
+        self.filter_query: Query = EVERYTHING
+        self.is_notable_only = False
+        self._rows: Rows[ItemT] | None = None
+        self._items: Sequence[ItemT] = ()
+        self._made_from: object = None
+        self._is_building = False
+        self._is_outdated = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the table."""
+        yield RowTable(self.spec.headings())
+
+    def items_of(self, view: ClusterView) -> Sequence[ItemT]:
+        """Return every item of a view; the same object for the same view. May be called in a thread."""
+        raise NotImplementedError
+
+    def size_of(self, view: ClusterView) -> int:
+        """Return about how many items a view has, without making them."""
+        return len(view.state.of(Kind(self.kind))) if self.kind else 0
+
+    def explain_item(self, item: ItemT) -> Pieces:
+        """Return what the information line says about an item."""
+        raise NotImplementedError
+
+    def name_of(self, item: ItemT) -> str:
+        """Return what ``c`` copies."""
+        raise NotImplementedError
+
+    def focus_body(self) -> None:
+        """Give the keys back to the table."""
+        self.table.focus()
+
+    # Showing
+
+    def show_state(self) -> None:
+        """Build the rows when items, filter or order changed; otherwise only move the time on."""
+        view = self.host.view
+        if self.size_of(view) <= BUILT_AT_ONCE:
+            rows = self._build(view, self._recipe())
+            self._apply(rows)
+        else:
+            self._is_outdated = True
+            if not self._is_building:
+                self._build_aside()
+
+    def _recipe(self) -> _Recipe:
+        return _Recipe(self.filter_query, self.sort_by, self.is_notable_only)
+
+    def _build(self, view: ClusterView, recipe: _Recipe) -> Rows[ItemT]:
+        items, now_ns, known = self.items_of(view), self.host.now_ns(), self._rows
+        made_from = (id(items), recipe)
+        if known is not None and made_from == self._made_from and not self._is_time_filtered():
+            return known.at(now_ns)
+        self._items = items
+        self._made_from = made_from
+        return build_rows(
+            self.spec,
+            items,
+            query=recipe.query,
+            sort=recipe.sort,
+            is_notable_only=recipe.is_notable_only,
+            now_ns=now_ns,
+        )
+
+    @work(group="rows", exit_on_error=False)
+    async def _build_aside(self) -> None:
+        """Build the rows of long lists without holding up keys, again as long as something newer is asked for."""
+        self._is_building = True
+        try:
+            while self._is_outdated and self.is_attached:
+                self._is_outdated = False
+                rows = await asyncio.to_thread(self._build, self.host.view, self._recipe())
+                if self.is_attached:
+                    self._apply(rows)
+                    self.refresh_info()
+        finally:
+            self._is_building = False
+
+    def _apply(self, rows: Rows[ItemT]) -> None:
+        self._rows = rows
+        with self.app.batch_update():
+            self._show_title()
+            self.table.set_placeholder(
+                *no_rows(
+                    self.host.view.statuses.get(self.kind),
+                    self.spec.noun,
+                    self.host.now_ns(),
+                    total=rows.total,
+                    filter_text=self.filter_query.text,
+                    is_notable=self.is_notable_only,
+                )
+            )
+            self.table.set_rows(rows, self.sort_by)
+
+    def _is_time_filtered(self) -> bool:
+        fields = self.spec.subject.fields
+        return any(
+            isinstance(term, FieldTerm) and fields[term.name].kind is FieldKind.DURATION
+            for term in self.filter_query.terms
+        )
+
+    def _show_title(self) -> None:
+        rows, query = self._rows, self.filter_query.text
+        if rows is None:
+            return
+        is_partial = len(rows) != rows.total
+        count = f"{count_text(len(rows))}/{count_text(rows.total)}" if is_partial else count_text(rows.total)
+        title = f" {self.title_text} [{count}] "
+        if query:
+            title += f"─ {clean(query)} "
+        if self.is_notable_only:
+            title += "─ blocked or faulty only "
+        if self.table.marked:
+            title += f"─ {len(self.table.marked)} marked "
+        if title != getattr(self, "_title", None):
+            self._title = title
+            self.table.border_title = Content(title)
+        dropped = self.table.dropped_columns
+        hint = f" {dropped} more column{'s' if dropped > 1 else ''}: ctrl+w " if dropped else ""
+        if hint != getattr(self, "_subtitle", ""):
+            self._subtitle = hint
+
+    def explain(self) -> Pieces:
+        """Explain the row under the cursor."""
+        item = self.current
+        return self.explain_item(item) if item is not None else ()
+
+    @property
+    def current(self) -> ItemT | None:
+        """The item under the cursor."""
+        if self._rows is None or not len(self._rows):
+            return None
+        return self._rows.items[min(self.table.cursor_index, len(self._rows) - 1)]
+
+    @on(RowHighlighted)
+    def _highlighted(self, event: RowHighlighted) -> None:
+        event.stop()
+        self.forget_message()
+        self.refresh_info()
+
+    @on(MarksChanged)
+    def _marks_changed(self, event: MarksChanged) -> None:
+        event.stop()
+        self._show_title()

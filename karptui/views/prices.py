@@ -1,0 +1,122 @@
+"""Prices in words and cells: what a node costs per hour, who says so, and what all of them come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from karptui.aws.prices import Price, PriceBook
+from karptui.karpenter.labels import SPOT
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.top_bar import Fact
+from karptui.views.units import HOURS_PER_MONTH, NA, count_text
+
+_SYMBOLS: Final = {"USD": "$", "CNY": "¥"}
+
+
+class Total(msgspec.Struct, frozen=True):
+    """What several nodes cost together."""
+
+    per_hour: float = 0.0
+    currency: str = "USD"
+    priced: int = 0
+    """Nodes with a known price."""
+    unpriced: int = 0
+    """Nodes that run and whose price nobody knows."""
+
+
+def node_price_text(amount: float, currency: str = "USD") -> str:
+    """Return what one node costs per hour: ``$0.0960``."""
+    return f"{_SYMBOLS.get(currency, currency + ' ')}{amount:,.4f}"
+
+
+def total_text(amount: float, currency: str = "USD") -> str:
+    """Return a sum: ``$25.08/h · $18,310/mo``."""
+    symbol = _SYMBOLS.get(currency, currency + " ")
+    return f"{symbol}{amount:,.2f}/h · {symbol}{amount * HOURS_PER_MONTH:,.0f}/mo"
+
+
+def price_cell(entry: NodeEntry) -> Cell:
+    """Return the price of a node; a dash before an instance type is chosen, and n/a where nobody knows it."""
+    if not entry.instance_type and entry.node is None:
+        return NOT_APPLICABLE
+    price = entry.price
+    if price is None:
+        return NOT_AVAILABLE
+    text = node_price_text(price.per_hour, price.currency)
+    return Cell(text, Tone.RESERVED if price.is_reservation else Tone.NORMAL, text.lstrip("$¥"))
+
+
+def price_sentence(entry: NodeEntry) -> str:
+    """Return the price of a node with its origin, or why there is none."""
+    price = entry.price
+    if price is None:
+        if not entry.instance_type:
+            return "price n/a: no instance type"
+        if entry.capacity_type == SPOT:
+            return "price n/a: no spot prices are known"
+        return f"price n/a: no list has {entry.instance_type}"
+    return f"{node_price_text(price.per_hour, price.currency)}/h, {origin_words(price)}"
+
+
+def origin_words(price: Price) -> str:
+    """Return where a price comes from, and what was made of it."""
+    words = price.origin.label
+    if price.is_reservation:
+        words += ", on-demand rate: the reservation is billed whether it is used or not"
+    if price.per_hour != price.listed_per_hour:
+        words += f", listed {node_price_text(price.listed_per_hour, price.currency)}"
+    return words
+
+
+def book_sentence(book: PriceBook) -> str:
+    """Return where all prices come from: ``prices: built-in list, 2026-07-06 · ×0.72 + $0.0100 a node``."""
+    if book.settings.is_disabled:
+        return "prices: off (--disable-pricing)"
+    if not book.origins:
+        return "prices: none known"
+    labels = dict.fromkeys(origin.label for origin in book.origins)
+    words = f"prices: {' · '.join(labels)}"
+    settings = book.settings
+    if settings.multiplier != 1:
+        words += f" · ×{settings.multiplier:g}"
+    if settings.surcharge_per_node_hour:
+        words += f" · +{node_price_text(settings.surcharge_per_node_hour)} a node"
+    return words
+
+
+def total_of(entries: Iterable[NodeEntry]) -> Total:
+    """Return the sum of what nodes cost; claims that have no instance type yet cost nothing and are not missing."""
+    per_hour, priced, unpriced, currency = 0.0, 0, 0, "USD"
+    for entry in entries:
+        if entry.price is not None:
+            per_hour += entry.price.per_hour
+            priced += 1
+            currency = entry.price.currency
+        elif entry.node is not None or entry.instance_type:
+            unpriced += 1
+    return Total(per_hour, currency, priced, unpriced)
+
+
+def total_words(total: Total) -> str:
+    """Return a sum in words, with how many nodes it leaves out."""
+    if not total.priced:
+        return f"$/h {NA}" if total.unpriced else total_text(0.0)
+    missing = f" + {count_text(total.unpriced)} {NA}" if total.unpriced else ""
+    return f"{total_text(total.per_hour, total.currency)}{missing}"
+
+
+def cost_fact(total: Total) -> Fact:
+    """Return the figure for the top bar."""
+    short = total_words(total).partition(" · ")[0]
+    if total.priced and total.unpriced:
+        short += "+"
+    return Fact(total_words(total), short, Tone.STRONG if total.priced else Tone.MUTED)
+
+
+def sort_price(entry: NodeEntry) -> float | None:
+    """Return the price to sort by; None sorts last."""
+    return entry.price.per_hour if entry.price is not None else None

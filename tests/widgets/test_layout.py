@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from karptui.views.column import Heading
+from karptui.views.row import Bar, Cell, Row
+from karptui.widgets.row_table.layout import EMPTY, Widths, fit, measure
+
+NAME = Heading("name", "NAME", min_width=6, max_width=30)
+POOL = Heading("pool", "POOL", min_width=5, drop_order=2)
+CPU = Heading("cpu", "CPU", min_width=9, fill_width=20)
+AGE = Heading("age", "AGE", min_width=3, drop_order=1, is_right_aligned=True)
+ARCH = Heading("arch", "ARCH", is_wide_only=True)
+HEADINGS = (NAME, POOL, CPU, AGE, ARCH)
+WIDTHS = (Widths(20, 8), Widths(8, 8), Widths(12, 4, has_bar=True), Widths(4, 4), Widths(5, 5))
+
+
+def drawn(available: int, **given: object) -> list[tuple[str, int, bool]]:
+    layout = fit(HEADINGS, WIDTHS, available, **given)  # type: ignore[arg-type]
+    assert layout.width <= available or given.get("is_wide")
+    return [(HEADINGS[placed.index].id, placed.width, placed.is_long) for placed in layout.columns]
+
+
+def test_long_forms_where_there_is_room_and_bars_grow_into_the_rest() -> None:
+    assert drawn(120) == [("name", 20, True), ("pool", 8, True), ("cpu", 21, True), ("age", 4, True)]
+    layout = fit(HEADINGS, WIDTHS, 120)
+    assert layout.columns[2].bar_width == 21 - 12 - 1
+    assert layout.frozen_width == layout.columns[1].x
+
+
+def test_short_forms_before_anything_is_cut() -> None:
+    assert drawn(50) == [("name", 20, True), ("pool", 8, True), ("cpu", 13, False), ("age", 4, True)]
+    assert drawn(36) == [("name", 8, False), ("pool", 8, True), ("cpu", 11, False), ("age", 4, True)]
+
+
+def test_columns_are_cut_to_their_least_then_dropped_by_order() -> None:
+    assert drawn(30) == [("name", 6, False), ("pool", 6, False), ("cpu", 9, False), ("age", 4, True)]
+    layout = fit(HEADINGS, WIDTHS, 27)
+    assert [HEADINGS[placed.index].id for placed in layout.columns] == ["name", "cpu", "age"]
+    assert layout.dropped == 1
+    assert [name for name, _, _ in drawn(20)] == ["name", "cpu"]
+
+
+def test_what_may_not_be_dropped_stays_at_its_least() -> None:
+    layout = fit((NAME, CPU), WIDTHS[:1] + WIDTHS[2:3], 10)
+    assert [placed.width for placed in layout.columns] == [6, 9]
+    assert layout.width > 10
+
+
+def test_the_wide_layout_drops_nothing_and_cuts_nothing() -> None:
+    layout = fit(HEADINGS, WIDTHS, 30, is_wide=True)
+    assert [HEADINGS[placed.index].id for placed in layout.columns] == ["name", "pool", "cpu", "age", "arch"]
+    assert [placed.width for placed in layout.columns] == [8, 8, 9, 4, 5]
+    assert layout.width > 30
+
+
+def test_the_sorted_column_has_room_for_its_arrow() -> None:
+    widths = (Widths(4, 4), Widths(4, 4))
+    headings = (NAME, Heading("pods", "PODS"))
+    assert fit(headings, widths, 80, sorted_id="pods").columns[1].width == 5
+
+
+def test_a_bar_too_small_for_its_column_is_left_out() -> None:
+    heading = Heading("pods", "PODS", min_width=5, bar_min=0)
+    assert fit((heading,), (Widths(6, 6, has_bar=True),), 8).columns[0].bar_width == 0
+    assert fit((heading,), (Widths(6, 6, has_bar=True),), 40).columns[0].bar_width == 8
+
+
+def test_measuring_keeps_the_widest_and_counts_cells() -> None:
+    rows = [Row("a", (Cell("節点", short="ab"), Cell("1", bar=Bar(0, 1, 2)))), Row("b", (Cell("abc"), Cell("")))]
+    assert measure(rows, 2) == (Widths(4, 3), Widths(1, 1, has_bar=True))
+    assert measure(rows, 2, (Widths(9, 1), Widths())) == (Widths(9, 3), Widths(1, 1, has_bar=True))
+
+
+def test_positions() -> None:
+    layout = fit(HEADINGS, WIDTHS, 120)
+    assert layout.column_at(layout.columns[1].x) == 1
+    assert layout.column_at(0) is None
+    assert EMPTY.frozen_width == 0
+    assert fit((), (), 80).columns == ()

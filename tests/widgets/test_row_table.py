@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Fields
+from karptui.views.query import Subject
+from karptui.views.row import Bar, Cell, Span, Tone, text_cell
+from karptui.views.table import Rows, Sort, TableSpec, build_rows
+from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
+from tests.widgets.harness import WidgetApp
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: str
+    size: int = 0
+
+
+NO_FIELDS: Fields[Thing] = {}
+SPEC: TableSpec[Thing] = TableSpec(
+    noun="things",
+    columns=(
+        Column(Heading("name", "NAME", max_width=30), lambda t, _: text_cell(t.name, Tone.STRONG), lambda t: t.name),
+        Column(Heading("size", "SIZE", is_right_aligned=True), lambda t, _: Cell(str(t.size)), lambda t: t.size),
+        Column(
+            Heading("bar", "BAR", min_width=9, fill_width=14),
+            lambda t, _: Cell(f"{t.size}%", bar=Bar(10, t.size, 100)),
+            lambda t: t.size,
+        ),
+        Column(
+            Heading("note", "NOTE", max_width=24, is_wide_only=True),
+            lambda t, _: Cell("red and plain", spans=(Span(0, 3, Tone.FAULT),)),
+            lambda t: None,
+        ),
+        Column(Heading("far", "FAR", min_width=24, is_wide_only=True), lambda t, _: Cell("x" * 24), lambda t: None),
+    ),
+    subject=Subject(text=lambda t: t.name, fields=NO_FIELDS),
+    key=lambda t: t.name,
+    default_sort=Sort("name"),
+)
+
+
+def rows_of(*names: str, size: int = 40, now_ns: int = 0) -> Rows[Thing]:
+    return build_rows(SPEC, [Thing(name, size) for name in names], now_ns=now_ns)
+
+
+def many(count: int) -> Rows[Thing]:
+    return rows_of(*(f"row-{index:06d}" for index in range(count)))
+
+
+async def shown(pilot: Pilot[None], table: RowTable, rows: Rows[Thing] | None = None) -> list[str]:
+    if rows is not None:
+        table.set_rows(rows, Sort("name"))
+    await pilot.pause()
+    app = pilot.app
+    assert isinstance(app, WidgetApp)
+    return [line.rstrip() for line in app.texts(table)]
+
+
+@pytest.fixture
+def table() -> RowTable:
+    return RowTable(SPEC.headings())
+
+
+async def test_rows_under_a_header(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(40, 6)) as pilot:
+        lines = await shown(pilot, table, rows_of("b", "a"))
+        assert lines[1].split() == ["NAME↑", "SIZE", "BAR"]
+        assert lines[2].startswith("▌ a")
+        assert lines[2].endswith("40 ▓████░░░░░ 40%")
+        assert lines[3].startswith("  b")
+
+
+async def test_keys_move_the_cursor_and_the_view(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
+        table.focus()
+        await shown(pilot, table, many(100))
+        for keys, index in (
+            (("down", "j"), 2),
+            (("up",), 1),
+            (("k", "k"), 0),
+            (("pagedown",), 10),
+            (("G",), 99),
+            (("pageup",), 89),
+            (("g",), 0),
+            (("end",), 99),
+            (("home",), 0),
+        ):
+            await pilot.press(*keys)
+            assert table.cursor_index == index
+        await pilot.press("G")
+        lines = await shown(pilot, table)
+        assert lines[-1].startswith("▌ row-000099")
+        assert lines[1].split()[0] == "NAME↑"
+
+
+async def test_the_cursor_and_marks_follow_their_rows_and_the_view_stays(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
+        table.focus()
+        await shown(pilot, table, rows_of("b", "d", "f"))
+        await pilot.press("down", "space")
+        assert (table.cursor_key, table.marked) == ("f", {"d"})
+        lines = await shown(pilot, table, rows_of("a", "b", "c", "d", "e", "f"))
+        assert table.cursor_key == "f"
+        assert [line[:3] for line in lines if "✓" in line] == [" ✓d"]
+        await shown(pilot, table, rows_of("a", "b"))
+        assert (table.cursor_key, table.marked) == ("b", frozenset())
+        table.clear_marks()
+
+
+async def test_rows_that_arrive_above_push_the_view_not_the_reader(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(40, 8)) as pilot:
+        table.focus()
+        await shown(pilot, table, rows_of(*(f"m{index:02d}" for index in range(30))))
+        await pilot.press("pagedown", "pagedown")
+        before = await shown(pilot, table)
+        names = [f"m{index:02d}" for index in range(30)] + [f"a{index}" for index in range(5)]
+        after = await shown(pilot, table, rows_of(*names))
+        assert [line[:6] for line in before[2:]] == [line[:6] for line in after[2:]]
+
+
+async def test_only_lines_that_changed_are_drawn_again(table: RowTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
+        await shown(pilot, table, rows_of("a", "b", "c"))
+        drawn: list[object] = []
+        refresh = RowTable.refresh
+
+        def counted(self: RowTable, *regions: object, **given: object) -> RowTable:
+            drawn.extend(regions or ["everything"])
+            return refresh(self, *regions, **given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(RowTable, "refresh", counted)
+        table.set_rows(build_rows(SPEC, [Thing("a", 40), Thing("b", 41), Thing("c", 40)], now_ns=1), Sort("name"))
+        assert len(drawn) == 1
+        drawn.clear()
+        table.set_rows(rows_of("a", "b"), Sort("name"))
+        await pilot.pause()
+        assert (await shown(pilot, table))[4] == ""
+
+
+async def test_the_reader_hears_where_the_cursor_is(table: RowTable) -> None:
+    app = WidgetApp(table)
+    async with app.run_test(size=(40, 12)) as pilot:
+        table.focus()
+        await shown(pilot, table, rows_of("a", "b"))
+        await pilot.press("down", "enter", "space")
+        heard = [(type(message), getattr(message, "key", None)) for message in app.heard]
+        assert heard == [(RowHighlighted, "a"), (RowHighlighted, "b"), (RowSelected, "b"), (MarksChanged, None)]
+        message = app.heard[0]
+        assert isinstance(message, RowHighlighted)
+        assert message.control is table
+
+
+async def test_an_empty_table_says_why(table: RowTable) -> None:
+    app = WidgetApp(table)
+    async with app.run_test(size=(40, 9)) as pilot:
+        table.focus()
+        table.set_placeholder(("no nodes match  [cpu]", Tone.NORMAL), ("esc clears", Tone.MUTED))
+        lines = await shown(pilot, table)
+        assert [line.strip() for line in lines if line.strip()][-2:] == ["no nodes match  [cpu]", "esc clears"]
+        await pilot.press("down", "G", "enter", "space", "O", "shift+left")
+        assert app.heard == []
+        await shown(pilot, table, rows_of("a"))
+        lines = await shown(pilot, table, rows_of())
+        assert "esc clears" in "\n".join(lines)
+
+
+async def test_wide_columns_scroll_past_the_first(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(50, 6)) as pilot:
+        table.focus()
+        narrow = await shown(pilot, table, rows_of("a", "b"))
+        assert "NOTE" not in narrow[1]
+        assert [heading.id for heading in table.layout_columns] == ["name", "size", "bar"]
+        await pilot.press("right")
+        assert await shown(pilot, table) == narrow
+        table.set_wide(is_wide=True)
+        assert table.is_wide
+        assert "NOTE" in (await shown(pilot, table))[1]
+        await pilot.press("right", "l")
+        lines = await shown(pilot, table)
+        assert lines[2].startswith("▌ a")
+        assert "FAR" in lines[1]
+        await pilot.press("left", "h", "h")
+        assert (await shown(pilot, table))[1].split()[:2] == ["NAME↑", "SIZE"]
+        table.set_wide(is_wide=False)
+        assert await shown(pilot, table) == narrow
+
+
+async def test_headers_ask_for_an_order(table: RowTable) -> None:
+    app = WidgetApp(table)
+    async with app.run_test(size=(50, 6)) as pilot:
+        table.focus()
+        await shown(pilot, table, rows_of("a"))
+        await pilot.press("O", "shift+right", "O", "shift+left", "shift+left", "O")
+        await pilot.click(table, offset=(3, 1))
+        await pilot.click(table, offset=(0, 1))
+        asked = [message.column_id for message in app.heard if isinstance(message, SortRequested)]
+        assert asked == ["name", "size", "bar", "name"]
+
+
+async def test_the_mouse_chooses_rows(table: RowTable) -> None:
+    app = WidgetApp(table)
+    async with app.run_test(size=(50, 12)) as pilot:
+        table.focus()
+        await shown(pilot, table, rows_of("a", "b", "c"))
+        await pilot.click(table, offset=(5, 3))
+        assert table.cursor_key == "b"
+        await pilot.click(table, offset=(5, 4), times=2)
+        assert [message.key for message in app.heard if isinstance(message, RowSelected)] == ["c"]
+        await pilot.click(table, offset=(5, 9))
+        assert table.cursor_key == "c"
+        await pilot.hover(table, offset=(5, 2))
+        await pilot.hover(table, offset=(5, 3))
+
+
+async def test_a_smaller_window_keeps_the_cursor_in_view(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(60, 20)) as pilot:
+        table.focus()
+        await shown(pilot, table, many(50))
+        await pilot.press(*["down"] * 15)
+        await pilot.resize_terminal(40, 8)
+        lines = await shown(pilot, table)
+        assert any(line.startswith("▌ row-000015") for line in lines)
+
+
+async def test_wider_rows_that_come_into_view_widen_their_column(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(60, 8)) as pilot:
+        table.focus()
+        names = [f"n{index:04d}" for index in range(1000)]
+        names[501] = "n0501-with-a-longer-name"
+        await shown(pilot, table, rows_of(*names))
+        assert table.move_cursor_to("n0501-with-a-longer-name")
+        assert not table.move_cursor_to("nobody")
+        lines = await shown(pilot, table)
+        assert any("n0501-with-a-longer-name" in line for line in lines)
+
+
+async def test_other_columns_take_the_place_of_the_first(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(60, 8)) as pilot:
+        await shown(pilot, table, rows_of("a"))
+        table.set_headings(SPEC.headings()[:1])
+        spec = TableSpec("things", SPEC.columns[:1], SPEC.subject, SPEC.key, SPEC.default_sort)
+        lines = await shown(pilot, table, build_rows(spec, [Thing("a")], now_ns=0))
+        assert lines[1].split() == ["NAME↑"]
+        assert table.headings == SPEC.headings()[:1]
+        assert len(table.rows) == 1
+
+
+async def test_text_is_never_markup_and_never_steers_the_terminal(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(80, 12)) as pilot:
+        hostile = (
+            "[bold red]x[/]",
+            "[/]",
+            "\x1b[2J\x1b]0;t\x07",
+            "a\nb",
+            "\u202egnp.exe",
+            "節點",
+            "[@click=app.quit]q[/]",
+        )
+        lines = await shown(pilot, table, rows_of(*hostile))
+        text = "\n".join(lines)
+        for name in ("[bold red]x[/]", "[/]", "␛[2J", "a⏎b", "�gnp.exe", "節點", "[@click=app.quit]q[/]"):
+            assert name in text
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+async def test_a_theme_switch_redraws_in_its_colours(table: RowTable) -> None:
+    app = WidgetApp(table)
+    async with app.run_test(size=(60, 8)) as pilot:
+        await shown(pilot, table, rows_of("a"))
+        dark = app.export_screenshot()
+        app.theme = "karptui-colour-blind-light"
+        await pilot.pause()
+        assert app.export_screenshot() != dark
