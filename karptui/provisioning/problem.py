@@ -74,6 +74,8 @@ class Prepared:
         self.inventory = inventory
         self.settings = settings
         self.now_ns = now_ns
+        self.given_types = instance_types
+        """Instance types as they were given, before NodeOverlays."""
         self.interner = Interner()
         self.volumes = VolumeIndex(inventory)
         self.pools: tuple[NodePool, ...] = tuple(usable_pools(inventory.nodepools))

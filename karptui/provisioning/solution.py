@@ -128,6 +128,24 @@ class Solution(msgspec.Struct, frozen=True):
     failed: tuple[Pod, ...]
     """The pods of ``errors``."""
     ties: tuple[Tie, ...] = ()
+    had_pods: bool = True
+    """Whether there was anything to place."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the decision in the form of ``karptui simulate -o json``."""
+        document: dict[str, Any] = {
+            "newNodeClaims": [claim.as_json() for claim in self.claims],
+            "existingNodes": [
+                {"name": filled.state.name, "pods": sorted(pod.key for pod in filled.pods)} for filled in self.nodes
+            ],
+            "podErrors": {key: str(self.errors[key]) for key in sorted(self.errors)},
+        }
+        document["newNodeClaims"].sort(key=lambda claim: (claim["nodePool"], claim["pods"]))
+        if self.ties:
+            document["ties"] = [
+                {"pod": tie.pod_key, "topologyKey": tie.topology_key, "domains": list(tie.domains)} for tie in self.ties
+            ]
+        return document
 
 
 def make_solution(run: Run) -> Solution:
@@ -167,7 +185,7 @@ def make_solution(run: Run) -> Solution:
     ]
     nodes.sort(key=lambda one: one.state.name)
     ties = tuple(Tie(*tie) for tie in run.ties)
-    return Solution(tuple(claims), tuple(nodes), errors, tuple(failed), ties)
+    return Solution(tuple(claims), tuple(nodes), errors, tuple(failed), ties, had_pods=bool(run.pods))
 
 
 def _final_requirements(claim: Claim) -> Requirements:

@@ -1,0 +1,227 @@
+"""`karptui simulate`: what Karpenter would do with snapshots."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from karptui.provisioning import Prepared, Solution
+    from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "snapshots", metavar="SNAPSHOT", nargs="+", help="file or directory, each a snapshot; - is stdin"
+    )
+    parser.add_argument(
+        "--disruption",
+        action="store_true",
+        help='ask for drift, emptiness and consolidation too; a snapshot may ask for it itself ("disruption": true)',
+    )
+    parser.add_argument(
+        "--time",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="decide N times and add the least time that it took in milliseconds (solveMillis)",
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("table", "json"), default="table", help="form of the answer (default: table)"
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of times")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer each snapshot in turn; 1 where one cannot be read, the others are answered."""
+    from karptui.sources.snapshot.reader import SnapshotReader
+
+    reader = SnapshotReader()
+    status = 0
+    for path in args.snapshots:
+        document = answer(reader, path, times=args.time, disruption=args.disruption)
+        if "error" in document:
+            status = 1
+        if args.output == "json":
+            _print_json(document)
+        else:
+            print("\n".join(lines_of(document)))
+    return status
+
+
+def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: bool = False) -> dict[str, Any]:
+    """Return the answer to one snapshot; its ``error`` where it cannot be read.
+
+    Args:
+        reader: Reads snapshots.
+        path: File, directory or ``-``.
+        times: How often to decide, for the time it takes; 0 does not measure.
+        disruption: Whether to ask for disruption even if the snapshot does not.
+    """
+    from karptui.cli.prepared import prepare_snapshot
+    from karptui.provisioning.not_modelled import not_modelled
+    from karptui.sources.base import SourceError
+
+    try:
+        snapshot = reader.read([path])
+    except SourceError as error:
+        return {"name": _name_in(path), "error": str(error)}
+    for problem in snapshot.problems:
+        print(f"karptui simulate: left out: {problem}", file=sys.stderr)
+    prepared = prepare_snapshot(snapshot, command="simulate")
+    millis, solution = _decide(prepared, times)
+    document: dict[str, Any] = {"name": snapshot.name, "provisioning": solution.as_json()}
+    if times:
+        document["provisioning"]["solveMillis"] = millis
+    document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
+    document |= _disruption(snapshot, prepared, solution, wanted=disruption or snapshot.wants_disruption)
+    return document
+
+
+def _name_in(path: str) -> str:
+    """Return the name that a snapshot which cannot be understood gives itself, or else its file's."""
+    import gzip
+    from pathlib import Path
+
+    import msgspec
+
+    file = Path(path)
+    try:
+        data = file.read_bytes()
+        value = msgspec.json.decode(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    except (OSError, EOFError, ValueError, msgspec.DecodeError):
+        value = None
+    name = value.get("name") if isinstance(value, dict) else None
+    return name if isinstance(name, str) and name else file.name.removesuffix(".gz").removesuffix(".json")
+
+
+def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
+    """Return the least time of several decisions in milliseconds, each on a cluster prepared anew, and the decision."""
+    import time
+
+    from karptui.provisioning import prepare
+
+    if not times:
+        return 0.0, prepared.solve()
+    least = float("inf")
+    for _ in range(times):
+        begun = time.perf_counter()
+        fresh = prepare(prepared.inventory, prepared.given_types, prepared.settings, prepared.now_ns)
+        solution = fresh.solve()
+        least = min(least, time.perf_counter() - begun)
+    return round(least * 1000, 3), solution
+
+
+def _disruption(snapshot: Snapshot, prepared: Prepared, solution: Solution, *, wanted: bool) -> dict[str, Any]:
+    """Return the answers of the disruption methods if wanted, and all events."""
+    from karptui.provisioning.events import provisioning_events
+
+    events: dict[str, list[str]] = provisioning_events(prepared, solution)
+    document: dict[str, Any] = {}
+    said: dict[str, list[str]] = {}
+    if wanted:
+        from karptui.disruption.json_form import method_json
+        from karptui.disruption.simulate import simulate
+
+        report = simulate(prepared)
+        document["disruption"] = [method_json(result) for result in report.methods]
+        said = report.events
+    elif any(state.is_marked_for_deletion for state in prepared.states):
+        from karptui.disruption.events import Recorder
+        from karptui.disruption.methods import weigh_departing_pods
+        from karptui.disruption.simulate import fleet_of
+
+        recorder = Recorder()
+        weigh_departing_pods(fleet_of(prepared), recorder)
+        said = recorder.by_object()
+    for key, lines in said.items():
+        events.setdefault(key, []).extend(line for line in lines if line not in events.get(key, ()))
+    document["events"] = {key: sorted(events[key]) for key in sorted(events)}
+    return document
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(document).decode())
+    sys.stdout.write("\n")
+
+
+HEADINGS: Final = ("NODEPOOL", "PODS", "CPU", "MEMORY", "TYPES", "FROM $/H", "FIRST TYPES")
+MAX_NAMES: Final = 3
+
+
+def lines_of(document: dict[str, Any]) -> Iterator[str]:
+    """Yield an answer as lines for people; nothing in them acts on a terminal."""
+    from karptui.views.sanitize import clean
+
+    for line in _lines(document):
+        yield clean(line)
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    yield f"{document['name']}:"
+    if "error" in document:
+        yield f"  {document['error']}"
+        return
+    decision = document["provisioning"]
+    claims, nodes, errors = decision["newNodeClaims"], decision["existingNodes"], decision["podErrors"]
+    yield f"  new NodeClaims {len(claims)}, existing nodes that receive pods {len(nodes)}, pods without a place {len(errors)}"
+    if claims:
+        yield from _table([HEADINGS, *(_claim_row(claim) for claim in claims)])
+    for node in nodes:
+        yield f"  {node['name']} receives {', '.join(node['pods'])}"
+    for key, error in errors.items():
+        yield f"  {key}: {error}"
+    for tie in decision.get("ties", ()):
+        chosen, *others = tie["domains"]
+        yield f"  {tie['pod']}: {tie['topologyKey']} {chosen} is one of equals, Karpenter may choose {', '.join(others)}"
+    for method in document.get("disruption", ()):
+        yield from _method_lines(method)
+    for sentence in document["notModelled"]:
+        yield f"  not modelled: {sentence}"
+    if "solveMillis" in decision:
+        yield f"  decided in {decision['solveMillis']:.1f} ms"
+
+
+def _claim_row(claim: dict[str, Any]) -> tuple[str, ...]:
+    names, requests = claim["instanceTypes"], claim["requests"]
+    first = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    price = claim["cheapestPrice"]
+    shown = "n/a" if price < 0 else f"{price:.4f}"
+    pods = str(len(claim["pods"]))
+    return (
+        claim["nodePool"],
+        pods,
+        requests.get("cpu", "0"),
+        requests.get("memory", "0"),
+        str(len(names)),
+        shown,
+        first,
+    )
+
+
+def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+    for row in rows:
+        yield "  " + "  ".join(_padded(i, cell, widths[i]) for i, cell in enumerate(row)).rstrip()
+
+
+def _padded(i: int, cell: str, width: int) -> str:
+    return cell.rjust(width) if 0 < i < len(HEADINGS) - 1 else cell.ljust(width)
+
+
+def _method_lines(method: dict[str, Any]) -> Iterator[str]:
+    budgets = ", ".join(f"{pool} {count}" for pool, count in sorted(method["budgets"].items()))
+    yield f"  {method['name']}: {len(method['candidates'])} candidates, budgets {budgets or 'none'}"
+    for command in method["commands"]:
+        made = f" by {len(command['replacements'])} NodeClaim" if command["replacements"] else ""
+        yield f"    {command['decision']} {', '.join(command['candidates'])}{made}, saves {command['savings']:.4f} $/h"

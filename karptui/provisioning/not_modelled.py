@@ -1,0 +1,28 @@
+"""What of a cluster the engine leaves out of account, in sentences."""
+
+from __future__ import annotations
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import Settings
+
+
+def not_modelled(inventory: Inventory, settings: Settings) -> list[str]:
+    """Return a sentence for each thing in a cluster that Karpenter would weigh and the engine does not."""
+    sentences = []
+    claiming = sum(1 for pod in inventory.pods if pod.template.has_resource_claims and not pod.node_name)
+    if claiming and not settings.ignore_dra_requests:
+        sentences.append(
+            f"IGNORE_DRA_REQUESTS is false: devices of Dynamic Resource Allocation are not allocated, so the {claiming}"
+            " waiting pods that ask for them are placed by their other requests alone"
+        )
+    static = [pool.name for pool in inventory.nodepools if pool.is_static]
+    if static and settings.gate("StaticCapacity"):
+        sentences.append(
+            f"static NodePools ({', '.join(sorted(static))}) are filled up to their replicas by a loop of their own,"
+            " which is not simulated; their nodes count as places for pods"
+        )
+    if inventory.capacity_buffers and settings.gate("CapacityBuffer"):
+        sentences.append(
+            "CapacityBuffers are taken at the replicas in their status; how many a percentage comes to is not computed"
+        )
+    return sentences
