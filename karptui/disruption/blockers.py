@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +14,7 @@ from karptui.disruption.commanded import command_condition
 from karptui.disruption.deadline import deadline_of
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.gates import Gate, GateCheck, first_failure, iter_node_gates, pdb_message
+from karptui.disruption.gates import Gate, GateCheck, iter_node_gates, pdb_message
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.pdb_limits import PdbBlock
 from karptui.disruption.pool_blockers import PoolBlockers
@@ -92,7 +92,6 @@ class BlockerSurvey:
         if claim is None:
             return ()
         wants = wants_of(node)
-        named = first_failure(self.fleet, node)
         shut = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
         if node.is_marked_for_deletion:
             # What would have kept the node from being chosen no longer matters: only the drain is left.
@@ -103,21 +102,22 @@ class BlockerSurvey:
         else:
             found.extend(self._of_pods(node, wants))
             found.extend(self._pools.of(node, wants))
-        return tuple(self._finished(node, one, named) for one in found)
-
-    def _finished(self, node: StateNode, blocker: Blocker, named: GateCheck | None) -> Blocker:
-        assert node.claim is not None
-        is_reported = named is not None and blocker.message == named.message != ""
-        if named is None and blocker.code in _SAID_BY_METHODS:
-            is_reported = True
-        return replace(
-            blocker,
-            node_name=node.node.name if node.node is not None else node.claim.name,
-            claim_name=node.claim.name,
-            pool_name=node.nodepool_name,
-            price_per_hour=price_of(self.fleet, node),
-            is_reported=is_reported,
-            quoted_ns=self._said.quoted(node, blocker.message),
+        if not found:
+            return ()
+        named = _named(found)
+        node_name = node.node.name if node.node is not None else claim.name
+        pool_name, price = node.nodepool_name, price_of(self.fleet, node)
+        return tuple(
+            replace(
+                one,
+                node_name=node_name,
+                claim_name=claim.name,
+                pool_name=pool_name,
+                price_per_hour=price,
+                is_reported=_is_said(one, named),
+                quoted_ns=self._said.quoted(node, one.message),
+            )
+            for one in found
         )
 
     def _of_gate(self, node: StateNode, check: GateCheck, wants: Wants) -> Blocker:
@@ -251,6 +251,24 @@ class BlockerSurvey:
         return "" if owner is None else str(owner)
 
 
+def _named(found: Sequence[Blocker]) -> Blocker | None:
+    """Return the blocker that shuts the first gate, which is the only one that Karpenter names; None if no gate is.
+
+    Protected pods come before all PodDisruptionBudgets; of a command that holds the node Karpenter says nothing.
+    """
+    gates = [one for one in found if one.code in _GATES and not one.blocks_drain]
+    of_pods = (Code.POD_DND, Code.PDB_MULTIPLE, Code.PDB_EXHAUSTED)
+    ranked = sorted(gates, key=lambda one: (of_pods.index(one.code) > 0) + 1 if one.code in of_pods else 0)
+    return ranked[0] if ranked else None
+
+
+def _is_said(blocker: Blocker, named: Blocker | None) -> bool:
+    if named is None:
+        return blocker.code in _SAID_BY_METHODS
+    return blocker is named and blocker.code is not Code.IN_COMMAND
+
+
+_GATES: Final = frozenset(Code(gate) for gate in Gate if gate is not Gate.UNMANAGED)
 _COMMAND_MESSAGE: Final = "a disruption command holds the node and waits for its replacements"
 _SAID_BY_METHODS: Final = frozenset(
     {

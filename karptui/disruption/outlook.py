@@ -85,7 +85,10 @@ class Outlook:
         return self.without_all(node, [blocker], [one for one in others if one is not blocker])
 
     def without_all(self, node: StateNode, lifted: Sequence[Blocker], left: Sequence[Blocker]) -> Prospect:
-        """Return what becomes of a node without some blockers while others stay."""
+        """Return what becomes of a node without some blockers while others stay.
+
+        Only methods that are freed by it count: what takes the node in spite of the blockers is no consequence of it.
+        """
         if any(blocker.code in _NOT_LIFTED for blocker in lifted):
             return _UNKNOWN
         if node.is_marked_for_deletion:
@@ -98,27 +101,28 @@ class Outlook:
             or any(blocker.code is Code.IN_COMMAND for blocker in (*lifted, *left))
         ):
             return _UNKNOWN
-        held = frozenset(method for blocker in left for method in blocker.blocks)
+        freed = frozenset(method for blocker in lifted for method in blocker.blocks)
+        freed -= frozenset(method for blocker in left for method in blocker.blocks)
         candidate = Candidate(self._fleet, node, *resolved)
-        return self._prospect(candidate, held, frozenset(blocker.code for blocker in lifted), _uids(lifted))
+        return self._prospect(candidate, freed, frozenset(blocker.code for blocker in lifted), _uids(lifted))
 
     def _prospect(
-        self, candidate: Candidate, held: frozenset[Method], lifted: frozenset[Code], pods: frozenset[str]
+        self, candidate: Candidate, freed: frozenset[Method], lifted: frozenset[Code], pods: frozenset[str]
     ) -> Prospect:
-        """Return what the first method in Karpenter's order that takes a node makes of it."""
+        """Return what the first of the freed methods, in Karpenter's order, that takes a node makes of it."""
         claim, pool = candidate.claim, candidate.pool
         if pool.is_static:
-            is_free = claim.is_true("Drifted") and Method.STATIC_DRIFT not in held
+            is_free = claim.is_true("Drifted") and Method.STATIC_DRIFT in freed
             return Prospect(Outcome.REPLACE, Method.STATIC_DRIFT) if is_free else _STAYS
         is_ripe = claim.is_true(CONSOLIDATABLE) or bool(lifted & _WAITS)
-        if candidate.is_empty and is_ripe and Method.EMPTINESS not in held:
+        if candidate.is_empty and is_ripe and Method.EMPTINESS in freed:
             return Prospect(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)))
-        if claim.is_true("Drifted") and Method.DRIFT not in held:
+        if claim.is_true("Drifted") and Method.DRIFT in freed:
             command = self._try(candidate, Method.DRIFT, pods)
             if isinstance(command, Command):
                 return _gone(Method.DRIFT, command)
         may_move = pool.consolidation_policy != WHEN_EMPTY or Code.WHEN_EMPTY_POLICY in lifted
-        if is_ripe and may_move and not candidate.is_empty and Method.SINGLE_NODE not in held:
+        if is_ripe and may_move and not candidate.is_empty and Method.SINGLE_NODE in freed:
             answer = self._try(candidate, Method.SINGLE_NODE, pods)
             if isinstance(answer, Command):
                 return _gone(Method.SINGLE_NODE, answer)
