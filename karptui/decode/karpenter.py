@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from karptui.decode import wire as wires
-from karptui.decode.errors import FieldError
+from karptui.decode.errors import FieldError, field_error
 from karptui.decode.wire import Int, Wire, as_arguments, object_fields, quantities, timestamp
 from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -249,7 +249,8 @@ def build_nodeclass(wire: WireNodeClass, group: str, version: str, kind: str, ra
     try:
         reported = msgspec.convert(status, WireConditioned)
     except msgspec.ValidationError as error:
-        raise FieldError("status.conditions", str(error)) from None
+        found = field_error(error)
+        raise FieldError(f"status.{found.path}", found.problem) from None
     return NodeClass(
         **as_arguments(object_fields(wire.metadata)),
         group=group,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode import event, karpenter, node, policy, storage, workload
-from karptui.decode.errors import DecodeError, FieldError
+from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.pod import build_pod
 from karptui.decode.pod_template import TemplateInterner
 from karptui.decode.pod_wire import WirePod
@@ -84,16 +84,18 @@ _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CAPACITY_BUFFER: ("autoscaling.x-k8s.io",),
     Kind.POD_TEMPLATE: ("",),
 }
+OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
+"""Groups of NodeClasses that do not name Karpenter: EKS Auto Mode's and Oracle's."""
 _WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
 
 
 def kind_of(api_version: str, kind: str) -> Kind | None:
     """Return the kind an object is kept as, None for kinds that are passed over.
 
-    A NodeClass of any provider is one whose kind ends in ``NodeClass`` and whose group names Karpenter.
+    A NodeClass of any provider is one whose kind ends in ``NodeClass`` and whose group names Karpenter or is known.
     """
     group = api_version.rpartition("/")[0]
-    if kind.endswith("NodeClass") and "karpenter" in group:
+    if kind.endswith("NodeClass") and ("karpenter" in group or group in OTHER_PROVIDERS):
         return Kind.NODECLASS
     try:
         known = Kind(kind)
@@ -152,8 +154,6 @@ class KindReader:
             wire = msgspec.convert(raw, self.wire_type)
         except msgspec.ValidationError as error:
             raise DecodeError(self.api_kind, key_of(raw), field_error(error)) from None
-        except RecursionError:
-            raise DecodeError(self.api_kind, key_of(raw), FieldError("", "is nested too deeply")) from None
         return self.build(wire, raw)
 
     def decode(self, text: bytes | msgspec.Raw) -> Any:
@@ -178,13 +178,6 @@ def without_managed_fields(raw: Any) -> Any:
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
     return raw
-
-
-def field_error(error: msgspec.ValidationError) -> FieldError:
-    """Return msgspec's complaint with the path first and in the API's own notation."""
-    problem, _, place = str(error).partition(" - at `")
-    path = place.rstrip("`").removeprefix("key in ").lstrip("$.")
-    return FieldError(path, problem[:1].lower() + problem[1:].replace("`", ""))
 
 
 def key_of(raw: Any) -> str:

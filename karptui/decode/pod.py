@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Final
 
-import msgspec
-
 from karptui.decode import pod_wire as wires
 from karptui.decode.errors import FieldError
 from karptui.decode.pod_template import (
     TemplateInterner,
     TemplateParts,
     deciding_annotations,
-    reported_resources,
     split_labels,
     volumes_of,
 )
@@ -40,35 +37,17 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
 
 
 def template_parts(wire: wires.WirePod) -> TemplateParts:
-    """Return what the pod shares with others of its workload.
-
-    Raises:
-        FieldError: when a field cannot be read.
-    """
-    meta, status = wire.metadata, wire.status or _NO_STATUS
+    """Return what the pod shares with others of its workload."""
+    meta = wire.metadata
     shared_labels, _ = split_labels(meta.labels)
-    is_infeasible = is_resize_infeasible(status)
-    reported = reported_resources(wire.spec, status, is_resize_infeasible=is_infeasible)
     return TemplateParts(
         namespace=meta.namespace or "default",
         labels=shared_labels,
         annotations=deciding_annotations(meta.annotations),
         owners=meta.owner_references,
-        spec=msgspec.structs.replace(wire.spec, node_name=None, volumes=None),
-        statuses=reported,
-        is_resize_infeasible=is_infeasible and reported is not None,
+        spec=wire.spec,
+        status=wire.status or _NO_STATUS,
     )
-
-
-def is_resize_infeasible(status: wires.AnyPodStatus) -> bool:
-    """Return whether the kubelet has refused the pod's resize.
-
-    Rule: ``IsPodResizeInfeasible`` of k8s.io/component-helpers/resource.
-    """
-    for condition in status.conditions or ():
-        if condition.type == "PodResizePending":
-            return condition.reason == "Infeasible"
-    return False
 
 
 def pod_of(
@@ -124,12 +103,15 @@ def _timestamp_error(meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus
     }
     for index, condition in enumerate(status.conditions or ()):
         instants[f"status.conditions[{index}].lastTransitionTime"] = condition.last_transition_time
-    for path, text in instants.items():
-        try:
-            timestamp(text, path)
-        except FieldError as error:
-            return error
-    raise AssertionError("a timestamp that could not be read can be read")
+    return next(error for path, text in instants.items() if (error := _error_of(text, path)) is not None)
+
+
+def _error_of(text: str | None, path: str) -> FieldError | None:
+    try:
+        timestamp(text, path)
+    except FieldError as error:
+        return error
+    return None
 
 
 def _waiting_reason(status: wires.AnyPodStatus) -> str:

@@ -23,6 +23,7 @@ from karptui.kube.pod import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from karptui.kube.quantity import Quantity
 from karptui.kube.requests import ContainerRequests, ContainerStatusResources, effective_requests
 from karptui.kube.resources import ResourceList
 from karptui.kube.taints import Toleration
@@ -44,19 +45,19 @@ _OWN_LABELS: Final = frozenset(
 )
 """Labels that differ between pods of one workload, and would make a template of each."""
 _DEFAULT_GRACE_SECONDS: Final = 30
+_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 
 
-class TemplateParts(msgspec.Struct, omit_defaults=True, gc=False):
-    """Everything a template is made of, and nothing that differs from pod to pod."""
+class TemplateParts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Everything a template is made of."""
 
     namespace: str
     labels: Mapping[str, str] | None
     annotations: Mapping[str, str] | None
     owners: list[WireOwner] | None
     spec: wires.WirePodSpec
-    statuses: list[wires.WireContainerStatus] | None = None
-    """Statuses that report resources, names and amounts only."""
-    is_resize_infeasible: bool = False
+    status: wires.WirePodStatus = msgspec.field(default_factory=wires.WirePodStatus)
+    """What the kubelet reports of a resize counts among the requests."""
     copies_limits: bool = False
     """Limits fill in for missing requests, as for a DaemonSet without a live pod."""
 
@@ -67,25 +68,40 @@ class TemplateInterner:
     def __init__(self) -> None:
         self.by_text: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
         """Templates by the digest of the text they were read from; several texts may come to one template."""
-        self._by_parts: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
-        self._encoder = msgspec.msgpack.Encoder(order="deterministic")
+        self._by_value: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._by_parts)
+        return len(self._by_value)
 
     def template_of(self, parts: TemplateParts) -> PodTemplate:
-        """Return the template of these parts, made on first sight.
+        """Return the template of these parts, the one that is there already where one is equal in effect.
 
         Raises:
             FieldError: when a field cannot be read.
         """
+        template = build_template(parts)
+        key = _digest(template)
         with self._lock:
-            key = sha256(self._encoder.encode(parts)).digest()
-            template = self._by_parts.get(key)
-            if template is None:
-                template = self._by_parts[key] = build_template(parts)
-        return template
+            present = self._by_value.get(key)
+            if present is None:
+                self._by_value[key] = template
+                return template
+            return present
+
+
+def _digest(template: PodTemplate) -> bytes:
+    values = [getattr(template, name) for name in template.__struct_fields__]
+    return sha256(
+        _ENCODER.encode([_amounts(value) if isinstance(value, Mapping) else value for value in values])
+    ).digest()
+
+
+def _amounts(mapping: Mapping[str, str | Quantity]) -> dict[str, object]:
+    # Nano-units of a few gibibytes are past what the encoding's integers hold.
+    return {
+        key: (str(value.nano), value.format) if isinstance(value, Quantity) else value for key, value in mapping.items()
+    }
 
 
 def split_labels(labels: Mapping[str, str] | None) -> tuple[Mapping[str, str] | None, Mapping[str, str]]:
@@ -164,54 +180,6 @@ def volumes_of(wire_volumes: Sequence[wires.WireVolume] | None) -> tuple[PodVolu
     return tuple(volumes)
 
 
-def reported_resources(
-    spec: wires.WirePodSpec, status: wires.WirePodStatus, *, is_resize_infeasible: bool
-) -> list[wires.WireContainerStatus] | None:
-    """Return what the kubelet reports of resources where it changes the pod's requests, None where it changes nothing.
-
-    Raises:
-        FieldError: when an amount cannot be read.
-    """
-    resizable = {
-        container.name: (_resources(container).requests or {}, f"{path}[{index}].resources.requests")
-        for path, containers in (("spec.initContainers", spec.init_containers), ("spec.containers", spec.containers))
-        for index, container in enumerate(containers or ())
-        if path == "spec.containers" or container.restart_policy == "Always"
-    }
-    groups = (
-        ("status.containerStatuses", status.container_statuses or ()),
-        ("status.initContainerStatuses", status.init_container_statuses or ()),
-    )
-    reported = []
-    for path, statuses in groups:
-        for index, wire in enumerate(statuses):
-            if wire.resources is None or wire.name not in resizable:
-                continue
-            kept = wires.WireContainerStatus(
-                name=wire.name,
-                resources=wires.WireResources(requests=wire.resources.requests),
-                allocated_resources=wire.allocated_resources,
-            )
-            wished, wished_path = resizable[wire.name]
-            actuated, allocated = wire.resources.requests or {}, wire.allocated_resources or {}
-            # The usual case, and the cheapest to tell: nothing is being resized.
-            if actuated == wished and allocated in ({}, wished):
-                continue
-            actual = resources.maximum(
-                (
-                    quantities(actuated, f"{path}[{index}].resources.requests"),
-                    quantities(allocated, f"{path}[{index}].allocatedResources"),
-                )
-            )
-            if is_resize_infeasible or _exceeds(actual, quantities(wished, wished_path)):
-                reported.append(kept)
-    return reported or None
-
-
-def _exceeds(actual: ResourceList, wished: ResourceList) -> bool:
-    return any(name not in wished or amount.nano > wished[name].nano for name, amount in actual.items())
-
-
 def _volume(wire: wires.WireVolume) -> PodVolume:
     if wire.persistent_volume_claim is not None:
         return PodVolume(name=wire.name or "", claim_name=wire.persistent_volume_claim.claim_name or "")
@@ -230,16 +198,35 @@ def _requests(parts: TemplateParts) -> ResourceList:
             spec.init_containers, "spec.initContainers", copies_limits=parts.copies_limits
         ),
         statuses={
-            wire.name or "": ContainerStatusResources(
-                quantities(_resources(wire).requests, "status.containerStatuses.resources.requests"),
-                quantities(wire.allocated_resources, "status.containerStatuses.allocatedResources"),
-            )
-            for wire in parts.statuses or ()
+            **_reported(parts.status.container_statuses, "status.containerStatuses"),
+            **_reported(parts.status.init_container_statuses, "status.initContainerStatuses"),
         },
-        is_resize_infeasible=parts.is_resize_infeasible,
+        is_resize_infeasible=is_resize_infeasible(parts.status),
         pod_level=quantities(spec.resources.requests if spec.resources else None, "spec.resources.requests"),
         overhead=quantities(spec.overhead, "spec.overhead"),
     )
+
+
+def is_resize_infeasible(status: wires.AnyPodStatus) -> bool:
+    """Return whether the kubelet has refused the pod's resize.
+
+    Rule: ``IsPodResizeInfeasible`` of k8s.io/component-helpers/resource.
+    """
+    for condition in status.conditions or ():
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
+
+
+def _reported(statuses: Sequence[wires.WireContainerStatus] | None, path: str) -> dict[str, ContainerStatusResources]:
+    return {
+        wire.name or "": ContainerStatusResources(
+            quantities(wire.resources.requests, f"{path}[{index}].resources.requests"),
+            quantities(wire.allocated_resources, f"{path}[{index}].allocatedResources"),
+        )
+        for index, wire in enumerate(statuses or ())
+        if wire.resources is not None
+    }
 
 
 def _container_requests(
@@ -255,7 +242,7 @@ def _container_requests(
     return result
 
 
-def _resources(wire: wires.WireContainer | wires.WireContainerStatus) -> wires.WireResources:
+def _resources(wire: wires.WireContainer) -> wires.WireResources:
     return wire.resources or wires.WireResources()
 
 

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from karptui.decode import pod_wire as wires
-from karptui.decode.pod import is_resize_infeasible, pod_of, template_parts
-from karptui.decode.pod_template import TemplateInterner, deciding_annotations, split_labels
+from karptui.decode.pod import pod_of, template_parts
+from karptui.decode.pod_template import TemplateInterner, deciding_annotations, is_resize_infeasible, split_labels
 from karptui.decode.pod_wire import NO_TEXT
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod

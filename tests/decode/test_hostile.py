@@ -1,0 +1,276 @@
+"""Whatever a field holds, an object is either read or refused in one sentence that names it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from karptui.decode.errors import DecodeError
+from karptui.decode.kinds import Kind, KindReader
+from karptui.decode.stream import StreamDecoder
+
+from .samples import KINDS, line, page, sample, text
+
+MISSING = object()
+HUGE = 10**30
+"""JSON text gives a float of it, and so other words in the sentence."""
+WRONG = [
+    None,
+    True,
+    -1,
+    1.5,
+    HUGE,
+    "",
+    "x",
+    "1e9999",
+    "\x1b[31m",
+    [],
+    [None],
+    ["x"],
+    {},
+    {"x": None},
+    {"": {}},
+    MISSING,
+]
+LONGEST_SENTENCE = 1200
+Path = tuple[str | int, ...]
+UNREAD = {(Kind.POD, ("generation",)), (Kind.POD, ("annotations",))}
+"""Metadata that pages and watches pass over where nothing depends on it."""
+
+
+def paths(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield where each value of an object is."""
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from paths(inner, (*path, key))
+
+
+def changed(value: Any, path: Path, wrong: Any) -> Any:
+    """Return the object with the value at one path replaced or, for MISSING, taken out."""
+    result = copy.deepcopy(value)
+    holder = result
+    for key in path[:-1]:
+        holder = holder[key]
+    if wrong is MISSING:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = wrong
+    return result
+
+
+def outcome(reader: KindReader, raw: Any) -> tuple[Any, str]:
+    try:
+        return reader.convert(raw), ""
+    except DecodeError as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_value_anywhere_gives_an_object_or_a_sentence(kind: Kind) -> None:
+    reader, stream, original = KindReader(kind), StreamDecoder(kind), sample(kind)
+    good = {"metadata": {"name": "good"}}
+    for path in paths(original):
+        for wrong in WRONG:
+            raw = changed(original, path, wrong)
+            item, sentence = outcome(reader, raw)
+            read = stream.page(page(good, raw))
+            event = stream.line(line("ADDED", raw))
+            assert read.items[0].name == "good"
+            if item is None and (kind, path[1:2]) not in UNREAD:
+                assert sentence.startswith(f"{kind} ")
+                assert len(sentence) < LONGEST_SENTENCE
+                assert len(read.problems) == 1, path
+                assert read.problems == (event.problem,)
+                assert event.problem == sentence or wrong == HUGE
+            else:
+                assert read.problems == (), path
+                assert read.items[1].key == event.item.key
+                assert item is None or item.key == event.item.key
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "sentence"),
+    [
+        (("metadata", "labels"), 5, "Pod prod/web-1-abcde: metadata.labels: expected object | null, got int"),
+        (("metadata", "name"), 5, "Pod (without a name): metadata.name: expected str | null, got int"),
+        (
+            ("metadata", "creationTimestamp"),
+            "today",
+            "Pod prod/web-1-abcde: metadata.creationTimestamp: 'today' is not an RFC 3339 timestamp",
+        ),
+        (
+            ("metadata", "deletionTimestamp"),
+            "2026-02-30T00:00:00Z",
+            "Pod prod/web-1-abcde: metadata.deletionTimestamp: '2026-02-30T00:00:00Z' is not an RFC 3339 timestamp",
+        ),
+        (("status", "startTime"), "?", "Pod prod/web-1-abcde: status.startTime: '?' is not an RFC 3339 timestamp"),
+        (
+            ("status", "conditions", 0, "lastTransitionTime"),
+            "?",
+            "Pod prod/web-1-abcde: status.conditions[0].lastTransitionTime: '?' is not an RFC 3339 timestamp",
+        ),
+        (
+            ("spec", "containers", 0, "resources", "requests", "cpu"),
+            "two",
+            "Pod prod/web-1-abcde: spec.containers[0].resources.requests.cpu: 'two' is not a quantity",
+        ),
+        (
+            ("spec", "containers", 0, "resources", "limits", "memory"),
+            "2GB",
+            "Pod prod/web-1-abcde: spec.containers[0].resources.limits.memory: '2GB' is not a quantity",
+        ),
+        (
+            ("spec", "initContainers", 1, "resources", "requests", "cpu"),
+            "1 core",
+            "Pod prod/web-1-abcde: spec.initContainers[1].resources.requests.cpu: '1 core' is not a quantity",
+        ),
+        (
+            ("status", "containerStatuses", 0, "resources", "requests", "cpu"),
+            "?",
+            "Pod prod/web-1-abcde: status.containerStatuses[0].resources.requests.cpu: '?' is not a quantity",
+        ),
+        (
+            ("status", "containerStatuses", 0, "allocatedResources", "cpu"),
+            "?",
+            "Pod prod/web-1-abcde: status.containerStatuses[0].allocatedResources.cpu: '?' is not a quantity",
+        ),
+        (("spec", "overhead", "memory"), "?", "Pod prod/web-1-abcde: spec.overhead.memory: '?' is not a quantity"),
+        (
+            ("spec", "resources", "requests", "cpu"),
+            "?",
+            "Pod prod/web-1-abcde: spec.resources.requests.cpu: '?' is not a quantity",
+        ),
+        (
+            ("spec", "tolerations", 0, "key"),
+            1,
+            "Pod prod/web-1-abcde: spec.tolerations[0].key: expected str | null, got int",
+        ),
+        (
+            ("spec", "topologySpreadConstraints", 0, "maxSkew"),
+            MISSING,
+            "Pod prod/web-1-abcde: spec.topologySpreadConstraints[0]: object missing required field maxSkew",
+        ),
+        (("spec", "priority"), 10**30, "Pod prod/web-1-abcde: spec.priority: expected int <= 9223372036854775807"),
+    ],
+)
+def test_the_sentence_names_kind_object_and_field(path: Path, wrong: Any, sentence: str) -> None:
+    raw = changed(sample(Kind.POD), path, wrong)
+    assert outcome(KindReader(Kind.POD), raw) == (None, sentence)
+    assert StreamDecoder(Kind.POD).page(page(raw)).problems == (sentence,)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "wrong", "sentence"),
+    [
+        (
+            Kind.NODEPOOL,
+            ("spec", "limits", "cpu"),
+            "lots",
+            "NodePool general: spec.limits.cpu: 'lots' is not a quantity",
+        ),
+        (
+            Kind.NODEPOOL,
+            ("spec", "disruption", "consolidateAfter"),
+            "30",
+            'NodePool general: spec.disruption.consolidateAfter: time: missing unit in duration "30"',
+        ),
+        (
+            Kind.NODEPOOL,
+            ("spec", "template", "spec", "expireAfter"),
+            "1w",
+            'NodePool general: spec.template.spec.expireAfter: time: unknown unit "w" in duration "1w"',
+        ),
+        (
+            Kind.NODECLAIM,
+            ("status", "conditions", 1, "lastTransitionTime"),
+            "?",
+            "NodeClaim general-abcde: status.conditions[1].lastTransitionTime: '?' is not an RFC 3339 timestamp",
+        ),
+        (
+            Kind.NODECLASS,
+            ("status", "conditions"),
+            5,
+            "NodeClass default: status.conditions: expected array | null, got int",
+        ),
+        (Kind.EVENT, ("eventTime",), "?", "Event prod/web.1: eventTime: '?' is not an RFC 3339 timestamp"),
+        (Kind.NODE, ("spec",), [], "Node node-1: spec: expected object | null, got array"),
+    ],
+)
+def test_other_kinds_are_as_exact(kind: Kind, path: Path, wrong: Any, sentence: str) -> None:
+    assert outcome(KindReader(kind), changed(sample(kind), path, wrong)) == (None, sentence)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("item", [b"5", b"null", b"[]", b'"x"', b'{"metadata":[]}', b'{"metadata":null}', b"true"])
+def test_items_that_are_no_objects_leave_the_rest_of_the_page(kind: Kind, item: bytes) -> None:
+    stream = StreamDecoder(kind)
+    read = stream.page(b'{"items":[' + item + b',{"metadata":{"name":"good"}}]}')
+    assert [one.name for one in read.items] == ["good"]
+    assert len(read.problems) == 1
+    assert read.problems[0].startswith(f"{kind} (without a name): ")
+    event = stream.line(b'{"type":"ADDED","object":' + item + b"}")
+    assert (event.item, event.key, event.problem) == (None, "", read.problems[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_that_is_not_utf8_spoils_only_its_item(kind: Kind) -> None:
+    read = StreamDecoder(kind).page(b'{"items":[{"metadata":{"name":"\xff"}},{"metadata":{"name":"good"}}]}')
+    assert [one.name for one in read.items] == ["good"]
+    assert "cannot be read" in read.problems[0]
+    both = StreamDecoder(kind).page(b'{"items":[{"metadata":{"name":5,"uid":"\xff"}},{"metadata":{"name":"good"}}]}')
+    assert [one.name for one in both.items] == ["good"]
+    assert len(both.problems) == 1
+
+
+@pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODECLASS])
+def test_huge_annotations_are_no_problem(kind: Kind) -> None:
+    raw = sample(kind)
+    raw["metadata"]["annotations"] = {"karpenter.sh/x": "y" * 10_000_000, "z": "\\u0000" * 1_000_000}
+    (item,) = StreamDecoder(kind).page(page(raw)).items
+    assert len(item.annotations["karpenter.sh/x"]) == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (("metadata", "name"), {"x" * 100_000: 1}),
+        (("metadata", "creationTimestamp"), "9" * 1_000_000),
+        (("spec", "containers", 0, "resources", "requests", "cpu"), "9" * 1_000_000),
+        (("spec", "overhead"), {"x" * 1_000_000: "?"}),
+    ],
+)
+def test_sentences_stay_short(path: Path, wrong: Any) -> None:
+    (problem,) = StreamDecoder(Kind.POD).page(page(changed(sample(Kind.POD), path, wrong))).problems
+    assert len(problem) < LONGEST_SENTENCE
+
+
+def test_unknown_fields_are_passed_over() -> None:
+    raw = sample(Kind.POD)
+    raw["spec"]["future"] = {"a": [1, None, {"b": 2.5}]}
+    raw["future"] = "x"
+    assert StreamDecoder(Kind.POD).page(page(raw)).problems == ()
+
+
+def test_amounts_may_be_numbers_or_null() -> None:
+    raw = sample(Kind.NODE)
+    raw["status"]["capacity"] = {"cpu": 4, "memory": 1.5e9, "pods": None, "x/y": " 3 "}
+    node = KindReader(Kind.NODE).decode(text(raw))
+    assert {name: str(amount) for name, amount in node.capacity.items()} == {
+        "cpu": "4",
+        "memory": "1500M",
+        "pods": "0",
+        "x/y": "3",
+    }
+
+
+def test_mappings_that_no_json_could_hold_are_refused_too() -> None:
+    for raw, sentence in (
+        ({"metadata": {"name": "x", "labels": {1: "a"}}}, "Node x: metadata.labels: expected str, got int"),
+        ({"metadata": {"name": "x"}, 5: 6}, "Node x: expected str"),
+    ):
+        assert outcome(KindReader(Kind.NODE), raw) == (None, sentence)

@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.decode.errors import DecodeError
+from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, KindReader, kind_of
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm
+from karptui.kube.objects import Condition
+from karptui.kube.owners import OwnerReference
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.taints import Taint
+from karptui.kube.volumes import TopologySelectorTerm
+from karptui.kube.workload import Workload
+
+from .samples import CREATED_NS, HOUR_NS, KINDS, SAMPLES, SECOND_NS, sample, text
+
+SELECTOR = LabelSelector((("app", "web"), ("tier", "x")), (LabelSelectorRequirement("env", "NotIn", ("dev",)),))
+TERM = NodeSelectorTerm(
+    (NodeSelectorRequirement("zone", "In", ("a",)),), (NodeSelectorRequirement("metadata.name", "In", ("a",)),)
+)
+
+
+def decoded(kind: Kind, changes: dict[str, Any] | None = None) -> Any:
+    return KindReader(kind).convert(sample(kind) | (changes or {}))
+
+
+def amounts(resources: Any) -> dict[str, str]:
+    return {name: str(amount) for name, amount in resources.items()}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not Kind.POD])
+def test_reads_the_metadata_every_object_carries(kind: Kind) -> None:
+    item = decoded(kind)
+    meta = SAMPLES[kind]["metadata"]
+    assert (item.name, item.namespace, item.uid) == (meta["name"], meta.get("namespace", ""), meta["uid"])
+    assert (item.labels, item.annotations) == ({"app": "web"}, {"team": "a"})
+    assert item.owners == (OwnerReference("apps/v1", "ReplicaSet", "web-1", "uid-rs", controller=True),)
+    assert (item.generation, item.created_ns, item.deletion_ns) == (3, CREATED_NS, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reads_an_object_of_which_only_the_name_is_known(kind: Kind) -> None:
+    item = KindReader(kind).convert({"metadata": {"name": "x"}})
+    assert (item.name, item.uid, item.created_ns) == ("x", "", 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_object_needs_a_name(kind: Kind) -> None:
+    for raw in ({}, {"metadata": {}}, {"metadata": {"name": None}}, {"metadata": {"name": ""}}):
+        with pytest.raises(DecodeError) as caught:
+            KindReader(kind).convert(raw)
+        assert str(caught.value) == f"{kind} (without a name): metadata.name: is missing"
+
+
+def test_node() -> None:
+    node = decoded(Kind.NODE)
+    assert (node.provider_id, node.is_unschedulable) == ("aws:///us-east-1a/i-1", True)
+    assert node.taints == (Taint("team", "NoSchedule", "a"),)
+    assert amounts(node.capacity) == {"cpu": "4", "memory": "16Gi", "pods": "58"}
+    assert amounts(node.allocatable) == {"cpu": "3920m"}
+    assert node.ready == Condition("Ready", "True", "KubeletReady", "ok", CREATED_NS)
+    assert (node.kubelet_version, node.os_image, node.architecture) == ("v1.33.0", "Amazon Linux", "arm64")
+    assert node.internal_ip == "10.0.0.1"
+
+
+def test_nodepool() -> None:
+    pool = decoded(Kind.NODEPOOL)
+    assert (pool.weight, pool.replicas, pool.is_static, pool.is_ready) == (10, 2, True, True)
+    assert amounts(pool.limits) == {"cpu": "1k", "nodes": "5"}
+    assert pool.node_class_ref == NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
+    assert (pool.template_labels, pool.template_annotations) == ({"team": "a"}, {"note": "x"})
+    assert pool.requirements == (NodeSelectorRequirement("karpenter.sh/capacity-type", "In", ("spot",), 2),)
+    assert (pool.taints, pool.startup_taints) == ((Taint("team", "NoSchedule", "a"),), (Taint("boot", "NoExecute"),))
+    assert (pool.expire_after_ns, pool.termination_grace_period_ns) == (720 * HOUR_NS, 24 * HOUR_NS)
+    assert (pool.consolidation_policy, pool.consolidate_after_ns) == ("WhenEmpty", 30 * SECOND_NS)
+    assert pool.budgets == (
+        DisruptionBudget("10%", "0 9 * * *", "8h", ("Drifted",)),
+        DisruptionBudget("1"),
+        DisruptionBudget("", reasons=()),
+    )
+    assert amounts(pool.status_resources) == {"cpu": "12"}
+    assert pool.raw["spec"]["weight"] == 10
+
+
+def test_nodepool_tells_absent_from_never_and_from_empty() -> None:
+    spec = {"disruption": {"consolidateAfter": "Never", "budgets": []}, "template": {"spec": {"expireAfter": "Never"}}}
+    pool = decoded(Kind.NODEPOOL, {"spec": spec})
+    assert (pool.consolidate_after_ns, pool.expire_after_ns, pool.budgets) == (None, None, ())
+    assert (pool.limits, pool.consolidation_policy) == (None, "WhenEmptyOrUnderutilized")
+    assert decoded(Kind.NODEPOOL, {"spec": {}}).budgets is None
+
+
+def test_nodeclaim() -> None:
+    claim = decoded(Kind.NODECLAIM)
+    assert claim.requirements == (NodeSelectorRequirement("karpenter.sh/capacity-type", "In", ("spot",), 2),)
+    assert amounts(claim.requests) == {"cpu": "3"}
+    assert (claim.expire_after_ns, claim.termination_grace_period_ns) == (720 * HOUR_NS, 24 * HOUR_NS)
+    assert (claim.node_name, claim.provider_id, claim.image_id) == ("node-1", "aws:///us-east-1a/i-1", "ami-1")
+    assert (amounts(claim.capacity), amounts(claim.allocatable)) == ({"cpu": "4"}, {"cpu": "3920m"})
+    assert (claim.is_true("Launched"), claim.is_true("Drifted"), claim.is_true("Registered")) == (True, False, False)
+    assert claim.condition("Drifted").status == "False"
+    assert claim.last_pod_event_ns == CREATED_NS
+
+
+def test_nodeclass_of_any_provider() -> None:
+    nodeclass = decoded(Kind.NODECLASS)
+    assert (nodeclass.group, nodeclass.version, nodeclass.kind) == ("karpenter.k8s.aws", "v1", "EC2NodeClass")
+    assert nodeclass.spec == {"amiFamily": "AL2023", "tags": {"a": None}}
+    assert nodeclass.status["amis"] == []
+    assert nodeclass.is_ready
+    bare = {"metadata": {"name": "x"}}
+    item = KindReader(Kind.NODECLASS, api_version="karpenter.azure.com/v1beta1", api_kind="AKSNodeClass").convert(bare)
+    assert (item.group, item.version, item.kind) == ("karpenter.azure.com", "v1beta1", "AKSNodeClass")
+    assert not item.is_ready
+
+
+def test_nodeoverlay() -> None:
+    overlay = decoded(Kind.NODEOVERLAY)
+    assert overlay.requirements == (NodeSelectorRequirement("zone", "In", ("a",)),)
+    assert (overlay.price, overlay.price_adjustment, overlay.weight) == ("0.5", "-10%", 5)
+    assert amounts(overlay.capacity) == {"smarter.com/fuse": "20"}
+    assert [condition.type for condition in overlay.conditions] == ["Ready"]
+
+
+def test_daemonset_copies_limits_into_missing_requests() -> None:
+    daemonset = decoded(
+        Kind.DAEMONSET,
+        {
+            "spec": {
+                "template": {
+                    "spec": {
+                        "containers": [
+                            {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}},
+                            {"resources": {"requests": {"cpu": "1"}}},
+                        ]
+                    }
+                }
+            }
+        },
+    )
+    assert amounts(daemonset.template.requests) == {"cpu": "2", "memory": "1Gi"}
+    assert daemonset.selector is None
+    full = decoded(Kind.DAEMONSET)
+    assert (full.selector, full.desired_count) == (SELECTOR, 7)
+    assert [volume.name for volume in full.volumes] == ["data", "scratch"]
+    assert full.template.annotations == {"karpenter.sh/do-not-disrupt": "true"}
+
+
+@pytest.mark.parametrize("kind", sorted(WORKLOAD_API_VERSIONS))
+def test_workloads_know_what_they_are(kind: Kind) -> None:
+    item: Workload = decoded(kind)
+    assert (item.api_version, item.kind, item.replicas) == (WORKLOAD_API_VERSIONS[kind], kind, 3)
+    assert item.selector == SELECTOR
+    assert item.template is not None
+    assert item.template.labels == {"app": "web"}
+    assert [volume.name for volume in item.volumes] == ["data", "scratch"]
+    named = decoded(kind, {"apiVersion": "apps/v2", "kind": "Other"})
+    assert (named.api_version, named.kind) == ("apps/v2", "Other")
+
+
+def test_replication_controllers_select_by_a_plain_map() -> None:
+    item = decoded(Kind.REPLICATION_CONTROLLER)
+    assert (item.api_version, item.kind) == ("v1", "ReplicationController")
+    assert item.selector == LabelSelector((("a", "1"), ("b", "2")))
+
+
+def test_workload_of_which_only_the_metadata_was_fetched() -> None:
+    item = decoded(Kind.REPLICASET, {"spec": None})
+    assert (item.template, item.volumes, item.selector, item.replicas) == (None, (), None, None)
+
+
+def test_pod_disruption_budget() -> None:
+    pdb = decoded(Kind.PDB)
+    assert (pdb.selector, pdb.min_available, pdb.max_unavailable) == (SELECTOR, "50%", 1)
+    assert pdb.unhealthy_pod_eviction_policy == "AlwaysAllow"
+    assert (pdb.disruptions_allowed, pdb.current_healthy, pdb.desired_healthy, pdb.expected_pods) == (1, 3, 2, 3)
+    assert (pdb.observed_generation, pdb.allowed_since_ns) == (3, CREATED_NS)
+    bare = decoded(Kind.PDB, {"spec": {"selector": {}}, "status": None})
+    assert (bare.selector, bare.observed_generation, bare.disruptions_allowed) == (LabelSelector(), None, 0)
+    assert bare.allowed_since_ns == 0
+
+
+def test_volume_claims_tell_no_class_from_the_default() -> None:
+    claim = decoded(Kind.PVC)
+    assert (claim.storage_class_name, claim.volume_name, claim.phase) == ("gp3", "pv-1", "Bound")
+    assert decoded(Kind.PVC, {"spec": {"storageClassName": ""}}).storage_class_name == ""
+    assert decoded(Kind.PVC, {"spec": {}, "status": None}).storage_class_name is None
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"csi": {"driver": "ebs.csi.aws.com"}}, ("ebs.csi.aws.com", False, "", False)),
+        ({"awsElasticBlockStore": {"volumeID": "v"}}, ("", True, "", False)),
+        ({"gcePersistentDisk": {}}, ("", False, "gcePersistentDisk", False)),
+        ({"azureDisk": {}}, ("", False, "azureDisk", False)),
+        ({"azureFile": {}}, ("", False, "azureFile", False)),
+        ({"cinder": {}}, ("", False, "cinder", False)),
+        ({"vsphereVolume": {}}, ("", False, "vsphereVolume", False)),
+        ({"portworxVolume": {}}, ("", False, "portworxVolume", False)),
+        ({"local": {"path": "/"}}, ("", False, "", True)),
+        ({"hostPath": {"path": "/"}}, ("", False, "", True)),
+        ({"nfs": {}}, ("", False, "", False)),
+    ],
+)
+def test_volumes_know_where_they_come_from(source: dict[str, Any], expected: tuple[str, bool, str, bool]) -> None:
+    volume = decoded(Kind.PV, {"spec": source})
+    assert (volume.csi_driver, volume.is_aws_ebs, volume.in_tree_plugin, volume.is_local) == expected
+    assert volume.required_node_terms == ()
+
+
+def test_volume_says_where_it_can_be_reached() -> None:
+    volume = decoded(Kind.PV)
+    assert volume.required_node_terms == (TERM,)
+    assert volume.storage_class_name == "gp3"
+
+
+def test_storage_class_and_attach_limits() -> None:
+    storage_class = decoded(Kind.STORAGE_CLASS)
+    assert (storage_class.provisioner, storage_class.volume_binding_mode) == ("ebs.csi.aws.com", "WaitForFirstConsumer")
+    assert storage_class.allowed_topologies == (TopologySelectorTerm((("zone", ("a", "b")),)),)
+    assert decoded(Kind.CSI_NODE).driver_limits == (("ebs.csi.aws.com", 26), ("efs.csi.aws.com", None))
+
+
+def test_services_and_priority_classes() -> None:
+    assert decoded(Kind.PRIORITY_CLASS).value == 1000
+    assert decoded(Kind.SERVICE).selector == (("app", "web"), ("tier", "x"))
+    assert decoded(Kind.SERVICE, {"spec": {}}).selector is None
+
+
+def test_events_of_the_older_kind() -> None:
+    event = decoded(Kind.EVENT)
+    assert (event.reason, event.message, event.type, event.source) == (
+        "DisruptionBlocked",
+        "Pod blocks",
+        "Normal",
+        "karpenter",
+    )
+    assert (event.involved_kind, event.involved_namespace, event.involved_name, event.involved_uid) == (
+        "Node",
+        "default",
+        "node-1",
+        "uid-node-1",
+    )
+    assert (event.count, event.first_ns, event.last_ns) == (4, CREATED_NS, CREATED_NS + 10 * SECOND_NS)
+
+
+def test_events_of_the_newer_kind() -> None:
+    raw = {
+        "metadata": {"name": "e", "namespace": "default", "creationTimestamp": "2026-11-20T12:00:00Z"},
+        "note": "Pod blocks",
+        "regarding": {"kind": "Pod", "name": "web-0"},
+        "reportingController": "karpenter",
+        "eventTime": "2026-11-20T12:00:01.000000Z",
+        "series": {"count": 9, "lastObservedTime": "2026-11-20T12:00:30.000000Z"},
+        "deprecatedCount": 2,
+    }
+    event = KindReader(Kind.EVENT).convert(raw)
+    assert (event.message, event.involved_kind, event.source, event.count) == ("Pod blocks", "Pod", "karpenter", 9)
+    assert (event.first_ns, event.last_ns) == (CREATED_NS + SECOND_NS, CREATED_NS + 30 * SECOND_NS)
+
+
+def test_an_event_without_any_time_was_when_it_was_made() -> None:
+    event = KindReader(Kind.EVENT).convert({"metadata": {"name": "e", "creationTimestamp": "2026-11-20T12:00:00Z"}})
+    assert (event.first_ns, event.last_ns, event.count) == (CREATED_NS, CREATED_NS, 1)
+
+
+def test_capacity_buffers_and_pod_templates() -> None:
+    buffer = decoded(Kind.CAPACITY_BUFFER)
+    assert (buffer.pod_template_name, buffer.scalable_kind, buffer.scalable_name) == ("made", "Deployment", "web")
+    assert (buffer.replicas, buffer.has_spec_ref) == (3, True)
+    assert not decoded(Kind.CAPACITY_BUFFER, {"spec": {}}).has_spec_ref
+    template = decoded(Kind.POD_TEMPLATE)
+    assert template.template.labels == {"app": "web"}
+    assert [volume.name for volume in template.volumes] == ["data", "scratch"]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "expected"),
+    [
+        ("v1", "Pod", Kind.POD),
+        ("karpenter.sh/v1", "NodePool", Kind.NODEPOOL),
+        ("karpenter.sh/v1alpha1", "NodeOverlay", Kind.NODEOVERLAY),
+        ("karpenter.k8s.aws/v1", "EC2NodeClass", Kind.NODECLASS),
+        ("karpenter.azure.com/v1beta1", "AKSNodeClass", Kind.NODECLASS),
+        ("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", Kind.NODECLASS),
+        ("eks.amazonaws.com/v1", "NodeClass", Kind.NODECLASS),
+        ("example.com/v1", "NodeClass", None),
+        ("events.k8s.io/v1", "Event", Kind.EVENT),
+        ("v1", "Event", Kind.EVENT),
+        ("apps/v1", "DaemonSet", Kind.DAEMONSET),
+        ("extensions/v1beta1", "DaemonSet", None),
+        ("example.com/v1", "Pod", None),
+        ("v1", "Secret", None),
+        ("v1", "NodeClass", None),
+        ("", "", None),
+    ],
+)
+def test_kinds_are_told_by_group_and_name(api_version: str, kind: str, expected: Kind | None) -> None:
+    assert kind_of(api_version, kind) is expected
+
+
+def test_text_and_mappings_are_read_alike() -> None:
+    for kind in KINDS:
+        if kind not in (Kind.POD, Kind.DAEMONSET, Kind.POD_TEMPLATE) and kind not in WORKLOAD_API_VERSIONS:
+            reader = KindReader(kind)
+            from_text = reader.decode(text(SAMPLES[kind]))
+            if hasattr(from_text, "raw"):
+                assert "managedFields" not in from_text.raw["metadata"]
+            elif kind is not Kind.REPLICATION_CONTROLLER:
+                assert from_text == reader.convert(sample(kind))

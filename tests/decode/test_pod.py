@@ -1,0 +1,485 @@
+from __future__ import annotations
+
+import gc
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.decode.kinds import TEMPLATES, Kind, KindReader
+from karptui.decode.pod import build_pod
+from karptui.decode.pod_template import TemplateInterner
+from karptui.decode.pod_text import build_text_pod
+from karptui.decode.pod_wire import TextPod, WirePod
+from karptui.decode.stream import StreamDecoder
+from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
+from karptui.kube.owners import OwnerReference
+from karptui.kube.pod import (
+    HostPort,
+    Pod,
+    PodAffinityTerm,
+    PodVolume,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.taints import Toleration
+
+from .samples import CREATED_NS, HOUR_NS, JSON, SECOND_NS, page, sample, text
+
+SELECTOR = LabelSelector((("app", "web"), ("tier", "x")), (LabelSelectorRequirement("env", "NotIn", ("dev",)),))
+TERM = NodeSelectorTerm(
+    (NodeSelectorRequirement("zone", "In", ("a",)),), (NodeSelectorRequirement("metadata.name", "In", ("a",)),)
+)
+AFFINITY = PodAffinityTerm("zone", SELECTOR, ("other",), LabelSelector(), ("pod-template-hash",), ("tenant",))
+
+
+def by_mapping(raw: JSON) -> Pod:
+    pod: Pod = KindReader(Kind.POD).convert(raw)
+    return pod
+
+
+def by_text(raw: JSON) -> Pod:
+    read = StreamDecoder(Kind.POD).page(page(raw))
+    assert read.problems == ()
+    pod: Pod = read.items[0]
+    return pod
+
+
+both = pytest.mark.parametrize("read", [by_mapping, by_text])
+Read = Callable[[JSON], Pod]
+
+
+def amounts(resources: Any) -> dict[str, str]:
+    return {name: str(amount) for name, amount in resources.items()}
+
+
+def replica(number: int, **changes: Any) -> JSON:
+    """Return one pod of a ReplicaSet as the API server sends it: random name, token volume, node, address, times."""
+    token = f"{number:05d}"
+    mount = {
+        "name": f"kube-api-access-{token}",
+        "readOnly": True,
+        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+    }
+    raw: JSON = {
+        "metadata": {
+            "name": f"web-1-{token}",
+            "generateName": "web-1-",
+            "namespace": "prod",
+            "uid": str(uuid.UUID(int=number)),
+            "resourceVersion": str(number),
+            "creationTimestamp": f"2026-11-20T12:00:{number % 60:02d}Z",
+            "labels": {"app": "web", "pod-template-hash": "1"},
+            "annotations": {"cni/address": f'{{"ip":"10.0.0.{number}"}}'},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "uid-rs", "controller": True}
+            ],
+        },
+        "spec": {
+            "nodeName": f"node-{number}",
+            "containers": [
+                {
+                    "name": "app",
+                    "image": "web:1",
+                    "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+                    "volumeMounts": [{"name": "config", "mountPath": "/etc/app"}, mount],
+                }
+            ],
+            "initContainers": [{"name": "init", "image": "init:1", "volumeMounts": [mount]}],
+            "volumes": [{"name": f"kube-api-access-{token}", "projected": {"sources": []}}],
+            "hostname": f"host-{number}",
+        },
+        "status": {
+            "phase": "Running",
+            "podIP": f"10.0.0.{number}",
+            "containerStatuses": [
+                {
+                    "name": "app",
+                    "containerID": f"containerd://{number}",
+                    "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+                    "allocatedResources": {"cpu": "1", "memory": "1Gi"},
+                }
+            ],
+        },
+    }
+    for path, value in changes.items():
+        holder = raw
+        *parents, last = path.split("__")
+        for key in parents:
+            holder = holder[int(key) if key.isdigit() else key]
+        holder[last] = value
+    return raw
+
+
+@both
+def test_reads_what_a_pod_has_of_its_own(read: Read) -> None:
+    pod = read(sample(Kind.POD))
+    assert (pod.key, pod.uid, pod.node_name, pod.nominated_node_name) == (
+        "prod/web-1-abcde",
+        "uid-web-1-abcde",
+        "node-1",
+        "node-2",
+    )
+    assert (pod.phase, pod.ready, pod.waiting_reason) == ("Running", False, "CrashLoopBackOff")
+    assert (pod.created_ns, pod.start_ns) == (CREATED_NS, CREATED_NS + 5 * SECOND_NS)
+    assert (pod.deletion_ns, pod.scheduled_ns) == (CREATED_NS + HOUR_NS, CREATED_NS)
+    assert (pod.scheduled_reason, pod.scheduled_message) == ("Unschedulable", "")
+    assert pod.volumes == (
+        PodVolume("data", claim_name="data-web"),
+        PodVolume("scratch", is_ephemeral=True, storage_class_name="gp3"),
+    )
+
+
+@both
+def test_reads_what_pods_share(read: Read) -> None:
+    template = read(sample(Kind.POD)).template
+    assert (template.namespace, template.labels, template.annotations) == ("prod", {"app": "web"}, {})
+    assert template.owners == (OwnerReference("apps/v1", "ReplicaSet", "web-1", "uid-rs", controller=True),)
+    assert amounts(template.requests) == {"cpu": "4", "memory": "1088Mi"}
+    assert amounts(template.limits) == {"memory": "2Gi"}
+    assert template.node_selector == {"kubernetes.io/arch": "arm64"}
+    assert template.required_node_terms == (TERM,)
+    assert template.preferred_node_terms == (PreferredSchedulingTerm(10, TERM),)
+    assert (template.pod_affinity, template.pod_anti_affinity) == ((AFFINITY,), (AFFINITY,))
+    assert template.preferred_pod_affinity == (WeightedPodAffinityTerm(20, AFFINITY),)
+    assert template.preferred_pod_anti_affinity == (WeightedPodAffinityTerm(30, AFFINITY),)
+    assert template.topology_spread == (
+        TopologySpreadConstraint(
+            1, "zone", "DoNotSchedule", SELECTOR, 3, "Honor", "Ignore", match_label_keys=("pod-template-hash",)
+        ),
+    )
+    assert template.tolerations == (
+        Toleration("gpu", "Exists", "", "NoExecute", 300),
+        Toleration("team", "", "a"),
+    )
+    assert template.host_ports == (HostPort(8080, "UDP", "10.0.0.1"), HostPort(9090))
+    assert template.has_resource_claims
+    assert (template.priority, template.priority_class_name, template.scheduler_name) == (
+        1000,
+        "high",
+        "default-scheduler",
+    )
+    assert (template.runtime_class_name, template.termination_grace_seconds, template.is_host_network) == (
+        "gvisor",
+        60,
+        True,
+    )
+    assert template.images == ("web:1", "proxy:1")
+
+
+@both
+def test_defaults_of_a_bare_pod(read: Read) -> None:
+    pod = read({"metadata": {"name": "web"}})
+    assert (pod.key, pod.ready, pod.phase, pod.waiting_reason, pod.volumes) == ("default/web", None, "", "", ())
+    assert (pod.template.required_node_terms, pod.template.termination_grace_seconds) == (None, 30)
+    assert not pod.template.has_resource_claims
+    empty = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": None}}
+    spec = {"affinity": {"nodeAffinity": empty}, "terminationGracePeriodSeconds": 0}
+    template = read({"metadata": {"name": "web"}, "spec": spec}).template
+    assert (template.required_node_terms, template.termination_grace_seconds) == ((), 0)
+
+
+@both
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"resourceClaims": [{"name": "gpu"}]}, True),
+        ({"containers": [{"resources": {"claims": [{"name": "gpu"}]}}]}, True),
+        ({"initContainers": [{"resources": {"claims": [{"name": "gpu"}]}}]}, True),
+        ({"containers": [{"resources": {"claims": []}}], "resourceClaims": []}, False),
+    ],
+)
+def test_knows_who_asks_for_dynamic_resources(read: Read, spec: JSON, expected: bool) -> None:
+    assert read({"metadata": {"name": "web"}, "spec": spec}).template.has_resource_claims is expected
+
+
+@both
+def test_keeps_only_annotations_that_decide(read: Read) -> None:
+    annotations = {
+        "karpenter.sh/do-not-disrupt": "true",
+        "controller.kubernetes.io/pod-deletion-cost": "5",
+        "kubernetes.io/config.mirror": "x",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+        "prometheus.io/scrape": "true",
+        "kubectl.kubernetes.io/restartedAt": "now",
+    }
+    kept = read({"metadata": {"name": "web", "annotations": annotations}}).annotations
+    assert list(kept) == list(annotations)[:4]
+
+
+@both
+def test_labels_of_single_pods_stay_with_them(read: Read) -> None:
+    own = {
+        "statefulset.kubernetes.io/pod-name": "web-0",
+        "apps.kubernetes.io/pod-index": "0",
+        "batch.kubernetes.io/job-completion-index": "0",
+    }
+    pod = read({"metadata": {"name": "web-0", "labels": {"app": "web"} | own}})
+    assert (pod.template.labels, pod.own_labels) == ({"app": "web"}, own)
+    assert pod.labels == {"app": "web"} | own
+
+
+@both
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"conditions": [{"type": "Ready", "status": "True"}]}, (True, "", "")),
+        ({"conditions": [{"type": "Ready", "status": "Unknown"}]}, (None, "", "")),
+        ({"conditions": None, "reason": "Evicted"}, (None, "Evicted", "")),
+        ({"containerStatuses": [{"state": None}, {"state": {"running": {}}}]}, (None, "", "")),
+        ({"containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}, (None, "ErrImagePull", "")),
+        ({"containerStatuses": [{"state": {"waiting": {}}}]}, (None, "", "")),
+        ({"containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled"}}}]}, (None, "OOMKilled", "")),
+        ({"containerStatuses": [{"state": {"terminated": {"reason": "Completed"}}}]}, (None, "", "")),
+        ({"containerStatuses": [{"state": {"terminated": {"reason": ""}}}]}, (None, "", "")),
+        (
+            {
+                "initContainerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}],
+                "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}],
+            },
+            (None, "PodInitializing", ""),
+        ),
+        (
+            {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
+            (None, "", "0/3 nodes"),
+        ),
+    ],
+)
+def test_reads_readiness_and_what_a_container_waits_for(
+    read: Read, status: JSON, expected: tuple[bool | None, str, str]
+) -> None:
+    pod = read({"metadata": {"name": "web"}, "status": status})
+    assert (pod.ready, pod.waiting_reason, pod.scheduled_message) == expected
+
+
+@both
+@pytest.mark.parametrize(
+    ("requests", "reported", "reason", "expected"),
+    [
+        ({"cpu": "1"}, {"resources": {"requests": {"cpu": "2"}}}, "", {"cpu": "2"}),
+        ({"cpu": "2"}, {"resources": {"requests": {"cpu": "1"}}}, "Deferred", {"cpu": "2"}),
+        ({"cpu": "2"}, {"resources": {"requests": {"cpu": "1"}}}, "Infeasible", {"cpu": "1"}),
+        ({"cpu": "2"}, {"resources": {}, "allocatedResources": {"cpu": "3"}}, "", {"cpu": "3"}),
+        ({"cpu": "2"}, {"resources": None, "allocatedResources": {"cpu": "3"}}, "", {"cpu": "2"}),
+        ({"cpu": "2"}, {"resources": {}}, "Infeasible", {}),
+        ({}, {"resources": {"requests": {"cpu": "1"}}}, "", {"cpu": "1"}),
+        (None, {"resources": {"requests": None}}, "", {}),
+    ],
+)
+def test_counts_what_the_kubelet_reports_of_a_resize(
+    read: Read, requests: Any, reported: JSON, reason: str, expected: dict[str, str]
+) -> None:
+    pod = read(
+        {
+            "metadata": {"name": "web"},
+            "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
+            "status": {
+                "containerStatuses": [{"name": "app", **reported}],
+                "conditions": [{"type": "PodResizePending", "status": "True", "reason": reason}],
+            },
+        }
+    )
+    assert amounts(pod.requests) == expected
+
+
+@both
+def test_only_sidecars_among_init_containers_are_resized(read: Read) -> None:
+    raw = {
+        "metadata": {"name": "web"},
+        "spec": {
+            "initContainers": [
+                {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}},
+                {"name": "init", "resources": {"requests": {"cpu": "1"}}},
+            ]
+        },
+        "status": {
+            "initContainerStatuses": [
+                {"name": "side", "resources": {"requests": {"cpu": "2"}}},
+                {"name": "init", "resources": {"requests": {"cpu": "9"}}},
+                {"name": "gone", "resources": {"requests": {"cpu": "9"}}},
+            ]
+        },
+    }
+    assert amounts(read(raw).requests) == {"cpu": "3"}
+
+
+def test_pods_of_one_workload_share_one_template_however_they_are_read() -> None:
+    pods = [by_text(replica(number)) for number in range(20)]
+    pods += [by_mapping(replica(number)) for number in range(20)]
+    assert len({id(pod.template) for pod in pods}) == 1
+    assert len({pod.name for pod in pods}) == 20
+
+
+@both
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"status": {"phase": "Pending"}}, id="no status of its containers yet"),
+        pytest.param({"status__containerStatuses": [{"name": "app", "resources": None}]}, id="an older kubelet"),
+        pytest.param(
+            {"status__containerStatuses__0__resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}}},
+            id="the same amounts in other words",
+        ),
+        pytest.param({"status__containerStatuses__0__allocatedResources": {"cpu": "500m"}}, id="growing"),
+        pytest.param(
+            {"status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}]},
+            id="a refusal that changes nothing",
+        ),
+        pytest.param({"metadata__labels": {"pod-template-hash": "1", "app": "web"}}, id="another order of labels"),
+        pytest.param(
+            {"metadata__labels": {"app": "web", "pod-template-hash": "1", "apps.kubernetes.io/pod-index": "3"}},
+            id="a label of its own",
+        ),
+        pytest.param({"metadata__annotations": None}, id="no annotations"),
+        pytest.param({"metadata__annotations": {"kubernetes.io/psp": "x"}}, id="annotations that decide nothing"),
+        pytest.param(
+            {"spec__volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "x"}}]}, id="other volumes"
+        ),
+        pytest.param({"spec__nodeName": None}, id="not bound"),
+        pytest.param({"spec__affinity": None, "spec__tolerations": []}, id="nothing written out"),
+        pytest.param({"metadata__deletionTimestamp": "2026-11-20T13:00:00Z"}, id="being deleted"),
+    ],
+)
+def test_what_decides_nothing_makes_no_template(read: Read, changes: JSON) -> None:
+    usual, other = by_text(replica(1)), read(replica(2, **changes))
+    assert other.template is usual.template
+
+
+@both
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metadata__namespace": "dev"},
+        {"metadata__labels": {"app": "web"}},
+        {"metadata__labels": {"app": "web", "pod-template-hash": "2"}},
+        {"metadata__annotations": {"karpenter.sh/do-not-disrupt": "true"}},
+        {"metadata__ownerReferences": []},
+        {"spec__containers__0__image": "web:2"},
+        {"spec__containers__0__resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
+        {"spec__containers__0__resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1"}}},
+        {"spec__containers__0__ports": [{"hostPort": 80}]},
+        {"spec__initContainers__0__resources": {"requests": {"cpu": "2"}}},
+        {
+            "spec__initContainers__0__restartPolicy": "Always",
+            "spec__initContainers__0__resources": {"requests": {"x/y": "1"}},
+        },
+        {"spec__nodeSelector": {"a": "b"}},
+        {"spec__affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}},
+        {
+            "spec__topologySpreadConstraints": [
+                {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+            ]
+        },
+        {"spec__tolerations": [{"operator": "Exists"}]},
+        {"spec__overhead": {"cpu": "1"}},
+        {"spec__resources": {"requests": {"cpu": "2"}}},
+        {"spec__resourceClaims": [{"name": "gpu"}]},
+        {"spec__priority": 1},
+        {"spec__priorityClassName": "high"},
+        {"spec__schedulerName": "other"},
+        {"spec__runtimeClassName": "gvisor"},
+        {"spec__terminationGracePeriodSeconds": 5},
+        {"spec__hostNetwork": True},
+        {"status__containerStatuses__0__resources": {"requests": {"cpu": "2", "memory": "1Gi"}}},
+        {"status__containerStatuses__0__allocatedResources": {"cpu": "1500m"}},
+        {
+            "status__containerStatuses__0__resources": {"requests": {"cpu": "500m"}},
+            "status__containerStatuses__0__allocatedResources": {"cpu": "500m"},
+            "status__conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
+        },
+    ],
+    ids=",".join,
+)
+def test_whatever_decides_something_makes_another_template(read: Read, changes: JSON) -> None:
+    usual, other = by_text(replica(1)), read(replica(2, **changes))
+    assert other.template is not usual.template
+
+
+def test_pods_of_a_statefulset_share_one_template() -> None:
+    def stateful(number: int) -> JSON:
+        labels = {
+            "app": "db",
+            "apps.kubernetes.io/pod-index": str(number),
+            "statefulset.kubernetes.io/pod-name": f"db-{number}",
+        }
+        claim = {"name": "data", "persistentVolumeClaim": {"claimName": f"data-db-{number}"}}
+        return replica(number, metadata__labels=labels, spec__volumes=[claim])
+
+    pods = [by_text(stateful(number)) for number in range(5)]
+    assert len({id(pod.template) for pod in pods}) == 1
+    assert [pod.own_labels["apps.kubernetes.io/pod-index"] for pod in pods] == ["0", "1", "2", "3", "4"]
+    assert [pod.volumes[0].claim_of(pod.name) for pod in pods] == [f"data-db-{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("hidden", "plain"),
+    [
+        (
+            rb'"labels":{"apps.kubernetes.io\/pod-index":"3"}',
+            rb'"labels":{"apps.kubernetes.io/pod-index":"3"}',
+        ),
+        (
+            rb'"annotations":{"\u006barpenter.sh/do-not-disrupt":"true"}',
+            rb'"annotations":{"karpenter.sh/do-not-disrupt":"true"}',
+        ),
+    ],
+)
+def test_escapes_hide_nothing(hidden: bytes, plain: bytes) -> None:
+    one, other = (
+        StreamDecoder(Kind.POD).page(b'{"items":[{"metadata":{"name":"web",' + part + b"}}]}").items[0]
+        for part in (hidden, plain)
+    )
+    assert one.template is other.template
+    assert (one.labels, one.annotations) == (other.labels, other.annotations)
+
+
+def test_mounts_that_only_look_like_the_token_are_told_apart() -> None:
+    names = ("kube-api-access-aaaaa", "kube-api-access-bbbbb")
+    one, other = (by_text(replica(1, spec__nodeSelector={"name": name}, spec__containers=[])) for name in names)
+    assert one.template is not other.template
+    images = ("a", "b")
+    one, other = (
+        by_text(replica(1, spec__containers=[{"name": "kube-api-access-aaaaa", "image": image}])) for image in images
+    )
+    assert one.template is not other.template
+
+
+def test_templates_go_when_the_last_pod_goes() -> None:
+    interner = TemplateInterner()
+    pods = [
+        build_text_pod(
+            msgspec.json.decode(text(replica(number, metadata__namespace=f"n{number % 3}")), type=TextPod), interner
+        )
+        for number in range(9)
+    ]
+    assert (len(interner), len(interner.by_text)) == (3, 3)
+    pods.append(build_pod(msgspec.json.decode(text(replica(1)), type=WirePod), interner))
+    assert (len(interner), len(interner.by_text)) == (4, 3)
+    del pods
+    gc.collect()
+    assert (len(interner), len(interner.by_text)) == (0, 0)
+
+
+def test_threads_share_templates() -> None:
+    data = page(*(replica(number, metadata__namespace=f"thread-{number % 50}") for number in range(500)))
+    pages: list[tuple[Pod, ...]] = []
+    barrier = threading.Barrier(4)
+
+    def read() -> None:
+        stream = StreamDecoder(Kind.POD)
+        barrier.wait()
+        pages.append(stream.page(data).items)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    pods = [pod for items in pages for pod in items]
+    assert len(pods) == 2000
+    assert len({id(pod.template) for pod in pods}) == 50
+    assert all(TEMPLATES.by_text.values())

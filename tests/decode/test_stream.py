@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.decode.kinds import Kind, KindReader
+from karptui.decode.stream import StreamDecoder, WatchEvent
+
+from .samples import KINDS, line, page, sample, text
+
+
+def pod(name: str = "web", **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "prod", "resourceVersion": "9"} | metadata}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_has_its_items_in_order(kind: Kind) -> None:
+    names = [f"object-{number}" for number in range(5)]
+    items = [{**sample(kind), "metadata": {"name": name}} for name in names]
+    read = StreamDecoder(kind).page(page(*items, remainingItemCount=3, **{"continue": "token"}))
+    assert [item.name for item in read.items] == names
+    assert (read.resource_version, read.continue_token, read.remaining, read.problems) == ("7", "token", 3, ())
+
+
+@pytest.mark.parametrize("data", [b"{}", b'{"items":null}', b'{"items":[],"metadata":{}}'])
+def test_an_empty_list_is_an_empty_page(data: bytes) -> None:
+    read = StreamDecoder(Kind.POD).page(data)
+    assert (read.items, read.resource_version, read.continue_token, read.remaining) == ((), "", "", None)
+
+
+@pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"<html>",
+        b"[]",
+        b'{"items":5}',
+        b'{"items":[',
+        b'{"metadata":5}',
+        b'{"items":[{"metadata":{"name":"x"}}]} trailing',
+        b'{"items":[{"metadata":{"name":"x"},"spec":' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
+    ],
+    ids=lambda data: repr(data[:12]),
+)
+def test_what_is_no_list_is_an_error(kind: Kind, data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        StreamDecoder(kind).page(data)
+
+
+def test_items_take_version_and_kind_from_the_list() -> None:
+    stream = StreamDecoder(Kind.NODECLASS, api_version="karpenter.k8s.aws/v1", api_kind="EC2NodeClass")
+    (nodeclass,) = stream.page(page({"metadata": {"name": "default"}})).items
+    assert (nodeclass.group, nodeclass.version, nodeclass.kind) == ("karpenter.k8s.aws", "v1", "EC2NodeClass")
+    (problem,) = stream.page(page({"metadata": {}})).problems
+    assert problem == "EC2NodeClass (without a name): metadata.name: is missing"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("type_", ["ADDED", "MODIFIED"])
+def test_changes_carry_the_object(kind: Kind, type_: str) -> None:
+    event = StreamDecoder(kind).line(line(type_, sample(kind)))
+    expected = KindReader(kind).convert(sample(kind))
+    assert (event.type, event.key, event.resource_version, event.problem) == (type_, expected.key, "42", "")
+    assert event.item.name == expected.name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_deletions_carry_the_key_alone(kind: Kind) -> None:
+    event = StreamDecoder(kind).line(line("DELETED", sample(kind)))
+    expected = KindReader(kind).convert(sample(kind))
+    assert event == WatchEvent(type="DELETED", key=expected.key, resource_version="42")
+
+
+@pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
+@pytest.mark.parametrize(
+    ("annotations", "is_end"),
+    [
+        (None, False),
+        ({}, False),
+        ({"k8s.io/initial-events-end": "true"}, True),
+        ({"k8s.io/initial-events-end": "x"}, False),
+    ],
+)
+def test_bookmarks_carry_the_version_and_may_end_the_first_list(
+    kind: Kind, annotations: dict[str, str] | None, is_end: bool
+) -> None:
+    bookmark = {
+        "kind": kind,
+        "metadata": {"resourceVersion": "12", "creationTimestamp": None, "annotations": annotations},
+        "spec": {"containers": None},
+        "status": {},
+    }
+    event = StreamDecoder(kind).line(line("BOOKMARK", bookmark))
+    assert event == WatchEvent(type="BOOKMARK", resource_version="12", is_initial_events_end=is_end)
+
+
+@pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (
+            {"code": 410, "reason": "Expired", "message": "too old resource version", "metadata": {}},
+            (410, "too old resource version", 0),
+        ),
+        ({"code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 3}}, (429, "TooManyRequests", 3)),
+        ({"status": "Failure", "details": {}}, (0, "", 0)),
+        ({"metadata": None, "details": None}, (0, "", 0)),
+    ],
+)
+def test_errors_carry_code_words_and_patience(
+    kind: Kind, status: dict[str, Any], expected: tuple[int, str, int]
+) -> None:
+    event = StreamDecoder(kind).line(line("ERROR", status))
+    assert event.type == "ERROR"
+    assert (event.status_code, event.message, event.retry_after_seconds) == expected
+
+
+@pytest.mark.parametrize("kind", [Kind.POD, Kind.NODE, Kind.NODEPOOL])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"null",
+        b'{"type":"ADDED"}',
+        b'{"object":{}}',
+        b'{"type":5,"object":{}}',
+        b'{"type":"ERROR","object":5}',
+    ],
+)
+def test_what_is_no_watch_event_is_an_error(kind: Kind, data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        StreamDecoder(kind).line(data)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "key", "version"),
+    [
+        ({"name": "web", "namespace": "prod", "resourceVersion": "9", "labels": 5}, "prod/web", "9"),
+        ({"name": "web", "resourceVersion": 9, "labels": 5}, "web", ""),
+        ({"name": 5, "namespace": "prod", "resourceVersion": "9"}, "", "9"),
+    ],
+)
+def test_an_unreadable_object_keeps_its_key_and_version(metadata: dict[str, Any], key: str, version: str) -> None:
+    event = StreamDecoder(Kind.POD).line(line("MODIFIED", {"metadata": metadata}))
+    assert (event.item, event.key, event.resource_version) == (None, key, version)
+    assert event.problem.startswith("Pod ")
+    assert StreamDecoder(Kind.POD).line(line("DELETED", {"metadata": metadata})).key == key
+
+
+def test_pods_without_a_namespace_are_in_the_default_one() -> None:
+    event = StreamDecoder(Kind.POD).line(line("ADDED", {"metadata": {"name": "web"}}))
+    assert event.key == event.item.key == "default/web"
+
+
+def test_one_bad_pod_leaves_the_rest_of_the_page() -> None:
+    bad = pod("bad") | {"spec": {"overhead": {"cpu": "?"}}}
+    read = StreamDecoder(Kind.POD).page(page(pod("a"), bad, pod("b")))
+    assert [item.name for item in read.items] == ["a", "b"]
+    assert read.problems == ("Pod prod/bad: spec.overhead.cpu: '?' is not a quantity",)
+
+
+def test_text_read_from_a_page_does_not_change_when_the_page_is_gone() -> None:
+    data = bytearray(page(sample(Kind.POD)))
+    (item,) = StreamDecoder(Kind.POD).page(data).items
+    for index in range(len(data)):
+        data[index] = 0
+    assert item.key == "prod/web-1-abcde"
+    assert item.labels == {"app": "web"}
+    assert text(dict(item.template.node_selector)) == b'{"kubernetes.io/arch":"arm64"}'
