@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from karptui.sources.cluster.resources import Resource
     from karptui.sources.cluster.session import Session
 
+JSON: Final = "application/json"
 STOP_SECONDS: Final = 1.0
 START_SECONDS: Final = 10.0
 """How long a question to the server waits for the imports to be done."""
@@ -69,6 +71,21 @@ class ClusterSource:
         """Try again now whatever waits for its next attempt."""
         if self._session is not None:
             self._session.wake()
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+        read_seconds: float | None = None,
+    ) -> bytes:
+        """Return the body of the answer to a GET request that the user may make.
+
+        Raises:
+            SourceError: when there is none, or it is an error.
+        """
+        return self._await_session().transport.get(path, query, accept=accept, read_seconds=read_seconds)
 
     def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:
         """Return one object as the API server has it, without managedFields.
