@@ -20,6 +20,7 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.registry import ENTRIES
 from karptui.session import Session
 from karptui.sources.base import Source, SourceError
+from karptui.sources.evidence import EvidenceSource
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.cluster_view import ClusterView
 from karptui.views.health import Health, overall
@@ -68,6 +69,7 @@ class KarptuiApp(App[None]):
         state: ClusterState = EMPTY,
         connect: Callable[[str], Source] | None = None,
         contexts: Callable[[], Sequence[str]] | None = None,
+        evidence_of: Callable[[Source | None], EvidenceSource] | None = None,
     ) -> None:
         """Make the app.
 
@@ -78,10 +80,12 @@ class KarptuiApp(App[None]):
             state: what is shown before the source has said anything.
             connect: from the name of a context to its source, for ``:ctx``; raises SourceError with a sentence.
             contexts: the names of the contexts there are.
+            evidence_of: what is known of instance types and prices beside what a source says.
         """
         super().__init__()
         self.config = config
-        self.session = Session(source, state)
+        self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
+        self.session = Session(source, state, evidence=self._evidence_of(source))
         self._clock = clock or SystemClock()
         self._connect = connect
         self._contexts = contexts
@@ -226,7 +230,7 @@ class KarptuiApp(App[None]):
         except SourceError as error:
             raise CommandError(str(error)) from error
         self.run_worker(self.session.stop, thread=True, group="source", exit_on_error=False)
-        self.session = Session(source)
+        self.session = Session(source, evidence=self._evidence_of(source))
         self._start_source()
         self.poll_now()
 

@@ -12,10 +12,13 @@ import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+
+from karptui.karpenter.settings import SettingsError, parse_settings
 
 ENVIRONMENT_PREFIX: Final = "KARPTUI_"
 _PRODUCTION: Final = ("*prod*", "*prd*", "*live*")
@@ -56,6 +59,18 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Node labels that get a column of their own on the Nodes screen."""
     node_selector: str = ""
     """Label selector (``k=v,k!=v``) the Nodes screen starts with."""
+    disable_pricing: bool = False
+    """Whether nothing has a price."""
+    price_multiplier: float = 1.0
+    """What list prices are multiplied with: 0.72 for a discount of 28 %."""
+    node_surcharge_per_hour: float = 0.0
+    """What every node costs beside its list price, per hour: agents, licences, support."""
+    aws: bool = True
+    """Whether AWS is asked for instance types, offerings and prices where there are credentials."""
+    aws_profile: str = ""
+    """Profile of the AWS configuration; the default chain when empty."""
+    karpenter_settings: Mapping[str, str] = {}
+    """Karpenter's own settings by their environment names, where they differ from its defaults."""
     keymap: Mapping[str, str] = {}
     """Other keys for actions: the id that the help screen shows, and a comma-separated list of keys."""
     contexts: Mapping[str, ContextSettings] = {}
@@ -131,6 +146,14 @@ def _convert(values: Mapping[str, object], where: str) -> Config:
     except msgspec.ValidationError as error:
         raise ConfigError(f"{where}: {_sentence(error)}") from error
     parse_node_sort(config.node_sort, where)
+    for key in ("price_multiplier", "node_surcharge_per_hour"):
+        amount = getattr(config, key)
+        if not isfinite(amount) or amount < 0:
+            raise ConfigError(f"{where}: {key} must be a number from 0 up, not {amount:g}")
+    try:
+        parse_settings(config.karpenter_settings)
+    except SettingsError as error:
+        raise ConfigError(f"{where}: karpenter_settings: {error}") from error
     return config
 
 

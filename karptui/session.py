@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from karptui.sources.base import Source, SourceError
+from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import reduce
@@ -23,15 +24,19 @@ class RawReader(Protocol):
 class Session:
     """What is known of one cluster, from the first connection to the last."""
 
-    def __init__(self, source: Source | None, state: ClusterState = EMPTY) -> None:
+    def __init__(
+        self, source: Source | None, state: ClusterState = EMPTY, *, evidence: EvidenceSource | None = None
+    ) -> None:
         """Make a session that has not begun.
 
         Args:
             source: where objects come from; None shows the state as it is.
             state: what is known already.
+            evidence: what is known of instance types and prices; nothing but the built-in catalogue when None.
         """
         self.source = source
-        self.view = ClusterView(state, {})
+        self.evidence = evidence or EvidenceSource()
+        self.view = ClusterView(state, {}, evidence=self.evidence.latest())
         """What screens show; replaced, never changed."""
         self.failure = ""
         """Why the source could not start; empty when it did."""
@@ -49,21 +54,23 @@ class Session:
                 self.source.start(self._mailbox)
             except SourceError as error:
                 self.failure = str(error)
+        self.evidence.start()
 
     def stop(self) -> None:
         """End the source."""
+        self.evidence.stop()
         if self.source is not None:
             self.source.stop()
 
     def poll(self) -> bool:
         """Take over what the source has said and return whether it said anything."""
-        mail = self._mailbox.drain()
-        if mail.is_empty:
+        mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
+        if mail.is_empty and evidence is before.evidence:
             return False
-        before = self.view
         state = reduce(before.state, mail.batch) if mail.batch.deltas else before.state
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
-        self.view = ClusterView(state, statuses, before)
+        self.view = ClusterView(state, statuses, before, evidence=evidence)
+        self.evidence.use_region(self.view.place.region)
         return True
 
     def fetch_raw(self, kind: str, key: str) -> str:

@@ -1,7 +1,8 @@
 """What an instance costs per hour, who says so and since when.
 
-The best source wins: Karpenter's own metrics, then the AWS APIs, then the built-in list. A price never stands without
-its origin, and a spot price is never derived from anything else: where nobody knows one there is none.
+The best source wins: what a snapshot was recorded with, then Karpenter's own metrics, the AWS APIs, the built-in list.
+A price never stands without its origin, and a spot price is never derived from anything else: where nobody knows one
+there is none.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ HOURS_PER_MONTH: Final = 730
 class PriceSource(StrEnum):
     """Who says what a price is, most trusted first."""
 
+    SNAPSHOT = "snapshot"
+    """The instance types that a snapshot was recorded with."""
     KARPENTER = "Karpenter's metrics"
     AWS = "AWS APIs"
     BUILT_IN = "built-in list"

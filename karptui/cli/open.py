@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from karptui.cli.evidence import add_price_flags, evidence_source, price_flags
 from karptui.cli.flags import add_cluster_flags, words
 from karptui.cli.source import UsageError, connect, fail, open_source
 
@@ -25,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--node-sort", metavar="COLUMN=asc|dsc", help="order of the nodes, such as age=dsc")
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
+    add_price_flags(parser)
     group.add_argument("--config", metavar="FILE", help="configuration file instead of the usual one")
 
 
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
     flags = {
         name: getattr(args, name) for name in ("screen", "theme", "node_selector", "extra_labels", "node_sort", "wide")
-    }
+    } | price_flags(args)
     try:
         config = load_config(Path(args.config) if args.config else config_file(), os.environ, flags)
         source, clock = open_source(args)
@@ -52,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
         source,
         config=config,
         clock=clock,
+        evidence_of=lambda source: evidence_source(source, config),
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
     )

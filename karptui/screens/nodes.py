@@ -41,8 +41,8 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     def prepare(self) -> None:
         """Take the order, labels and filter from the settings."""
         config = self.host.config
-        if config.extra_labels:
-            self.spec = nodes_table(config.extra_labels)
+        if config.extra_labels or config.disable_pricing:
+            self.spec = nodes_table(config.extra_labels, has_prices=not config.disable_pricing)
             self.table.set_headings(self.spec.headings())
         column, is_descending = config.order()
         self.sort_by = Sort(column, is_descending)
@@ -56,7 +56,7 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words."""
-        return explain_node(item, self.host.now_ns())
+        return explain_node(item, self.host.now_ns(), has_prices=not self.host.config.disable_pricing)
 
     def name_of(self, item: NodeEntry) -> str:
         """Return the node's name."""

@@ -65,7 +65,8 @@ class ClusterView:
         self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}
-        if before is not None and before.state is state and before.access is self.access and before.evidence is evidence:
+        is_same = before is not None and before.state is state and before.evidence is evidence
+        if before is not None and is_same and before.access is self.access:
             # Only the source has spoken: everything worked out still holds, as the same objects.
             self.__dict__.update((name, made) for name, made in before.__dict__.items() if name in _WORKED_OUT)
 

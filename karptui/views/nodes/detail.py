@@ -12,6 +12,7 @@ from karptui.kube.resources import ResourceList
 from karptui.views.nodes.columns import delta_text, expires_ns, short_name
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
+from karptui.views.prices import node_price_text, price_sentence
 from karptui.views.row import FORBIDDEN, Tone
 from karptui.views.sanitize import clean
 from karptui.views.shares import WAITING
@@ -29,6 +30,8 @@ def title_parts(entry: NodeEntry, now_ns: int) -> Pieces:
     """Return the heading: name, pool, type, capacity type, zone, age."""
     kind = entry.capacity_type
     parts = [entry.pool or "not managed by Karpenter", entry.instance_type, kind, entry.zone]
+    if entry.price is not None:
+        parts.append(f"{node_price_text(entry.price.per_hour, entry.price.currency)}/h")
     if entry.created_ns:
         parts.append(age_text(entry.created_ns, now_ns))
     name = short_name(clean(entry.name)) if entry.node is not None else f"({clean(entry.name)})"
@@ -74,6 +77,8 @@ def fact_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
         node = entry.node
         system = [node.kubelet_version, node.os_image, entry.architecture, node.internal_ip, node.provider_id]
         lines += _block("System", *(((clean(text), Tone.NORMAL),) for text in system if text))
+    if entry.price is not None:
+        lines += _block("Price", ((price_sentence(entry), Tone.NORMAL),))
     lines += _claim_block(entry, now_ns)
     lines += _block("Labels", *_labels(entry.labels))
     return tuple(lines)

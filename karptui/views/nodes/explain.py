@@ -6,6 +6,7 @@ from karptui.kube import resources
 from karptui.views.nodes.columns import delta_text
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
+from karptui.views.prices import price_sentence
 from karptui.views.row import Tone
 from karptui.views.units import age_text, count_text, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 
@@ -13,7 +14,7 @@ Pieces = tuple[tuple[str, Tone], ...]
 _BETWEEN = (" · ", Tone.MUTED)
 
 
-def explain_node(entry: NodeEntry, now_ns: int) -> Pieces:
+def explain_node(entry: NodeEntry, now_ns: int, *, has_prices: bool = True) -> Pieces:
     """Return a sentence about a node or claim, the most important first."""
     status = node_status(entry)
     since = f" for {age_text(status.since_ns, now_ns)}" if status.since_ns else ""
@@ -23,7 +24,8 @@ def explain_node(entry: NodeEntry, now_ns: int) -> Pieces:
         pieces.append((f": {status.sentence}", Tone.NORMAL))
     elif status.word == "Cordoned":
         pieces.append((": the scheduler puts no more pods on it", Tone.NORMAL))
-    for part in (*_requests(entry), *_claim_facts(entry)):
+    costs = [(price_sentence(entry), Tone.MUTED)] if has_prices and entry.instance_type else []
+    for part in (*_requests(entry), *_claim_facts(entry), *costs):
         pieces += [_BETWEEN, part]
     return tuple(pieces)
 

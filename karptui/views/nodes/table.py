@@ -47,7 +47,9 @@ FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
     "free.cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu.free, help="cpu that is left"),
     "free.mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory.free, help="memory that is left"),
     "$": Field(
-        FieldKind.MONEY, lambda entry, _: entry.price.per_hour if entry.price is not None else None, help="price per hour"
+        FieldKind.MONEY,
+        lambda entry, _: entry.price.per_hour if entry.price is not None else None,
+        help="price per hour",
     ),
     "age": Field(
         FieldKind.DURATION,

@@ -62,6 +62,15 @@ def _name(entry: NodeEntry, _: int) -> Values:
     }
 
 
+def _price(entry: NodeEntry, _: int) -> Values:
+    price = entry.price
+    return {
+        "price_per_hour": price.per_hour if price is not None else None,
+        "price_currency": price.currency if price is not None else None,
+        "price_source": price.origin.label if price is not None else None,
+    }
+
+
 def _age(entry: NodeEntry, now_ns: int) -> Values:
     return {"age_seconds": (now_ns - entry.created_ns) // NS_PER_SECOND if entry.created_ns else None}
 
@@ -82,6 +91,7 @@ VALUES: Final[Mapping[str, Callable[[NodeEntry, int], Values]]] = {
     "delta": _delta,
     "expires": _expires,
     "image": _image,
+    "price": _price,
     "age": _age,
 }
 """What a column comes to as values, by the column's id; None is what is not known or does not apply."""

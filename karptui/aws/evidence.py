@@ -1,0 +1,98 @@
+"""What is known of instance types and prices besides the cluster's own objects, and the prices that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from karptui.aws.cluster_types import MarketOf
+from karptui.aws.live import live_market, live_prices
+from karptui.aws.market import Market
+from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.place import Place
+from karptui.aws.prices import LIST_PRICES, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
+from karptui.aws.region_facts import NO_FACTS, FactKind, FactStatus, RegionFacts
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
+from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.settings import Settings
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Everything that somebody has said at a moment; compared by identity to see whether there is anything new."""
+
+    settings: Settings = Settings()
+    """Karpenter's controller settings."""
+    settings_origin: str = "Karpenter's defaults"
+    """Who says so, in words."""
+    instance_types: tuple[InstanceType, ...] | None = None
+    """Types that came with a snapshot, the same for every NodePool; None where each NodeClass has to tell."""
+    taken_at_ns: int = 0
+    """When ``instance_types`` held: nanoseconds since the epoch."""
+    facts: RegionFacts = NO_FACTS
+    fact_statuses: Mapping[FactKind, FactStatus] = MappingProxyType({})
+    """How things stand with the AWS APIs; empty where they are not asked."""
+    account: str = ""
+    """Whose AWS credentials answer; empty while none do."""
+    metrics: ControllerMetrics | None = None
+    metrics_status: FactStatus | None = None
+    """How things stand with Karpenter's metrics; None where they are not asked for."""
+    price_settings: PriceSettings = LIST_PRICES
+
+
+NO_EVIDENCE: Final = Evidence()
+
+
+def prices_of(evidence: Evidence, place: Place) -> PriceBook:
+    """Return the prices to show for a cluster at a place, most trusted source first."""
+    book = live_prices(
+        place.region,
+        place.zones,
+        facts=evidence.facts,
+        metrics=evidence.metrics,
+        settings=evidence.price_settings,
+    )
+    if evidence.instance_types is None:
+        return book
+    own = table_from_types(evidence.instance_types, place.region, evidence.taken_at_ns)
+    return PriceBook((own, *book.tables), book.settings)
+
+
+def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:
+    """Return what tells the market of a region."""
+
+    def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
+        return live_market(region, zones, facts=evidence.facts, metrics=evidence.metrics, has_overlays=has_overlays)
+
+    return market_of
+
+
+def table_from_types(instance_types: Iterable[InstanceType], region: str, as_of_ns: int) -> PriceTable:
+    """Return the prices that a snapshot's own instance types state; reservations have no price of their own."""
+    zonal: dict[tuple[str, str, str], float] = {}
+    by_type: dict[str, set[float]] = {}
+    for instance_type in instance_types:
+        for offering in instance_type.offerings:
+            zone, capacity_type = offering_value(offering, ZONE), offering_value(offering, CAPACITY_TYPE)
+            if capacity_type not in (ON_DEMAND, SPOT) or not offering.price_per_hour:
+                continue
+            zonal[instance_type.name, zone, capacity_type] = offering.price_per_hour
+            if capacity_type == ON_DEMAND:
+                by_type.setdefault(instance_type.name, set()).add(offering.price_per_hour)
+    return PriceTable(
+        origin=PriceOrigin(PriceSource.SNAPSHOT, as_of_ns),
+        currency=currency_of(region),
+        on_demand={name: next(iter(prices)) for name, prices in by_type.items() if len(prices) == 1},
+        zonal=zonal,
+    )
+
+
+def offering_value(offering: Offering, key: str) -> str:
+    """Return the value that an offering has for a label; empty where it has none or several."""
+    for requirement in offering.requirements:
+        if requirement.key == key and len(requirement.values) == 1:
+            return requirement.values[0]
+    return ""

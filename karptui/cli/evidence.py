@@ -1,0 +1,117 @@
+"""From flags and settings to what is known of instance types and prices."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from karptui.config import Config
+    from karptui.sources.aws.source import AwsSource
+    from karptui.sources.base import Source
+    from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.evidence import EvidenceSource
+    from karptui.sources.metrics.source import MetricsSource
+
+
+def add_price_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what changes prices and who is asked for them; the settings of the same names are their defaults."""
+    group = parser.add_argument_group("prices and instance types")
+    group.add_argument("--disable-pricing", action="store_true", default=None, help="no prices at all")
+    group.add_argument(
+        "--price-multiplier",
+        metavar="X",
+        type=_amount,
+        help="multiply list prices, such as 0.72 for a discount of 28%%",
+    )
+    group.add_argument(
+        "--node-surcharge", dest="node_surcharge_per_hour", metavar="AMOUNT", type=_amount,
+        help="add this to every node per hour: agents, licences, support",
+    )  # fmt: skip
+    group.add_argument("--no-aws", dest="aws", action="store_false", default=None, help="ask AWS nothing")
+    group.add_argument("--profile", dest="aws_profile", metavar="NAME", help="profile of the AWS configuration")
+    group.add_argument(
+        "--karpenter-setting", dest="karpenter_settings", metavar="NAME=VALUE", action="append", type=_setting,
+        help="one of Karpenter's own settings where it differs from the default, such as "
+        "VM_MEMORY_OVERHEAD_PERCENT=0.05; repeatable",
+    )  # fmt: skip
+
+
+def price_flags(args: argparse.Namespace) -> dict[str, object]:
+    """Return the flags of ``add_price_flags`` as settings; None was not given."""
+    given = {
+        name: getattr(args, name)
+        for name in ("disable_pricing", "price_multiplier", "node_surcharge_per_hour", "aws", "aws_profile")
+    }
+    pairs = args.karpenter_settings
+    return {**given, "karpenter_settings": dict(pairs) if pairs else None}
+
+
+def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
+    """Return what is known of types and prices beside what a source says; only a live cluster lets anybody be asked."""
+    from karptui.aws.evidence import Evidence
+    from karptui.aws.prices import PriceSettings
+    from karptui.karpenter.settings import parse_settings
+    from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.evidence import EvidenceSource
+    from karptui.sources.snapshot.source import SnapshotSource
+
+    prices = PriceSettings(config.disable_pricing, config.price_multiplier, config.node_surcharge_per_hour)
+    settings, origin = parse_settings(config.karpenter_settings), "Karpenter's defaults"
+    if config.karpenter_settings:
+        origin = "the configuration"
+    if isinstance(source, SnapshotSource):
+        snapshot = source.snapshot
+        if snapshot.settings.environment and not config.karpenter_settings:
+            settings, origin = snapshot.settings, "the snapshot"
+        elif snapshot.settings.environment:
+            settings = parse_settings({**snapshot.settings.environment, **config.karpenter_settings})
+            origin = "the snapshot and the configuration"
+        return EvidenceSource(
+            Evidence(
+                settings=settings,
+                settings_origin=origin,
+                instance_types=snapshot.instance_types,
+                taken_at_ns=snapshot.captured_at_ns,
+                price_settings=prices,
+            )
+        )
+    base = Evidence(settings=settings, settings_origin=origin, price_settings=prices)
+    if isinstance(source, ClusterSource):
+        return EvidenceSource(base, metrics=_metrics(source), aws=_aws(config) if config.aws else None)
+    return EvidenceSource(base)
+
+
+def _metrics(source: ClusterSource) -> MetricsSource:
+    from karptui.sources.metrics.source import MetricsSource
+
+    return MetricsSource(source)
+
+
+def _aws(config: Config) -> AwsSource:
+    from karptui.aws.region_facts import FactKind
+    from karptui.paths import cache_dir
+    from karptui.sources.aws.cache import FactCache
+    from karptui.sources.aws.source import EVERYTHING, AwsSource
+
+    prices = {FactKind.ON_DEMAND_PRICES, FactKind.SPOT_PRICES} if config.disable_pricing else set()
+    return AwsSource(FactCache(cache_dir() / "aws"), profile=config.aws_profile, kinds=EVERYTHING - prices)
+
+
+def _amount(text: str) -> float:
+    from math import isfinite
+
+    try:
+        amount = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not isfinite(amount) or amount < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return amount
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value

@@ -1,0 +1,77 @@
+"""What is known of instance types and prices, kept up to date by Karpenter's metrics and the AWS APIs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.sources.aws.source import AwsNews, AwsSource
+from karptui.sources.metrics.source import MetricsNews, MetricsSource
+
+
+class EvidenceSource:
+    """One immutable answer made of what several sources say; without sources it never changes."""
+
+    def __init__(
+        self, base: Evidence = NO_EVIDENCE, *, metrics: MetricsSource | None = None, aws: AwsSource | None = None
+    ) -> None:
+        """Set up without asking anybody.
+
+        Args:
+            base: What is known already: settings, the types of a snapshot, what prices are multiplied with.
+            metrics: Reads Karpenter's metrics.
+            aws: Asks the AWS APIs; begins when the cluster has named its region.
+        """
+        self._metrics = metrics
+        self._aws = aws
+        self._base = base
+        self._region = ""
+        self._heard: tuple[MetricsNews | None, AwsNews | None] = (None, None)
+        self._latest = base
+
+    def start(self) -> None:
+        """Begin to ask, in daemon threads, and return at once."""
+        if self._metrics is not None:
+            self._metrics.start()
+
+    def stop(self) -> None:
+        """Ask no more."""
+        if self._metrics is not None:
+            self._metrics.stop()
+        if self._aws is not None:
+            self._aws.stop()
+
+    def refresh(self) -> None:
+        """Ask AWS for everything anew, soon; metrics come every minute anyway."""
+        if self._aws is not None and self._region:
+            self._aws.refresh()
+
+    def use_region(self, region: str) -> None:
+        """Turn to the region that the cluster has named; none, or the same again, changes nothing."""
+        if self._aws is None or not region or region == self._region:
+            return
+        if self._region:
+            self._aws.use_region(region)
+        else:
+            self._aws.start(region)
+        self._region = region
+
+    def latest(self) -> Evidence:
+        """Return what is known now; the same object as long as there is nothing new."""
+        heard = (
+            self._metrics.latest() if self._metrics is not None else None,
+            self._aws.latest() if self._aws is not None else None,
+        )
+        if heard[0] is not self._heard[0] or heard[1] is not self._heard[1]:
+            self._heard = heard
+            self._latest = _joined(self._base, *heard)
+        return self._latest
+
+
+def _joined(base: Evidence, metrics: MetricsNews | None, aws: AwsNews | None) -> Evidence:
+    known = base
+    if metrics is not None:
+        known = msgspec.structs.replace(known, metrics=metrics.metrics, metrics_status=metrics.status)
+    if aws is not None:
+        known = msgspec.structs.replace(known, facts=aws.facts, fact_statuses=aws.statuses, account=aws.account)
+    return known
