@@ -81,16 +81,16 @@ def test_a_wrong_value_anywhere_gives_an_object_or_a_sentence(kind: Kind) -> Non
             read = stream.page(page(good, raw))
             event = stream.line(line("ADDED", raw))
             assert read.items[0].name == "good"
-            if item is None and (kind, path[1:2]) not in UNREAD:
+            assert read.problems == ((event.problem,) if event.problem else ()), path
+            if event.problem:
+                assert (item, event.item) == (None, None), path
+                assert event.problem == sentence or wrong == HUGE
                 assert sentence.startswith(f"{kind} ")
                 assert len(sentence) < LONGEST_SENTENCE
-                assert len(read.problems) == 1, path
-                assert read.problems == (event.problem,)
-                assert event.problem == sentence or wrong == HUGE
+            elif item is None:
+                assert (kind, path[1:2]) in UNREAD, path
             else:
-                assert read.problems == (), path
-                assert read.items[1].key == event.item.key
-                assert item is None or item.key == event.item.key
+                assert read.items[1].key == event.item.key == item.key
 
 
 @pytest.mark.parametrize(
