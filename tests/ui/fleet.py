@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from karptui.aws.evidence import Evidence
+from karptui.aws.prices import PriceSettings
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -18,7 +20,13 @@ from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.taints import Taint
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.mailbox import Mailbox
+from karptui.state.cluster import EMPTY
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.reducer import reduce
+from karptui.views.cluster_view import ClusterView
 
+UNPRICED = Evidence(price_settings=PriceSettings(is_disabled=True))
+"""Keeps list prices, which change with the catalogue, off the screens."""
 NOW_NS = 1_795_521_607_000_000_000
 """2026-11-24 12:00:07Z."""
 SECOND = 1_000_000_000
@@ -386,3 +394,11 @@ class FleetSource:
     def fetch_raw(self, kind: str, key: str) -> str:
         """Return a little YAML."""
         return f"apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {key}\n"
+
+
+def view_of(fleet: Fleet, **phases: Phase) -> ClusterView:
+    """Return the view of a fleet; phases by kind, live where not given."""
+    batch = Batch({kind: KindDelta(items, replaces=True) for kind, items in fleet.objects.items()})
+    kinds = (Kind.NODE, Kind.NODECLAIM, Kind.POD)
+    statuses = {str(kind): status(kind, phases.get(kind, Phase.LIVE)) for kind in kinds}
+    return ClusterView(reduce(EMPTY, batch), statuses, evidence=UNPRICED)

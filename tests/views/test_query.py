@@ -103,8 +103,10 @@ def test_filters(text: str, names: list[str]) -> None:
         ("cpuu>80%", 'no field is called cpuu: did you mean cpu? To look for the text itself, write "cpuu>80%".'),
         (
             "zzz=1",
-            "no field is called zzz: there is pool, why, cpu, mem, age, pods, $. "
-            'To look for the text itself, write "zzz=1".',
+            (
+                "no field is called zzz: there is pool, why, cpu, mem, age, pods, $. "
+                'To look for the text itself, write "zzz=1".'
+            ),
         ),
         ("cpu>", "cpu> takes a value such as 500m or 2 or 80%; nothing follows"),
         ("mem>80%", "mem> takes a value such as 4Gi; '80%' is not one"),

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, SourceStatus
+from karptui.views.health import no_rows, notice, overall, plural
+from karptui.views.row import Tone
+
+SECOND = 1_000_000_000
+NOW_NS = 1_795_521_607 * SECOND
+
+
+def status(kind: Kind, phase: Phase, **given: Any) -> SourceStatus:
+    return SourceStatus(**({"kind": kind, "phase": phase, "since_ns": NOW_NS - 3 * SECOND} | given))
+
+
+LIVE = status(Kind.NODE, Phase.LIVE)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "text", "tone"),
+    [
+        ([], "○ connecting", Tone.ACTIVE),
+        ([LIVE], "● live 12:00:07Z", Tone.GOOD),
+        ([status(Kind.NODE, Phase.CONNECTING), LIVE], "○ connecting (3s)", Tone.ACTIVE),
+        (
+            [LIVE, status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)],
+            "◐ syncing pods 6,500 of about 15,000",
+            Tone.ACTIVE,
+        ),
+        ([LIVE, status(Kind.POD, Phase.SYNCING, count=500)], "◐ syncing pods 500", Tone.ACTIVE),
+        ([LIVE, status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)], "◌ stale for 42s", Tone.WARNING),
+        ([LIVE, status(Kind.POD, Phase.FORBIDDEN)], "◍ live, no access to pods", Tone.WARNING),
+        (
+            [LIVE, status(Kind.POD, Phase.DISCONNECTED, retry_at_ns=NOW_NS + 5 * SECOND)],
+            "✖ disconnected, retrying in 5 s",
+            Tone.FAULT,
+        ),
+        ([status(Kind.POD, Phase.DISCONNECTED)], "✖ disconnected, retrying", Tone.FAULT),
+        ([status(Kind.NODE, Phase.OFFLINE)], "◆ offline, taken 2026-11-24 12:00:04Z", Tone.RESERVED),
+        ([LIVE, status(Kind.NODECLAIM, Phase.NOT_INSTALLED)], "● live 12:00:07Z", Tone.GOOD),
+    ],
+)
+def test_the_worst_of_all_kinds_is_said(statuses: list[SourceStatus], text: str, tone: Tone) -> None:
+    health = overall(statuses, NOW_NS)
+    assert (health.text, health.tone) == (text, tone)
+    assert len(health.short) <= len(health.text)
+
+
+def test_notices_say_what_is_missing_and_what_for() -> None:
+    consequences = {"Node": "Nothing without.", "Pod": "Requests need it."}
+    assert notice({}, consequences, NOW_NS) is None
+    assert notice({"Node": LIVE}, consequences, NOW_NS) is None
+    forbidden = status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden (list pods at cluster scope).")
+    said = notice({"Node": LIVE, "Pod": forbidden}, consequences, NOW_NS)
+    assert said == (
+        "pods: forbidden (list pods at cluster scope). Requests need it. ? has the ClusterRole.",
+        Tone.WARNING,
+    )
+    assert notice({"Pod": status(Kind.POD, Phase.FORBIDDEN)}, consequences, NOW_NS) == (
+        "pods: forbidden. Requests need it. ? has the ClusterRole.",
+        Tone.WARNING,
+    )
+
+
+def test_notices_say_how_old_the_picture_is() -> None:
+    gone = status(
+        Kind.POD,
+        Phase.DISCONNECTED,
+        last_error="connection refused\x1b[2J",
+        retry_at_ns=NOW_NS + SECOND,
+        last_contact_ns=NOW_NS - 42 * SECOND,
+    )
+    assert notice({"Pod": gone}, {}, NOW_NS) == (
+        "connection refused␛[2J; retrying in 1 s. What you see is from 11:59:25Z.",
+        Tone.FAULT,
+    )
+    stale = status(Kind.POD, Phase.STALE)
+    assert notice({"Pod": stale}, {}, NOW_NS) == ("the API server stopped answering.", Tone.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("phase", "given", "lines"),
+    [
+        (None, {}, ["connecting…"]),
+        (Phase.CONNECTING, {}, ["connecting… (3s)"]),
+        (Phase.SYNCING, {"count": 5, "total_estimate": 9}, ["syncing nodes 5 of about 9"]),
+        (
+            Phase.FORBIDDEN,
+            {"last_error": "list nodes at cluster scope"},
+            ["nodes: forbidden", "list nodes at cluster scope", "? has the ClusterRole that karptui needs"],
+        ),
+        (Phase.DISCONNECTED, {"retry_at_ns": NOW_NS + 2 * SECOND}, ["disconnected, retrying in 2 s"]),
+        (Phase.NOT_INSTALLED, {}, ["this cluster does not know nodes"]),
+        (Phase.STALE, {}, ["there were no nodes, but the API server stopped answering"]),
+        (Phase.LIVE, {}, ["there are no nodes"]),
+        (Phase.OFFLINE, {}, ["there are no nodes"]),
+    ],
+)
+def test_an_empty_table_says_which_kind_of_empty(phase: Phase | None, given: dict[str, Any], lines: list[str]) -> None:
+    known = None if phase is None else status(Kind.NODE, phase, **given)
+    assert [text for text, _ in no_rows(known, "nodes", NOW_NS)] == lines
+
+
+def test_filtered_to_nothing_is_not_empty() -> None:
+    assert [text for text, _ in no_rows(LIVE, "nodes", NOW_NS, total=9, filter_text="cpu>90%")] == [
+        "no nodes match  cpu>90%",
+        "esc clears the filter",
+    ]
+    assert [text for text, _ in no_rows(LIVE, "nodes", NOW_NS, total=1234, is_notable=True)] == [
+        "no nodes are blocked or faulty",
+        "ctrl+z shows all 1,234",
+    ]
+    assert no_rows(LIVE, "nodes", NOW_NS, total=9) == (("no nodes to show", Tone.MUTED),)
+
+
+def test_an_unknown_phase_is_taken_for_a_good_one() -> None:
+    odd = SourceStatus(kind=Kind.NODE, phase="new", since_ns=NOW_NS)  # type: ignore[arg-type]
+    assert overall([odd], NOW_NS).tone is Tone.GOOD
+
+
+def test_plurals() -> None:
+    assert [plural(kind) for kind in ("Pod", "NodeClaim", "NodeClass")] == ["pods", "NodeClaims", "NodeClasses"]

@@ -1,0 +1,411 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
+from karptui.kube.taints import Taint
+from karptui.state.usage import NodeUsage
+from karptui.views.nodes.columns import delta_text, short_name, short_zone
+from karptui.views.nodes.detail import fact_lines, resource_lines, title_parts
+from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess, is_accelerator
+from karptui.views.nodes.explain import explain_node
+from karptui.views.nodes.status import is_faulty, node_status
+from karptui.views.nodes.table import nodes_table
+from karptui.views.nodes.totals import cluster_facts
+from karptui.views.query import compile_query, parse_query
+from karptui.views.row import Tone
+from karptui.views.table import Sort, build_rows
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, amounts, conditions, view_of
+
+READY = conditions("Ready")
+DONE = conditions("Launched", "Registered", "Initialized")
+JOINED = conditions("Launched", "Registered")
+STARTUP = (Taint("a/b", "NoSchedule"),)
+
+
+def node(**given: Any) -> Node:
+    return Node(**({"name": "n1", "conditions": READY, "created_ns": NOW_NS - HOUR} | given))
+
+
+def claim(**given: Any) -> NodeClaim:
+    return NodeClaim(**({"name": "c1", "conditions": DONE, "created_ns": NOW_NS - HOUR} | given))
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "tone", "words"),
+    [
+        (NodeEntry(node(), claim()), "Ready", Tone.GOOD, "ready"),
+        (NodeEntry(node(), None), "Ready", Tone.GOOD, "ready"),
+        (NodeEntry(None, None), "Unknown", Tone.MUTED, ""),
+        (NodeEntry(node(conditions=()), None), "NotReady", Tone.FAULT, "has not reported"),
+        (
+            NodeEntry(node(conditions=(Condition("Ready", "False", "KubeletNotReady", "", NOW_NS - MINUTE),)), claim()),
+            "NotReady 60s",
+            Tone.FAULT,
+            "KubeletNotReady",
+        ),
+        (NodeEntry(node(conditions=(Condition("Ready", "Unknown"),)), None), "NotReady", Tone.FAULT, "does not report"),
+        (NodeEntry(node(is_unschedulable=True), claim()), "Cordoned", Tone.WARNING, "no more pods"),
+        (
+            NodeEntry(node(), claim(conditions=(*DONE, Condition("Drifted", "True", "", "", NOW_NS - HOUR)))),
+            "Drifted 60m",
+            Tone.WARNING,
+            "differs from its NodePool",
+        ),
+        (
+            NodeEntry(
+                node(taints=(karpenter_labels.DISRUPTED_TAINT,)),
+                claim(conditions=(*DONE, Condition("DisruptionReason", "True", "Drifted", "", NOW_NS - 5 * SECOND))),
+            ),
+            "Disrupting 5s",
+            Tone.LEAVING,
+            "waits for its replacement",
+        ),
+        (NodeEntry(node(taints=(karpenter_labels.DISRUPTED_TAINT,)), None), "Disrupting", Tone.LEAVING, "chosen"),
+        (NodeEntry(node(deletion_ns=NOW_NS - 9 * MINUTE), claim()), "Draining 9m", Tone.LEAVING, "being evicted"),
+        (
+            NodeEntry(
+                node(deletion_ns=NOW_NS - 9 * MINUTE),
+                claim(conditions=(Condition("Drained", "Unknown", "Draining", "Draining"),)),
+            ),
+            "Draining 9m",
+            Tone.LEAVING,
+            "being evicted",
+        ),
+        (
+            NodeEntry(node(), claim(deletion_ns=NOW_NS - 3 * MINUTE, conditions=conditions("Drained"))),
+            "Detaching 3m",
+            Tone.LEAVING,
+            "volumes",
+        ),
+        (
+            NodeEntry(
+                node(deletion_ns=NOW_NS - MINUTE), claim(conditions=conditions("Drained", "InstanceTerminating"))
+            ),
+            "Terminating 60s",
+            Tone.LEAVING,
+            "terminated",
+        ),
+        (NodeEntry(node(deletion_ns=NOW_NS - MINUTE), None), "Draining 60s", Tone.LEAVING, "evicted"),
+        (NodeEntry(node(), claim(conditions=conditions("Launched"))), "Registering 60m", Tone.ACTIVE, "tied it"),
+        (
+            NodeEntry(
+                node(),
+                claim(conditions=JOINED, startup_taints=STARTUP),
+            ),
+            "Initializing 60m",
+            Tone.ACTIVE,
+            "all its resources",
+        ),
+        (
+            NodeEntry(
+                node(conditions=(), taints=STARTUP),
+                claim(conditions=JOINED, startup_taints=STARTUP),
+            ),
+            "Initializing 60m",
+            Tone.ACTIVE,
+            "startup taint a/b",
+        ),
+        (NodeEntry(None, claim(conditions=())), "Launching 60m", Tone.ACTIVE, "not given an instance"),
+        (
+            NodeEntry(None, claim(conditions=(Condition("Launched", "Unknown", "LaunchFailed", "no capacity"),))),
+            "Launching 60m",
+            Tone.FAULT,
+            "no capacity",
+        ),
+        (
+            NodeEntry(None, claim(conditions=conditions("Launched", "?Registered"))),
+            "Registering 60m",
+            Tone.ACTIVE,
+            "joined",
+        ),
+        (
+            NodeEntry(
+                None,
+                claim(
+                    conditions=(
+                        *conditions("Launched"),
+                        Condition("Registered", "False", "MultipleNodesFound", "two nodes"),
+                    )
+                ),
+            ),
+            "Registering 60m",
+            Tone.FAULT,
+            "two nodes",
+        ),
+        (NodeEntry(None, claim(deletion_ns=NOW_NS - MINUTE)), "Deleting 60s", Tone.LEAVING, "no node"),
+        (NodeEntry(None, claim(node_name="n9")), "Node gone", Tone.FAULT, "n9"),
+    ],
+)
+def test_the_state_that_matters_most(entry: NodeEntry, text: str, tone: Tone, words: str) -> None:
+    found = node_status(entry)
+    assert (found.text(NOW_NS), found.tone) == (text, tone)
+    assert words in found.sentence
+    assert is_faulty(found) == (tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING))
+
+
+def entry_of(name: str) -> NodeEntry:
+    return next(entry for entry in view_of(a_fleet()).node_entries if name in entry.name)
+
+
+def cells_of(entry: NodeEntry) -> dict[str, str]:
+    table = nodes_table(("team",), has_prices=False)
+    row = build_rows(table, [entry], now_ns=NOW_NS)[0]
+    return {heading.id: cell.text for heading, cell in zip(table.headings(), row.cells, strict=True)}
+
+
+def test_cells_of_a_node() -> None:
+    cells = cells_of(entry_of("71-204"))
+    assert cells == {
+        "name": "ip-10-0-71-204.eu-west-1.compute.internal",
+        "pool": "runners",
+        "type": "r6i.4xlarge",
+        "cap": "od",
+        "zone": "eu-west-1a",
+        "status": "Ready",
+        "cpu": "1.2/15.9   7%",
+        "mem": "4.3/115.5Gi   3%",
+        "pods": "4/234",
+        "gpu": "-",
+        "ephemeral": "0/71Gi   0%",
+        "arch": "amd64",
+        "delta": "0",
+        "expires": "29d",
+        "image": "ami-0a1b2c3d4e5f60718",
+        "label:team": "ci",
+        "age": "6h",
+    }
+
+
+def test_cells_of_a_claim_and_of_a_node_that_karpenter_does_not_manage() -> None:
+    cells = cells_of(entry_of("general-x7k2p"))
+    assert (cells["name"], cells["cpu"], cells["type"], cells["status"]) == (
+        "(general-x7k2p)",
+        "-",
+        "-",
+        "Launching 38s",
+    )
+    assert cells["expires"] == "never"
+    cells = cells_of(entry_of("10-0-1-10"))
+    assert (cells["pool"], cells["cap"], cells["expires"], cells["delta"]) == ("-", "-", "-", "-")
+    assert cells["image"].startswith("Bottlerocket")
+    assert cells_of(NodeEntry(None, None))["age"] == "n/a"
+    assert cells_of(NodeEntry(None, claim(expire_after_ns=MINUTE)))["expires"] == "due"
+    assert cells_of(entry_of("5-160"))["delta"] == "−16Mi"
+    assert cells_of(entry_of("21-3"))["gpu"] == "0/1"
+    assert cells_of(NodeEntry(node(allocatable=amounts(cpu="1")), claim()))["delta"] == "-"
+
+
+@pytest.mark.parametrize(("access", "text"), [(PodAccess.FORBIDDEN, "!rbac"), (PodAccess.PENDING, "…")])
+def test_requests_that_are_not_known_are_never_zero(access: PodAccess, text: str) -> None:
+    whole = entry_of("21-3")
+    cells = cells_of(NodeEntry(whole.node, whole.claim, None, access))
+    assert cells["cpu"] == f"{text}/7910m"
+    assert cells["mem"] == f"{text}/28.9Gi"
+    assert cells["pods"] == f"{text}/58"
+    assert cells["gpu"] == f"{text}/1"
+    assert cells["ephemeral"] == f"{text}/71Gi"
+
+
+def test_rows_sort_by_what_they_mean() -> None:
+    entries = view_of(a_fleet()).node_entries
+    table = nodes_table()
+
+    def first(column: str, *, is_descending: bool = False) -> str:
+        rows = build_rows(table, entries, sort=Sort(column, is_descending), now_ns=NOW_NS)
+        return rows.items[0].name.partition(".")[0]
+
+    assert first("cpu", is_descending=True) == "ip-10-0-5-160"
+    assert first("status") == "ip-10-0-44-2"
+    assert first("age") == "general-x7k2p"
+    for column in table.columns:
+        first(column.heading.id)
+    assert first("age", is_descending=True) == "ip-10-0-1-10"
+    assert first("gpu", is_descending=True) == "ip-10-0-21-3"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("pool=runners", 1),
+        ("type=m6a*", 5),
+        ("cap=od cap=on-demand", 4),
+        ("cap=spot", 5),
+        ("zone=*1a", 3),
+        ("status=notready,draining", 2),
+        ("cpu>80%", 2),
+        ("mem>100Gi", 1),
+        ("pods>=15", 2),
+        ("gpu>0", 1),
+        ("free.cpu>28", 0),
+        ("free.mem<7Gi", 4),
+        ("age<1h", 4),
+        ("taint=*unschedulable", 1),
+        ("delta=−*", 1),
+        ("arch=amd64", 11),
+        ("image=ami*", 10),
+        ("name=ip-10-0-8-*", 1),
+        ("-l team=ci", 1),
+        ("draining", 1),
+        ("gpu-9fq4z", 1),
+    ],
+)
+def test_filters(text: str, count: int) -> None:
+    table = nodes_table()
+    test = compile_query(parse_query(text, table.subject), table.subject, NOW_NS)
+    assert sum(map(test, view_of(a_fleet()).node_entries)) == count
+
+
+def test_notable_rows_are_faulty_leaving_or_too_full() -> None:
+    table = nodes_table()
+    rows = build_rows(table, view_of(a_fleet()).node_entries, is_notable_only=True, now_ns=NOW_NS)
+    assert {row.cells[5].text.split()[0] for row in rows} == {
+        "Draining",
+        "NotReady",
+        "Cordoned",
+        "Drifted",
+        "Launching",
+    }
+    full = NodeEntry(node(allocatable=amounts(cpu="1")), claim(), NodeUsage(workload=amounts(cpu="2")))
+    assert table.is_notable(full)
+    assert cells_of(full)["cpu"] == "2000/1000m 200%"
+
+
+def said(entry: NodeEntry) -> str:
+    return "".join(text for text, _ in explain_node(entry, NOW_NS, has_prices=False))
+
+
+def test_a_node_in_words() -> None:
+    assert said(entry_of("12-88")) == (
+        "Ready · 46 pods ask cpu 28.3/31.9 mem 81.9/115.5Gi · DaemonSets 160m 308Mi · free 3530m 33.6Gi 188 slots"
+        " · cpu runs out first"
+    )
+    assert said(entry_of("44-2")).startswith("NotReady for 4m: Kubelet stopped posting node status.")
+    assert said(entry_of("60-19")).startswith("Cordoned: the scheduler puts no more pods on it")
+    assert said(entry_of("x7k2p")).endswith("made for pods that ask cpu 6500m mem 21Gi")
+    assert said(entry_of("5-160")).endswith("offers −16Mi against its NodeClaim")
+    assert said(entry_of("10-0-1-10")).endswith("Karpenter does not manage it")
+    assert said(NodeEntry(None, claim())).startswith("Node gone")
+    whole = entry_of("12-88")
+    assert "pods may not be listed" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN))
+    assert "pods are on their way" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING))
+
+
+def test_totals() -> None:
+    entries = view_of(a_fleet()).node_entries
+    assert [fact.short for fact in cluster_facts(entries, 89)] == [
+        "11 nodes",
+        "+2",
+        "89 pods",
+        "cpu 52%",
+        "mem 55%",
+        "slots 6%",
+    ]
+    whole = entry_of("12-88")
+    forbidden = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN)], 0)
+    assert [fact.text for fact in forbidden] == ["1 nodes", "pods !rbac"]
+    assert [fact.text for fact in cluster_facts((), 0)] == ["0 nodes"]
+
+
+def lines_of(lines: object) -> list[str]:
+    assert isinstance(lines, tuple)
+    return ["".join(text for text, _ in line).rstrip() for line in lines]
+
+
+def test_the_ledger_adds_up() -> None:
+    assert lines_of(resource_lines(entry_of("5-160"))) == [
+        "                  cpu      memory  pods  ephemeral",
+        "capacity      32,000m   262,144Mi   234   81,920Mi",
+        "reserved        −150m   −22,590Mi     0   −9,216Mi",
+        "allocatable   31,850m   239,554Mi   234   72,704Mi",
+        "DaemonSets      −160m      −308Mi    −2          0",
+        "workload     −30,000m  −233,472Mi    −1          0",
+        "free           1,690m     5,774Mi   231   72,704Mi",
+        "used              94%         97%    1%         0%",
+        "Δ claim             0       −16Mi     0",
+    ]
+
+
+def test_the_ledger_of_what_is_not_known() -> None:
+    assert lines_of(resource_lines(NodeEntry(None, claim()))) == ["the node has not said what it has"]
+    promised = NodeEntry(None, claim(allocatable=amounts(cpu="2", memory="4Gi")))
+    assert lines_of(resource_lines(promised))[-1].split() == ["allocatable", "2,000m", "4,096Mi"]
+    whole = entry_of("12-88")
+    for access, text in ((PodAccess.FORBIDDEN, "!rbac"), (PodAccess.PENDING, "…")):
+        lines = lines_of(resource_lines(NodeEntry(whole.node, whole.claim, None, access)))
+        assert text in next(line for line in lines if line.startswith("free"))
+    more = NodeEntry(node(allocatable=amounts(cpu="3"), capacity=amounts(cpu="2")), claim(allocatable=amounts(cpu="2")))
+    lines = lines_of(resource_lines(more))
+    assert lines[-1].split() == ["Δ", "claim", "+1,000m"]
+    over = NodeEntry(node(allocatable=amounts(cpu="1")), None, NodeUsage(workload=amounts(cpu="2")))
+    assert "−1,000m" not in lines_of(resource_lines(over))[0]
+
+
+def test_facts_name_every_condition_taint_and_label() -> None:
+    text = "\n".join(lines_of(fact_lines(entry_of("21-3"), NOW_NS)))
+    assert "  ! Drifted True 120m  NodePoolDrifted" in text
+    assert "  ✔ Ready True 60m" in text
+    assert "  karpenter.sh/nodepool=gpu" in text
+    assert "expires in 27d" in text
+    text = "\n".join(lines_of(fact_lines(entry_of("44-2"), NOW_NS)))
+    assert "? Ready Unknown 4m  Kubelet stopped posting node status." in text
+    assert "NotReady 4m  Kubelet stopped" in text
+    text = "\n".join(lines_of(fact_lines(entry_of("60-19"), NOW_NS)))
+    assert "node.kubernetes.io/unschedulable:NoSchedule" in text
+    assert "the node offers −16Mi" in "\n".join(lines_of(fact_lines(entry_of("5-160"), NOW_NS)))
+    assert "drain deadline 24h" in "\n".join(lines_of(fact_lines(entry_of("71-204"), NOW_NS)))
+    assert "does not manage this node" in "\n".join(lines_of(fact_lines(entry_of("10-0-1-10"), NOW_NS)))
+    odd = NodeEntry(
+        node(
+            conditions=conditions("MemoryPressure", "!Ready", "Consolidatable", "!Drifted"),
+            taints=(Taint("a", "NoExecute", "b"),),
+        ),
+        claim(conditions=conditions("!Consolidatable"), expire_after_ns=MINUTE),
+    )
+    text = "\n".join(lines_of(fact_lines(odd, NOW_NS)))
+    for part in (
+        "✘ MemoryPressure",
+        "✘ Ready",
+        "✔ Consolidatable",
+        "· Drifted",
+        "· Consolidatable",
+        "a=b:NoExecute",
+        "expires due",
+    ):
+        assert part in text
+    bare = "\n".join(lines_of(fact_lines(NodeEntry(None, claim(conditions=(), requests=amounts(cpu="1"))), NOW_NS)))
+    assert "none reported" in bare
+    assert "made for 1000m" in bare
+
+
+def test_titles() -> None:
+    assert "".join(text for text, _ in title_parts(entry_of("12-88"), NOW_NS)) == (
+        " ip-10-0-12-88 ─ general · m7i.8xlarge · on-demand · eu-west-1b · 3d4h "
+    )
+    assert "".join(text for text, _ in title_parts(NodeEntry(None, claim(created_ns=0)), NOW_NS)) == (
+        " (c1) ─ not managed by Karpenter "
+    )
+
+
+@pytest.mark.parametrize(
+    ("zone", "short"), [("us-east-1a", "1a"), ("europe-west1-b", "1b"), ("eastus-1", "eastus-1"), ("", "")]
+)
+def test_zones_without_their_region(zone: str, short: str) -> None:
+    assert short_zone(zone) == short
+
+
+def test_small_things() -> None:
+    assert short_name("a.ec2.internal") == "a"
+    assert short_name("node.example.com") == "node.example.com"
+    assert delta_text(Delta(120, 0, -4)) == "+120m −4 pods"
+    assert is_accelerator("nvidia.com/gpu")
+    assert not is_accelerator("cpu")
+    bare = NodeEntry(None, None)
+    assert (bare.name, bare.labels, bare.created_ns, bare.architecture) == ("", {}, 0, "")
+    named = NodeEntry(node(), claim(labels={karpenter_labels.NODEPOOL: "p"}))
+    assert named.pool == "p"

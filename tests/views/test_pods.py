@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter import labels as karpenter_labels
+from karptui.kube.owners import OwnerReference
+from karptui.kube.pod import Pod, PodTemplate, PodVolume
+from karptui.kube.taints import Toleration
+from karptui.sources.base import Phase
+from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.table import TABLE, explain_pod, pods_of_node_table
+from karptui.views.query import compile_query, parse_query
+from karptui.views.row import Tone
+from karptui.views.table import Sort, build_rows
+from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, amounts, status, view_of
+
+
+def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
+    made = PodTemplate(**({"namespace": "web"} | (template or {})))
+    return PodEntry(Pod(**({"name": "p", "template": made, "phase": "Running", "node_name": "n1"} | given)), "general")
+
+
+@pytest.mark.parametrize(
+    ("pod", "text", "tone"),
+    [
+        (entry(ready=True), "Running", Tone.GOOD),
+        (entry(ready=False), "NotReady", Tone.WARNING),
+        (entry(deletion_ns=NOW_NS - MINUTE), "Terminating 60s", Tone.LEAVING),
+        (entry(waiting_reason="CrashLoopBackOff"), "CrashLoopBackOff", Tone.FAULT),
+        (entry(waiting_reason="ContainerCreating"), "ContainerCreating", Tone.ACTIVE),
+        (entry(phase="Pending"), "Pending", Tone.ACTIVE),
+        (entry(phase="Pending", node_name="", created_ns=NOW_NS - MINUTE), "Pending 60s", Tone.WARNING),
+        (
+            entry(phase="Pending", node_name="", scheduled_reason="Unschedulable", scheduled_ns=NOW_NS - 3 * MINUTE),
+            "Unschedulable 3m",
+            Tone.WARNING,
+        ),
+        (entry(phase=""), "Unknown", Tone.NORMAL),
+    ],
+)
+def test_the_state_that_matters_most(pod: PodEntry, text: str, tone: Tone) -> None:
+    assert (pod.status_text(NOW_NS), pod.status[1]) == (text, tone)
+
+
+@pytest.mark.parametrize(
+    ("template", "protection", "owner"),
+    [
+        ({}, "", ""),
+        ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "true"}}, "do-not-disrupt", ""),
+        ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "2h"}}, "do-not-disrupt 2h", ""),
+        ({"annotations": {karpenter_labels.DO_NOT_DISRUPT: "false"}}, "", ""),
+        ({"owners": (OwnerReference("apps/v1", "DaemonSet", "cni", controller=True),)}, "DaemonSet", "ds/cni"),
+        ({"owners": (OwnerReference("v1", "Node", "n1", controller=True),)}, "static", "node/n1"),
+        ({"owners": (OwnerReference("x/v1", "Rollout", "web", controller=True),)}, "", "rollout/web"),
+    ],
+)
+def test_protection_and_owner(template: dict[str, Any], protection: str, owner: str) -> None:
+    assert (entry(template).protection, entry(template).owner) == (protection, owner)
+
+
+def test_cells() -> None:
+    made = entry({"requests": amounts(cpu="250m", memory="1Gi", gpu="2")}, created_ns=NOW_NS - MINUTE)
+    row = build_rows(TABLE, [made], now_ns=NOW_NS)[0]
+    assert [cell.text for cell in row.cells] == (
+        ["p", "web", "Running", "250m", "1,024Mi", "2", "n1", "general", "-", "-", "0", "60s"]
+    )
+    bare = build_rows(TABLE, [entry()], now_ns=NOW_NS)[0]
+    assert [cell.text for cell in bare.cells][3:6] == ["0", "0", "-"]
+    assert bare.cells[-1].text == "n/a"
+    assert [heading.id for heading in pods_of_node_table().headings()].count("node") == 0
+
+
+def test_rows_sort_by_what_they_mean() -> None:
+    entries = view_of(a_fleet()).pod_entries
+
+    def first(column: str, *, is_descending: bool = False) -> str:
+        return build_rows(TABLE, entries, sort=Sort(column, is_descending), now_ns=NOW_NS).items[0].pod.name
+
+    assert first("status") == "broken-1-a"
+    assert first("mem", is_descending=True) == "trino-worker-1"
+    assert first("protection", is_descending=True).startswith("runner")
+    for column in TABLE.columns:
+        first(column.heading.id)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("ns=gitlab", 2),
+        ("name=front*", 44),
+        ("node=ip-10-0-71-204", 4),
+        ("pool=runners", 4),
+        ("owner=job/*", 4),
+        ("status=unschedulable", 1),
+        ("protection=do-not*", 2),
+        ("cpu>=30", 2),
+        ("mem<100Mi", 3),
+        ("gpu>0", 0),
+        ("priority=0 ns=ml", 1),
+        ("age<1h", 0),
+        ("-l app=coredns", 2),
+        ("gitlab/runner", 2),
+    ],
+)
+def test_filters(text: str, count: int) -> None:
+    test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
+    assert sum(map(test, view_of(a_fleet()).pod_entries)) == count
+
+
+def test_notable_pods_hold_a_node_or_are_in_trouble() -> None:
+    rows = build_rows(TABLE, view_of(a_fleet()).pod_entries, is_notable_only=True, now_ns=NOW_NS)
+    assert [item.pod.name for item in rows.items] == ["broken-1-a", "runner-7f2c4", "runner-9d0aa", "trino-worker-1"]
+
+
+def said(name: str) -> str:
+    found = next(entry for entry in view_of(a_fleet()).pod_entries if entry.pod.name == name)
+    return "".join(text for text, _ in explain_pod(found, NOW_NS))
+
+
+def test_a_pod_in_words() -> None:
+    assert said("runner-7f2c4") == (
+        "Running · on ip-10-0-71-204 of runners · asks cpu 500m mem 2,048Mi"
+        " · karpenter.sh/do-not-disrupt keeps its node from being consolidated"
+    )
+    assert said("trino-worker-1").startswith("Unschedulable 14m: 0/11 nodes are available")
+    assert said("aws-node-08x").endswith("leaves with its node")
+    lone = PodEntry(entry().pod)
+    assert "".join(text for text, _ in explain_pod(lone, NOW_NS)) == "Running · on n1 · asks for nothing"
+
+
+def test_descriptions_name_everything_known_and_the_events() -> None:
+    view = view_of(a_fleet())
+    text = view.describe("Pod", "gitlab/runner-7f2c4", NOW_NS)
+    for part in ("NodePool:          runners", "karpenter.sh/do-not-disrupt: true", "Events: none seen", "cpu 500m"):
+        assert part in text
+    node = next(entry for entry in view.node_entries if "71-204" in entry.name)
+    text = view.describe("Node", node.name, NOW_NS)
+    assert "DisruptionBlocked ×14  karpenter: Cannot disrupt Node" in text
+    assert "allocatable  15,890m" in text
+    assert "Launching 38s" in view.describe("NodeClaim", "general-x7k2p", NOW_NS)
+    assert view.describe("Pod", "a/b", NOW_NS) == "Pod a/b is not there any more"
+    assert view.describe("Node", "b", NOW_NS) == "Node b is not there any more"
+    fleet = a_fleet()
+    template = PodTemplate(
+        namespace="a",
+        node_selector={"team": "ci"},
+        tolerations=(Toleration("k", "Equal", "v", "NoSchedule"), Toleration(operator="Exists")),
+    )
+    fleet.add(Kind.POD, Pod(name="b", template=template, volumes=(PodVolume("data", "claim-1"),)))
+    text = view_of(fleet).describe("Pod", "a/b", NOW_NS)
+    for part in ("team: ci", "k: Equal v NoSchedule", "every key: Exists", "claim-1"):
+        assert part in text
+
+
+def test_views_keep_entries_that_did_not_change() -> None:
+    from karptui.state.deltas import Batch, KindDelta
+    from karptui.state.reducer import reduce
+    from karptui.views.cluster_view import ClusterView
+
+    fleet = a_fleet()
+    before = view_of(fleet)
+    nodes, pods = before.node_entries, before.pod_entries
+    again = ClusterView(before.state, {**before.statuses}, before, evidence=before.evidence)
+    assert again.node_entries is nodes
+    assert again.pod_entries is pods
+    gone = reduce(before.state, Batch({Kind.POD: KindDelta({"gitlab/runner-7f2c4": None})}))
+    after = ClusterView(gone, before.statuses, before, evidence=before.evidence)
+    same = [entry for entry in after.node_entries if entry in nodes]
+    assert len(same) == len(nodes) - 1
+    assert len(after.pod_entries) == len(pods) - 1
+    assert all(entry in pods for entry in after.pod_entries)
+    between = ClusterView(after.state, {}, before, evidence=before.evidence)
+    unseen = ClusterView(after.state, before.statuses, between, evidence=before.evidence)
+    assert len(unseen.node_entries) == len(nodes)
+    assert len(after.pods_on("nobody")) == 0
+    assert after.node_entry("nobody") is None
+    assert after.node_of("nobody") is None
+
+
+def test_whether_pods_are_known() -> None:
+    from karptui.views.cluster_view import pod_access
+
+    assert pod_access(None) == "pending"
+    assert pod_access(status(Kind.POD, Phase.CONNECTING)) == "pending"
+    assert pod_access(status(Kind.POD, Phase.DISCONNECTED, count=9)) == "known"
+    assert pod_access(status(Kind.POD, Phase.FORBIDDEN)) == "forbidden"
+    assert pod_access(status(Kind.POD, Phase.SYNCING)) == "known"
+
+
+def test_ended_pods_are_no_rows() -> None:
+    fleet = a_fleet()
+    count = len(view_of(fleet).pod_entries)
+    fleet.add(Kind.POD, Pod(name="done", template=PodTemplate(namespace="a"), phase="Succeeded"))
+    assert len(view_of(fleet).pod_entries) == count
