@@ -57,10 +57,9 @@ def _sample(name: str, rest: str) -> Sample:
 
 def _labels(raw: str) -> dict[str, str] | None:
     """Return the labels between the braces, None where they cannot be read."""
-    if "\\" not in raw and " " not in raw:
-        return _plain_labels(raw.removesuffix(","))
-    labels: dict[str, str] = {}
-    position = 0
+    if (labels := _plain_labels(raw)) is not None:
+        return labels
+    labels, position = {}, 0
     while position < len(raw):
         match = _LABEL.match(raw, position)
         if match is None:
@@ -71,13 +70,12 @@ def _labels(raw: str) -> dict[str, str] | None:
 
 
 def _plain_labels(raw: str) -> dict[str, str] | None:
-    """Return labels without escapes or blanks: no value holds a quote, so that quote and comma together end a label."""
-    if not raw:
-        return {}
+    """Return labels that need no closer look, which is nearly all of them; None for the rest.
+
+    Without escapes each label has two quotes: then as many pieces as labels prove that every cut was at a label's end.
+    """
     pairs = raw[:-1].split('",')
-    if raw[-1] != '"' or raw.count('"') != 2 * len(pairs):
+    if "\\" in raw or " " in raw or not raw.endswith('"') or raw.count('"') != 2 * len(pairs):
         return None
-    try:
-        return dict([pair.split('="') for pair in pairs])
-    except ValueError:
-        return None
+    labels = dict(pair.partition('="')[::2] for pair in pairs)
+    return labels if all(map(str.isidentifier, labels)) else None

@@ -353,6 +353,16 @@ class TestWithBotocore:
             "ec2:DescribeInstanceTypeOfferings gave an answer that cannot be read: KeyError('Location')"
         )
 
+    def test_the_region_of_the_configuration_serves_a_cluster_that_names_none(
+        self, session: AwsSession, cache: FactCache, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_REGION", "eu-west-1")
+        fake.xml("DescribeSubnets", "<subnetSet/>")
+        source = AwsSource(cache, clock=FrozenClock(NOW), kinds=frozenset({FactKind.SUBNETS}))
+        source.step()
+        source.stop()
+        assert source.latest().facts.region == "eu-west-1"
+
     def test_no_credentials_are_a_sentence(self, cache: FactCache) -> None:
         source = AwsSource(cache, clock=FrozenClock(NOW))
         source.use_region(REGION)

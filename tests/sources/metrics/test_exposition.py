@@ -24,6 +24,7 @@ def read(text: str) -> list[Sample]:
         ('f{ a = "x" , b="y" } 2', {"a": "x", "b": "y"}, 2.0),
         ('f{a=""} 2', {"a": ""}, 2.0),
         ('f{a="}{,="} 2', {"a": "}{,="}, 2.0),
+        ('f{a=",b=",c="x"} 2', {"a": ",b=", "c": "x"}, 2.0),
         ('f{a="two words",b="c"} 2', {"a": "two words", "b": "c"}, 2.0),
         (r'f{a="q\"q",b="back\\slash",c="line\nfeed",d="\t"} 2',
          {"a": 'q"q', "b": "back\\slash", "c": "line\nfeed", "d": r"\t"}, 2.0),
