@@ -86,6 +86,7 @@ _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
 }
 OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
 """Groups of NodeClasses that do not name Karpenter: EKS Auto Mode's and Oracle's."""
+METADATA_ONLY: Final = "PartialObjectMetadata"
 _WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
 
 
@@ -138,7 +139,10 @@ class KindReader:
         return lambda wire, _: build(wire)
 
     def _build_workload(self, wire: workload.AnyWireWorkload, _: Mapping[str, Any]) -> Workload:
-        return workload.build_workload(wire, wire.api_version or self.api_version, wire.kind or self.api_kind)
+        # Where only the metadata was asked for, the object says so in place of its kind.
+        if not wire.kind or wire.kind == METADATA_ONLY:
+            return workload.build_workload(wire, self.api_version, self.api_kind)
+        return workload.build_workload(wire, wire.api_version or self.api_version, wire.kind)
 
     def _build_nodeclass(self, wire: karpenter.WireNodeClass, raw: Mapping[str, Any]) -> NodeClass:
         group, _, version = (wire.api_version or self.api_version).rpartition("/")

@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: a control plane for the module, skipped with a reason where there are no binaries."""
+"""Fixtures of the end-to-end tests: a control plane for the module, or a reason why there is none."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 class ControlPlane:
-    """An etcd and a kube-apiserver on loopback; there is no scheduler and no kubelet, their part is played by the test."""
+    """An etcd and a kube-apiserver on loopback; the test plays the part of the scheduler and the kubelet."""
 
     def __init__(self, assets: Path, *arguments: str) -> None:
         """Start both and wait until they are ready.

@@ -1,4 +1,4 @@
-"""The live source against a real kube-apiserver: what appears, how soon changes show, and what a restart loses (nothing)."""
+"""The live source against a real kube-apiserver: what appears, how soon changes show, what a restart loses."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import OTHER_PROVIDERS, Kind, kind_of
 from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.resources import KARPENTER, Resource
 from karptui.sources.cluster.transport import Transport
@@ -20,9 +20,7 @@ AGGREGATED: Final = (
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
     "application/json"
 )
-OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
-"""API groups of Karpenter providers that do not name Karpenter: EKS Auto Mode, Oracle Cloud."""
-KINDS: Final = {"NodePool": Kind.NODEPOOL, "NodeClaim": Kind.NODECLAIM, "NodeOverlay": Kind.NODEOVERLAY}
+KINDS: Final = frozenset({Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY})
 VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
 """Of Karpenter's own kinds, best first, whatever the server prefers."""
 VERBS: Final = frozenset({"list", "watch"})
@@ -121,13 +119,8 @@ def chosen(served: Iterable[_Served]) -> tuple[Resource, ...]:
 
 
 def _kind(one: _Served) -> Kind | None:
-    if one.group == KARPENTER:
-        return KINDS.get(one.kind)
-    return Kind.NODECLASS if one.kind.endswith("NodeClass") and _may_be_provider(one.group) else None
-
-
-def _may_be_provider(group: str) -> bool:
-    return "karpenter" in group or group in OTHER_PROVIDERS
+    kind = kind_of(f"{one.group}/{one.version}", one.kind)
+    return kind if kind in KINDS else None
 
 
 def _rank(version: str) -> int:
@@ -150,7 +143,7 @@ def _aggregated(groups: Iterable[_Group]) -> Iterator[_Served]:
 
 def _asked(transport: Transport, groups: Iterable[_Group]) -> Iterator[_Served]:
     for group in groups:
-        if not _may_be_provider(group.name):
+        if "karpenter" not in group.name and group.name not in OTHER_PROVIDERS:
             continue
         for version in group.versions or ():
             listed = _decoded(transport, f"/apis/{group.name}/{version.version}", _PlainResources)

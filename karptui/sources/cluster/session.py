@@ -12,7 +12,7 @@ from karptui.sources.base import Phase, SourceError, SourceStatus
 from karptui.sources.cluster.board import Board
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import credentials_for
-from karptui.sources.cluster.discovery import OTHER_PROVIDERS, discover
+from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.listwatch import Reflector
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
@@ -34,6 +34,8 @@ REDISCOVER_SECONDS: Final = 300.0
 REDISCOVER_SOON_SECONDS: Final = 30.0
 """While something of Karpenter's is missing."""
 OPTIONAL: Final = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS, Kind.NODEOVERLAY)
+AUTO_MODE: Final = "eks.amazonaws.com"
+"""API group of the NodeClasses of EKS Auto Mode."""
 EXPECTED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS})
 
 
@@ -125,7 +127,7 @@ class Session:
             self._discover_at = self._rhythm.monotonic() + seconds
         for resource in found:
             self._follow(resource)
-        if any(resource.group == OTHER_PROVIDERS[0] for resource in found):
+        if any(resource.group == AUTO_MODE for resource in found):
             self._follow(AUTO_MODE_EVENTS)
 
     def check_contact(self) -> None:

@@ -334,7 +334,8 @@ def test_many_objects_from_afar_come_in_compressed_pages(serve: Serve) -> None:
 
 
 def test_owners_come_as_metadata_alone(serve: Serve) -> None:
-    script = Script(NO_STREAMING, lambda call: call.json(listing([named("a", "x")])), answer())
+    partial = named("a", "x", kind="PartialObjectMetadata", apiVersion="meta.k8s.io/v1")
+    script = Script(NO_STREAMING, lambda call: call.json(listing([partial])), answer())
     server = serve(script)
     bench = Bench(server, REPLICASETS)
     bench.step()
@@ -344,6 +345,8 @@ def test_owners_come_as_metadata_alone(serve: Serve) -> None:
     assert "as=PartialObjectMetadataList;" in accepts[1]
     assert "as=PartialObjectMetadata;" in accepts[2]
     assert bench.keys == {"x/a"}
+    (owner,) = bench.mailbox.objects[Kind.REPLICASET].values()
+    assert (owner.api_version, owner.kind) == ("apps/v1", "ReplicaSet")
 
 
 # What ends a watch

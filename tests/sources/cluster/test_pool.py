@@ -24,7 +24,7 @@ def test_settings_reach_the_pool() -> None:
     settings = pool.connection_pool_kw
     assert isinstance(settings["ssl_context"], ssl.SSLContext)
     assert settings["server_hostname"] == "other.test"
-    assert settings["retries"] is False
+    assert settings["retries"].total is False
     assert settings["maxsize"] == POOL_SIZE
     assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in settings["socket_options"]
     assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in settings["socket_options"]
