@@ -83,10 +83,9 @@ class ClusterView:
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """The figures of the top bar."""
-        facts = cluster_facts(self.node_entries, len(self.state.pods))
-        if self.evidence.price_settings.is_disabled:
-            return facts
-        return (facts[0], cost_fact(total_of(self.node_entries)), *facts[1:])
+        has_prices = not self.evidence.price_settings.is_disabled
+        cost = cost_fact(total_of(self.node_entries)) if has_prices else None
+        return cluster_facts(self.node_entries, len(self.state.pods), cost)
 
     @cached_property
     def place(self) -> Place:

@@ -21,18 +21,21 @@ def total_share(shares: Iterable[Share]) -> Share:
     return Share(daemons, workload, capacity)
 
 
-def cluster_facts(entries: Sequence[NodeEntry], pod_count: int) -> tuple[Fact, ...]:
+def cluster_facts(entries: Sequence[NodeEntry], pod_count: int, cost: Fact | None = None) -> tuple[Fact, ...]:
     """Return the figures of the top bar: nodes, pods, and how full they are.
 
     Args:
         entries: every node and claim.
         pod_count: pods there are, bound or not.
+        cost: what the nodes cost, None where prices are off.
     """
     nodes = [entry for entry in entries if entry.node is not None]
     starting = len(entries) - len(nodes)
     facts = [Fact(f"{count_text(len(nodes))} nodes", f"{count_text(len(nodes))} nodes", Tone.STRONG)]
     if starting:
         facts.append(Fact(f"+{count_text(starting)} starting", f"+{count_text(starting)}", Tone.ACTIVE))
+    if cost is not None:
+        facts.append(cost)
     access = nodes[0].access if nodes else PodAccess.PENDING
     if access is PodAccess.FORBIDDEN:
         return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))

@@ -1,0 +1,354 @@
+"""Which instance types are left for a new node of each NodePool, and what removed the others.
+
+Rules: ``filterInstanceTypesByRequirements`` in ``pkg/controllers/provisioning/scheduling/nodeclaim.go``,
+``buildDaemonOverheadGroups`` and ``filterByRemainingResources`` in ``scheduler.go`` beside it. Karpenter looks at
+requirements, resources and offerings together; here they are taken one after the other, so that each type is counted
+once, at the first that rules it out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import WELL_KNOWN
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.settings import Settings
+from karptui.kube import resources
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import Quantity, QuantityFormat
+from karptui.kube.resources import PODS, ResourceList
+from karptui.kube.taints import untolerated
+from karptui.provisioning.amounts import with_pod_slots
+from karptui.provisioning.catalogue import NO_PRICE, Catalogue, allocatable_nano, bits, catalogue_of
+from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons
+from karptui.provisioning.limits import remaining_limits
+from karptui.provisioning.overlays import overlaid
+from karptui.provisioning.problem import InstanceTypes
+from karptui.provisioning.state_node import track_nodes
+from karptui.provisioning.template import served_pools, template_requirements, unmet_min_values, usable_pools
+
+
+class Filter(StrEnum):
+    """What rules a type out, in the order in which they are looked at."""
+
+    REQUIREMENTS = "requirements"
+    """The NodePool's requirements and labels."""
+    OFFERINGS = "offerings"
+    """No zone and capacity type that the NodePool allows is to be had."""
+    RESERVED = "reserved"
+    """kubeReserved, systemReserved and eviction thresholds leave less than nothing."""
+    DAEMONSETS = "daemonsets"
+    """The DaemonSets' pods do not fit."""
+    POD = "pod"
+    """No pod fits beside the DaemonSets."""
+    LIMITS = "limits"
+    """The NodePool's limits leave too little for the whole node."""
+
+
+class Shortage(msgspec.Struct, frozen=True):
+    """A resource of which a type has too little."""
+
+    resource: str
+    have: Quantity
+    need: Quantity
+
+
+class TypeVerdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One instance type in one NodePool."""
+
+    instance_type: InstanceType
+    removed_by: Filter | None
+    """None for a type that is left."""
+    reason: str = ""
+    """What exactly ruled it out: a requirement's key, ``sold out or not offered``, a resource."""
+    shortages: tuple[Shortage, ...] = ()
+    """For DaemonSets, pods and limits: what there is too little of."""
+    daemon_pods: int = 0
+    """DaemonSet pods that a new node of the type carries; 0 where requirements or offerings rule it out."""
+    daemons: ResourceList = resources.EMPTY
+    """Sum of their requests, their slots as ``pods``."""
+    price_per_hour: float | None = None
+    """The least price that Karpenter reckons with among the offerings that the NodePool allows."""
+    rank: int | None = None
+    """Place in the order of prices among the types that are left, from 1; equal prices share one."""
+
+
+class FilterCount(msgspec.Struct, frozen=True):
+    """How many types a filter has removed, and how many it has left."""
+
+    filter: Filter
+    removed: int
+    left: int
+    reasons: tuple[tuple[str, int], ...]
+    """Why, most frequent first."""
+
+
+class PoolTypes(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The instance types of one NodePool."""
+
+    pool: NodePool
+    rank: int | None
+    """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part in provisioning."""
+    why_not: str = ""
+    """Why it takes no part, or why no type at all is usable, in words."""
+    requirements: Requirements
+    verdicts: tuple[TypeVerdict, ...]
+    """Every type that the NodeClass offers, in the provider's order."""
+    counts: tuple[FilterCount, ...]
+
+    @property
+    def left(self) -> tuple[TypeVerdict, ...]:
+        """The types that a new node may have."""
+        return tuple(verdict for verdict in self.verdicts if verdict.removed_by is None)
+
+
+def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Settings) -> tuple[PoolTypes, ...]:
+    """Return the types of every NodePool: those that take part in the order in which they are tried, then the others.
+
+    Args:
+        inventory: NodePools, DaemonSets, pending pods, nodes and NodeOverlays count.
+        instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
+        settings: The controller's.
+    """
+    by_pool = {
+        pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
+        for pool in inventory.nodepools
+    }
+    if settings.gate("NodeOverlay"):
+        by_pool = dict(overlaid(inventory, by_pool))
+    tried = usable_pools(inventory.nodepools)
+    others = sorted((pool for pool in inventory.nodepools if pool not in tried), key=lambda pool: pool.name)
+    daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
+    states = [state for state in track_nodes(inventory) if not state.is_marked_for_deletion]
+    served = {pool.name for pool in served_pools(inventory.nodepools)}
+    found = []
+    for index, pool in enumerate((*tried, *others)):
+        own = [state for state in states if state.nodepool_name == pool.name]
+        rank = index + 1 if index < len(tried) else None
+        found.append(
+            _PoolReader(
+                pool,
+                catalogue_of(tuple(by_pool[pool.name])),
+                # Karpenter drops terms of a DaemonSet's affinity for good as it goes; pools that take no part must not.
+                daemons if rank is not None else daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests),
+                remaining_limits(pool, own),
+            ).read(
+                rank=rank,
+                why_not="" if rank is not None else _why_not(pool, is_served=pool.name in served),
+                pods=inventory.pods,
+                is_strict=settings.min_values_policy != "BestEffort",
+            )
+        )
+    return tuple(found)
+
+
+def may_go_to(pod: Pod, pool: NodePool, requirements: Requirements) -> bool:
+    """Return whether a pod tolerates a NodePool's taints and asks for labels that its nodes can have."""
+    template = pod.template
+    if untolerated(pool.taints, template.tolerations):
+        return False
+    selected = Requirements.from_labels(template.node_selector)
+    terms = template.required_node_terms
+    if terms is None:
+        return requirements.compatible(selected, WELL_KNOWN)
+    return any(
+        requirements.compatible(selected.merge(Requirements.from_selectors(term.match_expressions)), WELL_KNOWN)
+        for term in terms
+    )
+
+
+def _why_not(pool: NodePool, *, is_served: bool) -> str:
+    if not is_served:
+        return "another provider's: the controller that serves AWS passes it over"
+    if pool.is_static:
+        return "static: it keeps its replicas and takes no pending pods"
+    return "being deleted" if pool.is_deleting else "not Ready"
+
+
+class _PoolReader:
+    """Looks at the types of one NodePool."""
+
+    def __init__(
+        self, pool: NodePool, catalogue: Catalogue, daemons: Sequence[DaemonPod], remaining: Mapping[str, int]
+    ) -> None:
+        self._pool = pool
+        self._catalogue = catalogue
+        self._daemons = daemons
+        self._remaining = remaining
+        self._requirements = template_requirements(pool)
+
+    def read(self, *, rank: int | None, why_not: str, pods: Iterable[Pod], is_strict: bool) -> PoolTypes:
+        """Return the verdict on every type."""
+        catalogue, requirements = self._catalogue, self._requirements
+        compatible = catalogue.compatible(requirements)
+        offered = catalogue.types_of_rows(catalogue.offering_rows(requirements))
+        usable = catalogue.types_of_rows(catalogue.usable_rows)
+        types = compatible & offered & usable
+        unmet = unmet_min_values(catalogue, types, requirements) if is_strict else {}
+        if unmet and not why_not:
+            why_not = "; ".join(f"minValues of {key} is not met: {count} offered" for key, count in unmet.items())
+        groups = self._groups(types)
+        waiting = [
+            pod for pod in pods if not pod.node_name and pod.is_active and may_go_to(pod, self._pool, requirements)
+        ]
+        asked = list({id(pod.template): pod.template.requests for pod in waiting}.values())
+        prices = catalogue.prices(requirements)
+        verdicts = []
+        for index, instance_type in enumerate(catalogue.types):
+            bit = 1 << index
+            if not compatible & bit:
+                verdict = TypeVerdict(
+                    instance_type=instance_type, removed_by=Filter.REQUIREMENTS, reason=self._clash(bit)
+                )
+            elif not offered & bit:
+                verdict = TypeVerdict(
+                    instance_type=instance_type,
+                    removed_by=Filter.OFFERINGS,
+                    reason=self._missing_offering(instance_type),
+                )
+            elif not usable & bit:
+                verdict = self._over_reserved(instance_type)
+            else:
+                verdict = self._fitted(instance_type, bit, groups[index], asked, prices[index])
+            verdicts.append(verdict)
+        ranked = _ranked(verdicts)
+        return PoolTypes(
+            pool=self._pool,
+            rank=rank,
+            why_not=why_not,
+            requirements=requirements,
+            verdicts=ranked,
+            counts=_counts(ranked),
+        )
+
+    def _groups(self, types: int) -> dict[int, DaemonGroup]:
+        compatible = [
+            (daemon, daemon.compatible_types(self._pool.taints, self._requirements, self._catalogue, types))
+            for daemon in self._daemons
+        ]
+        return {index: group for group in group_by_daemons(types, compatible) for index in bits(group.types)}
+
+    def _clash(self, bit: int) -> str:
+        """Return the first requirement, in the NodePool's order, that a type does not meet."""
+        for requirement in self._requirements:
+            if not self._catalogue.meeting(requirement) & bit:
+                return str(requirement)
+        return "requirements"
+
+    def _missing_offering(self, instance_type: InstanceType) -> str:
+        allowed = [
+            offering
+            for offering in instance_type.offerings
+            if self._requirements.compatible(self._catalogue.requirements_of(offering.requirements), WELL_KNOWN)
+        ]
+        if not allowed:
+            return "no offering in the zones and capacity types allowed"
+        return "not offered, sold out, or ruled out by the NodeClass"
+
+    @staticmethod
+    def _over_reserved(instance_type: InstanceType) -> TypeVerdict:
+        short = tuple(
+            Shortage(name, Quantity(amount, _format(instance_type, name)), Quantity(0, _format(instance_type, name)))
+            for name, amount in allocatable_nano(instance_type).items()
+            if amount < 0
+        )
+        return TypeVerdict(
+            instance_type=instance_type,
+            removed_by=Filter.RESERVED,
+            reason=", ".join(one.resource for one in short),
+            shortages=short,
+        )
+
+    def _fitted(
+        self, instance_type: InstanceType, bit: int, group: DaemonGroup, asked: Sequence[ResourceList], price: float
+    ) -> TypeVerdict:
+        have = allocatable_nano(instance_type)
+        total = resources.add(*(daemon.requests for daemon in group.daemons))
+        count = len(group.daemons)
+        daemons = with_pod_slots(total, count) if count else resources.EMPTY
+        removed, short = None, _shortages(instance_type, have, daemons)
+        if short:
+            removed = Filter.DAEMONSETS
+        else:
+            tries = [
+                _shortages(instance_type, have, with_pod_slots(resources.add(total, one), count + 1)) for one in asked
+            ]
+            tries = tries or [_shortages(instance_type, have, with_pod_slots(total, count + 1))]
+            short = min(tries, key=len)
+            if short:
+                removed = Filter.POD
+            elif self._remaining and not self._catalogue.within_limits(self._remaining.items()) & bit:
+                removed, short = Filter.LIMITS, self._over_limits(instance_type)
+        return TypeVerdict(
+            instance_type=instance_type,
+            removed_by=removed,
+            reason=", ".join(one.resource for one in short),
+            shortages=short,
+            daemon_pods=count,
+            daemons=daemons,
+            price_per_hour=None if price == NO_PRICE else price,
+        )
+
+    def _over_limits(self, instance_type: InstanceType) -> tuple[Shortage, ...]:
+        limits = self._pool.limits or {}
+        return tuple(
+            Shortage(name, Quantity(left, limits[name].format), instance_type.capacity[name])
+            for name, left in self._remaining.items()
+            if name in instance_type.capacity and (left < 0 or instance_type.capacity[name].nano > left)
+        ) or tuple(
+            Shortage(name, Quantity(left, limits[name].format), Quantity(0, limits[name].format))
+            for name, left in self._remaining.items()
+            if left < 0
+        )
+
+
+def _shortages(
+    instance_type: InstanceType, have: Mapping[str, int], need: Mapping[str, Quantity]
+) -> tuple[Shortage, ...]:
+    """Return what there is too little of, pods first: the least visible."""
+    short = [
+        Shortage(name, Quantity(have.get(name, 0), _format(instance_type, name)), amount)
+        for name, amount in need.items()
+        if amount.nano > have.get(name, 0) and amount.nano > 0
+    ]
+    return tuple(sorted(short, key=lambda one: (one.resource != PODS, one.resource)))
+
+
+def _format(instance_type: InstanceType, name: str) -> QuantityFormat:
+    amount = instance_type.capacity.get(name)
+    return amount.format if amount is not None else QuantityFormat.DECIMAL_SI
+
+
+def _ranked(verdicts: Sequence[TypeVerdict]) -> tuple[TypeVerdict, ...]:
+    prices = sorted(
+        {one.price_per_hour for one in verdicts if one.removed_by is None and one.price_per_hour is not None}
+    )
+    order = {price: index for index, price in enumerate(prices, 1)}
+    shared = Counter(one.price_per_hour for one in verdicts if one.removed_by is None)
+    starts, before = {}, 0
+    for price in order:
+        starts[price] = before + 1
+        before += shared[price]
+    return tuple(
+        msgspec.structs.replace(one, rank=starts[one.price_per_hour])
+        if one.removed_by is None and one.price_per_hour is not None
+        else one
+        for one in verdicts
+    )
+
+
+def _counts(verdicts: Sequence[TypeVerdict]) -> tuple[FilterCount, ...]:
+    left, counts = len(verdicts), []
+    for step in Filter:
+        reasons = Counter(one.reason for one in verdicts if one.removed_by is step)
+        removed = sum(reasons.values())
+        left -= removed
+        counts.append(FilterCount(step, removed, left, tuple(reasons.most_common())))
+    return tuple(counts)
