@@ -36,9 +36,6 @@ class Candidate:
         self.disruption_cost = fleet.pods.disruption_cost(self.reschedulable_pods)
         """1 and the positive eviction costs of the pods that must move."""
 
-    def __repr__(self) -> str:
-        return f"Candidate({self.name})"
-
     @property
     def name(self) -> str:
         """The state node's name."""

@@ -41,20 +41,6 @@ def is_stuck_terminating(pod: Pod, now_ns: int) -> bool:
     return pod.is_terminating and now_ns - pod.deletion_ns > STUCK_AFTER_NS
 
 
-def is_drainable(pod: Pod, now_ns: int) -> bool:
-    """Return whether a drain concerns itself with a pod; do-not-disrupt is irrelevant here."""
-    return (
-        not pod.template.is_node_owned
-        and not is_stuck_terminating(pod, now_ns)
-        and not tolerates_disrupted(pod.template)
-    )
-
-
-def is_waited_for(pod: Pod, now_ns: int) -> bool:
-    """Return whether a drain waits for a pod to go."""
-    return not pod.is_terminal and is_drainable(pod, now_ns)
-
-
 def eviction_cost(template: PodTemplate) -> float:
     """Return what evicting one of the pods costs, from -10 to 10; an ordinary pod is 1 (``EvictionCost``)."""
     cost = 1.0

@@ -9,9 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 
 
@@ -85,9 +83,3 @@ def read_value(text: str) -> DoNotDisruptValue:
     if duration_ns <= 0:
         return DoNotDisruptValue(text, problem=f'duration "{text}" must be positive')
     return DoNotDisruptValue(text, duration_ns)
-
-
-def protection_of(pod: Pod, now_ns: int) -> Protection:
-    """Return what the annotation does for a pod now, whether or not the pod is active."""
-    text = pod.annotations.get(DO_NOT_DISRUPT)
-    return UNPROTECTED if text is None else read_value(text).at(pod.start_ns, now_ns)

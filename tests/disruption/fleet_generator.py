@@ -1,0 +1,348 @@
+"""Random small clusters that touch every rule of disruption, as snapshot documents; the seed decides everything."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
+DND = "karpenter.sh/do-not-disrupt"
+COST = "controller.kubernetes.io/pod-deletion-cost"
+DND_VALUES = ("true", "2h", "24h", "1.5h", ".5h", "false", "", "1d", "90", "0s", "-5m", "true ", "True", "30m", "+3h")
+COSTS = ("1", "-200000000", "1e9", "-Inf", "NaN1", "2147483647", "-134217728", "0x1p3", "1e400", " 5", "1_000")
+PRIORITIES = (0, 0, 0, -1000, 1000, 2_000_001_000, -33_554_432, 10_000_000)
+SCHEDULES = (
+    ("0 9 * * *", "8h"), ("0 0 * * *", "12h"), ("*/30 * * * *", "10m"), ("0 12 20 * *", "1m"), ("@daily", "13h"),
+    ("0 0 30 2 *", "1h"), ("0 0 * * 7", "1h"), ("0 22-6 * * *", "1h"), ("0 0 1 * fri", "24h"), ("? * * * *", "1h"),
+    ("59 11 * * FRI", "1m"), ("0 12 * * 5", None), (None, "1h"), ("5 4 */2 * mon", "720h"), ("0 10 * nov *", "2h"),
+)  # fmt: skip
+POOL_TEMPLATE = "karpenter.sh/nodepool"
+
+
+def ts(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class FleetGenerator:
+    """Makes one cluster."""
+
+    def __init__(self, seed: str) -> None:
+        self.r = random.Random(seed)
+        self.objects: list[dict[str, Any]] = []
+        self.apps = [f"app-{i}" for i in range(self.r.randint(2, 6))]
+
+    def chance(self, share: float) -> bool:
+        return self.r.random() < share
+
+    def ago(self, hours: float = 48.0) -> str:
+        # Whole minutes make equal instants, and so ties, likely.
+        return ts(NOW - timedelta(minutes=self.r.randint(0, int(hours * 60))))
+
+    def add(self, api_version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
+        meta = {"name": name, "uid": f"{kind}-{name}-{len(self.objects)}", "creationTimestamp": self.ago()}
+        made = {"apiVersion": api_version, "kind": kind, "metadata": {**meta, **fields.pop("metadata", {})}, **fields}
+        self.objects.append(made)
+        return made
+
+    # -- what is for sale --------------------------------------------------------------------------------------------
+    def types(self) -> list[dict[str, Any]]:
+        r, found = self.r, []
+        for i in range(r.choice((3, 6, 6, 22))):
+            cpu = r.choice((1, 2, 4, 8, 16))
+            base = round(cpu * r.choice((0.04, 0.05, 0.05, 0.06)), 4)
+            offerings = []
+            for zone in ZONES:
+                for kind, factor in (("on-demand", 1.0), ("spot", r.choice((0.3, 0.5, 1.2))), ("reserved", 1e-7)):
+                    if kind == "reserved" and not (self.reserved and self.chance(0.3)):
+                        continue
+                    requirements = [
+                        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": [kind]},
+                        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]},
+                    ]
+                    offer: dict[str, Any] = {"requirements": requirements, "price": base * factor}
+                    if kind == "reserved":
+                        key = "karpenter.k8s.aws/capacity-reservation-id"
+                        requirements.append({"key": key, "operator": "In", "values": [f"cr-{i}-{zone[-1]}"]})
+                        offer["reservationCapacity"] = r.randint(0, 2)
+                    offer["available"] = not self.chance(0.15)
+                    offerings.append(offer)
+            found.append(
+                {
+                    "name": f"t{i:02d}.c{cpu}",
+                    "requirements": [
+                        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [f"t{i:02d}.c{cpu}"]},
+                        {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+                        {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
+                        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": list(ZONES)},
+                        {
+                            "key": "karpenter.sh/capacity-type",
+                            "operator": "In",
+                            "values": sorted({o["requirements"][0]["values"][0] for o in offerings}),
+                        },
+                        {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": [f"t{i % 4}"]},
+                    ],
+                    "capacity": {"cpu": str(cpu), "memory": f"{cpu * 4}Gi", "pods": str(r.choice((8, 29, 58)))},
+                    "overhead": {"kubeReserved": {"cpu": "80m", "memory": "255Mi"}},
+                    "offerings": offerings,
+                }
+            )
+        return found
+
+    # -- NodePools ---------------------------------------------------------------------------------------------------
+    def budget(self) -> dict[str, Any]:
+        r = self.r
+        made: dict[str, Any] = {"nodes": r.choice(("10%", "50%", "100%", "100%", "1", "2", "0", "0%", "33%"))}
+        if self.chance(0.35):
+            schedule, duration = r.choice(SCHEDULES)
+            made |= {key: value for key, value in (("schedule", schedule), ("duration", duration)) if value}
+        if self.chance(0.35):
+            made["reasons"] = r.sample(("Empty", "Drifted", "Underutilized"), r.randint(1, 3))
+        return made
+
+    def nodepool(self, name: str) -> dict[str, Any]:
+        r = self.r
+        policies = ("WhenEmptyOrUnderutilized", "WhenEmptyOrUnderutilized", "Balanced", "WhenEmpty")
+        disruption: dict[str, Any] = {"consolidationPolicy": r.choice(policies)}
+        if not self.chance(0.05):
+            disruption["consolidateAfter"] = r.choice(("0s", "0s", "0s", "10m", "2h", "Never"))
+        if not self.chance(0.1):
+            count = r.choice((1, 1, 1, 2, 3))
+            disruption["budgets"] = [{"nodes": "100%"}] if self.chance(0.5) else [self.budget() for _ in range(count)]
+        kinds = r.choice((["on-demand"], ["spot"], ["on-demand", "spot"], ["on-demand", "spot", "reserved"], None))
+        requirements: list[dict[str, Any]] = []
+        if kinds:
+            requirements.append({"key": "karpenter.sh/capacity-type", "operator": "In", "values": kinds})
+        if self.chance(0.15):
+            key, least = "node.kubernetes.io/instance-type", r.randint(1, 4)
+            requirements.append({"key": key, "operator": "Exists", "minValues": least})
+        if self.chance(0.15):
+            zones = r.sample(ZONES, 2)
+            requirements.append({"key": "topology.kubernetes.io/zone", "operator": "In", "values": zones})
+        claim: dict[str, Any] = {
+            "nodeClassRef": {
+                "group": "karpenter.k8s.aws",
+                "kind": "OtherNodeClass" if self.chance(0.03) else "EC2NodeClass",
+                "name": "default",
+            },
+            "requirements": requirements,
+            "expireAfter": r.choice(("720h", "Never", "50h")),
+        }
+        if self.chance(0.3):
+            claim["terminationGracePeriod"] = r.choice(("0s", "1h", "24h"))
+        if self.chance(0.15):
+            claim["taints"] = [{"key": "team", "value": name, "effect": "NoSchedule"}]
+        spec: dict[str, Any] = {"template": {"metadata": {}, "spec": claim}, "disruption": disruption}
+        if self.chance(0.3):
+            spec["weight"] = r.randint(1, 100)
+        if self.chance(0.08):
+            spec["replicas"] = r.randint(0, 3)
+        if self.chance(0.15):
+            spec["limits"] = {"cpu": str(r.choice((4, 20, 100)))}
+        meta = {"deletionTimestamp": self.ago(1), "finalizers": ["karpenter.sh/x"]} if self.chance(0.04) else {}
+        ready = "False" if self.chance(0.06) else "True"
+        since = self.ago()
+        # A NodePool that lacks one of these is not ready, whatever its Ready condition says.
+        kinds = {"ValidationSucceeded": "True", "NodeClassReady": ready, "Ready": ready}
+        conditions = [
+            {"type": kind, "status": value, "reason": kind, "lastTransitionTime": since}
+            for kind, value in kinds.items()
+        ]
+        status = {"conditions": conditions}
+        return self.add("karpenter.sh/v1", "NodePool", name, metadata=meta, spec=spec, status=status)
+
+    # -- nodes -------------------------------------------------------------------------------------------------------
+    def conditions(self, *, initialized: bool) -> list[dict[str, Any]]:
+        made = [
+            {"type": kind, "status": "True" if initialized or kind != "Initialized" else "Unknown"}
+            for kind in ("Launched", "Registered", "Initialized")
+        ]
+        if not self.chance(0.12):
+            made.append({"type": "Consolidatable", "status": "True"})
+        if self.chance(0.25):
+            made.append({"type": "Drifted", "status": "True" if not self.chance(0.1) else "False"})
+        if self.chance(0.03):
+            made.append({"type": "InstanceTerminating", "status": "True"})
+        return [{**one, "reason": one["type"], "message": "", "lastTransitionTime": self.ago(12)} for one in made]
+
+    def node(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> dict[str, Any]:
+        r, name = self.r, f"node-{i:02d}"
+        spec = pool["spec"]["template"]["spec"]
+        allowed = next(
+            (q["values"] for q in spec["requirements"] if q["key"] == "karpenter.sh/capacity-type"),
+            ["on-demand", "spot"],
+        )
+        labels = {
+            POOL_TEMPLATE: pool["metadata"]["name"],
+            "node.kubernetes.io/instance-type": "gone.c4" if self.chance(0.04) else instance_type["name"],
+            "topology.kubernetes.io/zone": r.choice(ZONES),
+            "karpenter.sh/capacity-type": r.choice(allowed),
+            "kubernetes.io/arch": "amd64",
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/hostname": name,
+        }
+        if self.chance(0.03):
+            labels.pop(r.choice(("topology.kubernetes.io/zone", "karpenter.sh/capacity-type")))
+        initialized = not self.chance(0.08)
+        meta: dict[str, Any] = {"labels": dict(labels)}
+        if self.chance(0.08):
+            meta["annotations"] = {DND: r.choice(("true", "2h", "false"))}
+        if self.chance(0.08):
+            meta |= {"deletionTimestamp": self.ago(2), "finalizers": ["karpenter.sh/termination"]}
+        claim_spec = {key: spec[key] for key in ("nodeClassRef", "expireAfter", "taints") if key in spec}
+        if "terminationGracePeriod" in spec and not self.chance(0.2):
+            claim_spec["terminationGracePeriod"] = spec["terminationGracePeriod"]
+        provider = f"aws:///{name}"
+        status: dict[str, Any] = {"conditions": self.conditions(initialized=initialized), "nodeName": name}
+        status["capacity"] = instance_type["capacity"]
+        cpu = int(instance_type["capacity"]["cpu"])
+        memory = f"{cpu * 4 * 1024 - 255}Mi"
+        room = {"cpu": f"{cpu * 1000 - 80}m", "memory": memory, "pods": instance_type["capacity"]["pods"]}
+        status["allocatable"] = room
+        if not self.chance(0.02):
+            status["providerID"] = provider
+        if self.chance(0.4):
+            status["lastPodEventTime"] = self.ago(3)
+        claim_spec |= {"requirements": [], "resources": {}}
+        self.add("karpenter.sh/v1", "NodeClaim", f"claim-{i:02d}", metadata=meta, spec=claim_spec, status=status)
+        if self.chance(0.04):
+            return {}
+        own = {**labels, "karpenter.sh/registered": "true"}
+        if initialized:
+            own["karpenter.sh/initialized"] = "true"
+        if self.chance(0.03):
+            own.pop("karpenter.sh/registered")
+        node_meta: dict[str, Any] = {"labels": own}
+        if self.chance(0.08):
+            node_meta["annotations"] = {DND: r.choice(("true", "true", "2h", "false"))}
+        node_spec: dict[str, Any] = {"providerID": provider}
+        taints = list(spec.get("taints", ()))
+        if self.chance(0.05):
+            taints.append({"key": "karpenter.sh/disrupted", "effect": "NoSchedule"})
+        if self.chance(0.05):
+            taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+            node_spec["unschedulable"] = True
+        if taints:
+            node_spec["taints"] = taints
+        ready = {"type": "Ready", "status": r.choice(("False", "Unknown")) if self.chance(0.1) else "True"}
+        node_status = {"capacity": instance_type["capacity"], "allocatable": room, "conditions": [ready]}
+        return self.add("v1", "Node", name, metadata=node_meta, spec=node_spec, status=node_status)
+
+    # -- pods --------------------------------------------------------------------------------------------------------
+    def owner(self, app: str, node: str) -> dict[str, Any] | None:
+        kinds = [("apps/v1", "ReplicaSet")] * 12 + [("apps/v1", "DaemonSet")] * 2 + [("apps/v1", "StatefulSet")] * 2
+        kinds += [("v1", "Node"), ("apps.kruise.io/v1alpha1", "DaemonSet"), ("batch/v1", "Job")]
+        api_version, kind = self.r.choice(kinds)
+        if self.chance(0.1):
+            return None
+        name = node if kind == "Node" else app
+        return {"apiVersion": api_version, "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}
+
+    def pod(self, i: int, node: str) -> None:
+        r, app = self.r, self.r.choice(self.apps)
+        meta: dict[str, Any] = {"namespace": r.choice(("default", "default", "other")), "labels": {"app": app}}
+        if self.chance(0.3):
+            meta["labels"]["tier"] = r.choice(("web", "job"))
+        owner = self.owner(app, node or "x")
+        if owner is not None:
+            meta["ownerReferences"] = [owner]
+        annotations = {}
+        if self.chance(0.1):
+            annotations[DND] = r.choice(DND_VALUES)
+        if self.chance(0.08):
+            annotations[COST] = r.choice(COSTS)
+        if annotations:
+            meta["annotations"] = annotations
+        cpu, memory = r.choice((100, 250, 500, 900, 1500)), r.choice((128, 512, 1024, 3000))
+        requests = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
+        spec: dict[str, Any] = {"containers": [{"name": "main", "image": "x", "resources": {"requests": requests}}]}
+        if self.chance(0.15):
+            spec["priority"] = r.choice(PRIORITIES)
+        if self.chance(0.15):
+            wide = {"operator": "Exists"}
+            spec["tolerations"] = [wide if self.chance(0.3) else {"key": "team", "operator": "Exists"}]
+        if self.chance(0.08):
+            spec["nodeSelector"] = {"topology.kubernetes.io/zone": r.choice(ZONES)}
+        if self.chance(0.04):
+            spec["nodeSelector"] = {"karpenter.sh/capacity-type": r.choice(("spot", "on-demand"))}
+        if self.chance(0.05):
+            term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        status: dict[str, Any] = {"phase": "Running", "startTime": self.ago(4), "conditions": []}
+        if node:
+            spec["nodeName"] = node
+            status["phase"] = r.choice(("Running",) * 12 + ("Pending", "Succeeded", "Failed"))
+            if self.chance(0.05):
+                status.pop("startTime")
+            ready = r.choice(("True", "True", "True", "False", "Unknown", None))
+            if ready:
+                status["conditions"].append({"type": "Ready", "status": ready})
+            if self.chance(0.05):
+                meta |= {"deletionTimestamp": self.ago(1), "finalizers": ["x/y"]}
+        else:
+            waiting = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+            status = {"phase": "Pending", "conditions": [waiting]}
+        name = f"pod-{i:03d}"
+        self.add("v1", "Pod", name, metadata=meta, spec=spec, status=status)
+
+    def pdb(self, i: int) -> None:
+        r = self.r
+        selector: dict[str, Any] | None = {"matchLabels": {"app": r.choice(self.apps)}}
+        if self.chance(0.1):
+            selector = {}
+        elif self.chance(0.1):
+            selector = {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["web", "job"]}]}
+        elif self.chance(0.05):
+            selector = None
+        spec: dict[str, Any] = r.choice(
+            ({"maxUnavailable": 0}, {"maxUnavailable": "0%"}, {"maxUnavailable": 1}, {"maxUnavailable": "25%"},
+             {"minAvailable": "100%"}, {"minAvailable": 1}, {"minAvailable": "50%"}, {"maxUnavailable": "0"})
+        )  # fmt: skip
+        spec = dict(spec)
+        if selector is not None:
+            spec["selector"] = selector
+        if self.chance(0.3):
+            spec["unhealthyPodEvictionPolicy"] = r.choice(("AlwaysAllow", "IfHealthyBudget"))
+        allowed = 0 if self.chance(0.25) else r.randint(1, 3)
+        status = {} if self.chance(0.08) else {"status": {"disruptionsAllowed": allowed}}
+        meta = {"namespace": r.choice(("default", "default", "other"))}
+        self.add("policy/v1", "PodDisruptionBudget", f"pdb-{i}", metadata=meta, spec=spec, **status)
+
+    # -- the whole ---------------------------------------------------------------------------------------------------
+    def snapshot(self, name: str) -> dict[str, Any]:
+        r = self.r
+        self.reserved = self.chance(0.15)
+        self.add("v1", "Namespace", "default")
+        self.add("v1", "Namespace", "other")
+        self.add("karpenter.k8s.aws/v1", "EC2NodeClass", "default", spec={})
+        types = self.types()
+        pools = [self.nodepool(f"pool-{chr(97 + i)}") for i in range(r.choice((1, 1, 2, 2, 3)))]
+        nodes = []
+        for i in range(r.choice((1, 2, 3, 4, 6, 9, 14))):
+            made = self.node(i, r.choice(pools), r.choice(types))
+            if made:
+                nodes.append(made["metadata"]["name"])
+        crowd = r.choice((0.3, 1.0, 2.0, 4.0))
+        count = int(len(nodes) * crowd * r.random() * 1.5) + 1
+        for i in range(count if nodes else 0):
+            self.pod(i, r.choice(nodes))
+        for i in range(r.choice((0, 0, 0, 1, 3))):
+            self.pod(900 + i, "")
+        for i in range(r.choice((0, 0, 1, 2, 3))):
+            self.pdb(i)
+        gates = [f"{gate}={r.choice(('true', 'false'))}" for gate in ("SpotToSpotConsolidation",) if self.chance(0.5)]
+        settings = {"FEATURE_GATES": ",".join(gates)} if gates else {}
+        if self.chance(0.15):
+            settings["MIN_VALUES_POLICY"] = "BestEffort"
+        if self.chance(0.15):
+            settings["PREFERENCE_POLICY"] = "Ignore"
+        return {
+            "karptui": 1,
+            "name": name,
+            "capturedAt": ts(NOW),
+            "settings": settings,
+            "instanceTypes": types,
+            "disruption": True,
+            "objects": self.objects,
+        }

@@ -1,0 +1,84 @@
+"""Compares answers with Karpenter's own, up to what Karpenter leaves to chance."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from karptui.disruption.json_form import method_json
+from karptui.disruption.simulate import simulate
+from tests.provisioning.loading import load
+
+GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
+COMPARED = ("DisruptionBlocked", "Unconsolidatable", "ConsolidationCandidate", "InvalidDoNotDisruptAnnotation")
+_OTHERS = re.compile(r" and (\d+) other\(s\)$")
+_UNPLACED = "Not all pods would schedule, "
+
+
+def scenarios(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the scenarios of a file of goldens."""
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+@cache
+def catalog(path: Path) -> Sequence[Mapping[str, Any]]:
+    """Return a catalog of instance types."""
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def answer(snapshot: Mapping[str, Any], types: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return our answer to a snapshot, in the form of the oracle's."""
+    report = simulate(load(snapshot, types))
+    return {"disruption": [method_json(result) for result in report.methods], "events": report.events}
+
+
+def decisions(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each method decides, as texts that can be compared."""
+    found = {}
+    for method in document["disruption"]:
+        commands = sorted(json.dumps(_command(command), sort_keys=True) for command in method["commands"])
+        found[method["name"]] = json.dumps([sorted(method["candidates"]), method["budgets"], commands], sort_keys=True)
+    return found
+
+
+def _command(command: Mapping[str, Any]) -> list[Any]:
+    replacements = [_claim(claim) for claim in command["replacements"]]
+    return [command["decision"], sorted(command["candidates"]), replacements, f"{command['savings']:.6f}"]
+
+
+def _claim(claim: Mapping[str, Any]) -> list[Any]:
+    requirements = sorted(
+        [one["key"], one["operator"], sorted(one.get("values") or []), str(one.get("minValues"))]
+        for one in claim["requirements"]
+    )
+    lists = [sorted(claim["instanceTypes"]), sorted(claim["pods"]), requirements, claim.get("annotations") or {}]
+    return [claim["nodePool"], *lists, f"{claim['cheapestPrice']:.9g}"]
+
+
+def events(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the events that are compared; of pods without a place neither order nor, beyond five, choice counts."""
+    kept = {}
+    for key, lines in (document.get("events") or {}).items():
+        own = sorted(_settled(line) for line in lines if line.startswith(COMPARED))
+        if own:
+            kept[key] = own
+    return kept
+
+
+def _settled(line: str) -> str:
+    head, separator, rest = line.partition(_UNPLACED)
+    if not separator:
+        return line
+    rest = re.sub(r"hostname-placeholder-\d+: \d+(, )?", "", rest)
+    rest = re.sub(r"hostname-placeholder-\d+", "hostname-placeholder", rest)
+    others = _OTHERS.search(rest)
+    if others:
+        return f"{head}{int(others[1]) + 5} pods"
+    return head + " | ".join(sorted(part.strip() for part in re.split(r"(?<= )(?=\S+/\S+ => )", rest)))

@@ -1,0 +1,32 @@
+"""Karpenter's own answers, scenario by scenario: decisions and events of every method."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.disruption.parity import GOLDENS, answer, catalog, decisions, events, scenarios
+
+KARPENTER = GOLDENS / "karpenter-1.14.1"
+RULES = GOLDENS / "rules"
+
+
+@pytest.mark.parametrize("family", ["disruption", "consolidation", "runners", "storyE"])
+def test_decides_and_says_what_karpenter_does(family):
+    assert _differences(KARPENTER / f"{family}.jsonl.gz") == {}
+
+
+def test_every_rule_holds():
+    assert _differences(RULES / "rules-disruption.jsonl.gz") == {}
+
+
+def _differences(path):
+    found = {}
+    for scenario in scenarios(path):
+        snapshot = scenario["snapshot"]
+        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else ()
+        ours = answer(snapshot, types)
+        theirs = [scenario["expected"], *scenario.get("alternatives", ())]
+        right = [one for one in theirs if decisions(one) == decisions(ours)]
+        if not any(events(one) == events(ours) for one in right):
+            found[snapshot["name"]] = scenario.get("rule", "differs")
+    return found

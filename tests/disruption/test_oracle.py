@@ -1,0 +1,62 @@
+"""Random fleets, asked of Karpenter's own code too: opt in with KARPTUI_ORACLE=/path/to/the/oracle.
+
+KARPTUI_ORACLE_FLEETS says how many (300), KARPTUI_ORACLE_SEED where they begin. Karpenter breaks ties by chance, so it
+is asked again where it differs: what it never answers in 25 runs is a difference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.disruption.fleet_generator import FleetGenerator
+from tests.disruption.parity import answer, decisions, events
+
+ORACLE = os.environ.get("KARPTUI_ORACLE", "")
+RUNS = 25
+
+pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")]
+
+
+def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path):
+    seed = os.environ.get("KARPTUI_ORACLE_SEED", "1")
+    files = {}
+    for number in range(int(os.environ.get("KARPTUI_ORACLE_FLEETS", "300"))):
+        name = f"fleet-{seed}-{number}"
+        files[name] = tmp_path / f"{name}.json"
+        files[name].write_text(json.dumps(FleetGenerator(name).snapshot(name)))
+    ours = {name: answer(json.loads(path.read_text())) for name, path in files.items()}
+    seen = {name: [] for name in files}
+    differing = list(files)
+    for _ in range(RUNS):
+        for name, theirs in _asked([files[name] for name in differing]):
+            seen[name].append(theirs)
+        differing = [name for name in differing if not _is_right(ours[name], seen[name])]
+        if not differing:
+            break
+    assert differing == []
+
+
+def _asked(paths):
+    for start in range(0, len(paths), 50):
+        batch = [str(path) for path in paths[start : start + 50]]
+        lines = subprocess.run([ORACLE, *batch], check=True, capture_output=True, text=True).stdout.splitlines()
+        for line in lines:
+            document = json.loads(line)
+            if document.get("error"):
+                continue
+            yield document["name"], document
+
+
+def _is_right(ours, seen):
+    """Whether each method's answer, and the events as a whole, are among those seen; a refusal asks nothing."""
+    if not seen:
+        return True
+    by_method = [decisions(one) for one in seen]
+    own = decisions(ours)
+    return all(any(own[name] == one[name] for one in by_method) for name in own) and any(
+        events(ours) == events(one) for one in seen
+    )
