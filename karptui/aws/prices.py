@@ -28,6 +28,8 @@ class PriceSource(StrEnum):
 
     SNAPSHOT = "snapshot"
     """The instance types that a snapshot was recorded with."""
+    OVERLAY = "NodeOverlay"
+    """Set by the cluster's operator over whatever the provider says."""
     KARPENTER = "Karpenter's metrics"
     AWS = "AWS APIs"
     BUILT_IN = "built-in list"
@@ -45,6 +47,8 @@ class PriceOrigin(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """What stands beside the price, such as ``built-in list, 2026-07-06, of us-east-1``."""
+        if not self.as_of_ns:
+            return self.source
         when = format_timestamp(self.as_of_ns)
         when = when[:10] if self.source is PriceSource.BUILT_IN else f"{when[:10]} {when[11:16]} UTC"
         return f"{self.source}, {when}" + (f", of {self.list_region}" if self.list_region else "")

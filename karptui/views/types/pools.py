@@ -1,0 +1,179 @@
+"""All NodePools folded: how many types each filter leaves, and what a new node carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from karptui.aws.lint.finding import Severity
+from karptui.kube import resources
+from karptui.provisioning.pool_types import Filter
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.prices import node_price_text
+from karptui.views.query import Subject
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.types.entry import PoolEntry, TypeEntry
+from karptui.views.types.words import carries_text
+from karptui.views.units import count_text
+
+_TITLES: Final = {
+    Filter.REQUIREMENTS: ("REQUIRED", "Types that the NodePool's requirements allow."),
+    Filter.OFFERINGS: ("OFFERED", "Of these, types with a zone and capacity type that is to be had."),
+    Filter.DAEMONSETS: ("DAEMONSETS", "Of these, types that the DaemonSets' pods fit on."),
+    Filter.POD: (
+        "A POD",
+        "Of these, types with room for the smallest pending pod, or for one more pod where none waits.",
+    ),
+    Filter.LIMITS: ("LIMITS", "Of these, types that the NodePool's limits have room for: what a new node may have."),
+}
+
+
+def _left(entry: PoolEntry, step: Filter) -> int:
+    return next(count.left for count in entry.found.counts if count.filter is step)
+
+
+def _count_column(step: Filter) -> Column[PoolEntry]:
+    title, help_ = _TITLES[step]
+    drop = {Filter.OFFERINGS: 4, Filter.POD: 5, Filter.LIMITS: 0}.get(step, 3)
+    return Column(
+        Heading(step.value, title, help_, is_right_aligned=True, is_descending_first=True, drop_order=drop),
+        lambda entry, _: _count_cell(entry, step),
+        lambda entry: float(_left(entry, step)),
+    )
+
+
+def _count_cell(entry: PoolEntry, step: Filter) -> Cell:
+    if entry.problem:
+        return NOT_APPLICABLE
+    left = _left(entry, step)
+    removed = sum(count.removed for count in entry.found.counts if count.filter is step)
+    return Cell(count_text(left), Tone.FAULT if not left else Tone.NORMAL if removed else Tone.MUTED)
+
+
+def carries(entry: PoolEntry) -> str:
+    """Return what a new node carries: the same for all types that are left, or the least and the most."""
+    looked_at = entry.left or tuple(one for one in entry.types if one.verdict.daemon_pods)
+    if not looked_at:
+        return ""
+    texts = sorted(
+        {
+            (one.verdict.daemon_pods, resources.memory_bytes(one.verdict.daemons), carries_text(one.verdict))
+            for one in looked_at
+        }
+    )
+    return texts[0][2] if len(texts) == 1 else f"{texts[0][2]} … {texts[-1][2]}"
+
+
+def cheapest(entry: PoolEntry) -> TypeEntry | None:
+    """Return the type that Karpenter reckons cheapest among those that are left."""
+    return entry.left[0] if entry.left and entry.left[0].verdict.rank is not None else None
+
+
+def _cheapest(entry: PoolEntry, _: int) -> Cell:
+    first = cheapest(entry)
+    if first is None:
+        return NOT_APPLICABLE
+    price = first.on_demand or first.spot
+    text = f"{clean(first.name)} {node_price_text(price.per_hour, price.currency) if price else ''}".strip()
+    return Cell(text, Tone.NORMAL, clean(first.name))
+
+
+def note_of(entry: PoolEntry) -> tuple[str, Tone]:
+    """Return what matters most about a pool: why it has no types, why it takes no part, its findings."""
+    if entry.problem:
+        return entry.problem, Tone.FAULT
+    if entry.found.why_not:
+        return entry.found.why_not, Tone.WARNING
+    if not entry.left:
+        worst = max(
+            entry.found.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0
+        )
+        return f"no type is left: {worst.filter}", Tone.FAULT
+    errors = sum(finding.severity is Severity.ERROR for finding in entry.findings)
+    if entry.findings:
+        words = f"{len(entry.findings)} finding{'s' if len(entry.findings) > 1 else ''}"
+        return words, Tone.FAULT if errors else Tone.WARNING
+    return "", Tone.MUTED
+
+
+FIELDS: Final[Mapping[str, Field[PoolEntry]]] = {
+    "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool"),
+    "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), help="types that a new node may have"),
+    "type": Field(FieldKind.TEXT, lambda entry, _: tuple(one.name for one in entry.left), help="a type that is left"),
+    "note": Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="what is wrong"),
+}
+
+TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
+    noun="NodePools",
+    columns=(
+        Column(
+            Heading("name", "POOL", "The NodePool.", min_width=8, max_width=30),
+            lambda entry, _: text_cell(entry.name, Tone.STRONG),
+            lambda entry: natural_key(entry.name),
+        ),
+        Column(
+            Heading(
+                "rank", "#", "Place in the order in which Karpenter tries pools.", min_width=2, is_right_aligned=True
+            ),
+            lambda entry, _: Cell(str(entry.found.rank)) if entry.found.rank is not None else NOT_APPLICABLE,
+            lambda entry: float(entry.found.rank) if entry.found.rank is not None else None,
+        ),
+        Column(
+            Heading(
+                "all",
+                "TYPES",
+                "Types that the NodeClass comes to.",
+                is_right_aligned=True,
+                drop_order=2,
+                is_descending_first=True,
+            ),
+            lambda entry, _: Cell(count_text(len(entry.types)), Tone.MUTED),
+            lambda entry: float(len(entry.types)),
+        ),
+        *(_count_column(step) for step in _TITLES),
+        Column(
+            Heading(
+                "carries",
+                "NEW NODE CARRIES",
+                "DaemonSet pods of a new node, and what they ask.",
+                min_width=16,
+                max_width=40,
+                drop_order=7,
+            ),
+            lambda entry, _: Cell(carries(entry) or "-", Tone.DAEMON if carries(entry) else Tone.MUTED),
+            lambda entry: carries(entry) or None,
+        ),
+        Column(
+            Heading(
+                "cheapest",
+                "CHEAPEST",
+                "What Karpenter reckons cheapest of the types that are left.",
+                min_width=10,
+                max_width=30,
+                drop_order=6,
+            ),
+            _cheapest,
+            lambda entry: one.verdict.price_per_hour if (one := cheapest(entry)) is not None else None,
+        ),
+        Column(
+            Heading(
+                "note",
+                "NOTE",
+                "Why there are no types, why the pool takes no part, or findings.",
+                min_width=8,
+                max_width=80,
+                drop_order=1,
+            ),
+            lambda entry, _: text_cell(*note_of(entry)),
+            lambda entry: note_of(entry)[0] or None,
+        ),
+    ),
+    subject=Subject(text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(), fields=FIELDS),
+    key=lambda entry: entry.name,
+    default_sort=Sort("rank"),
+    is_notable=lambda entry: bool(note_of(entry)[0]),
+)
+"""One row per NodePool."""

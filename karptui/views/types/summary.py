@@ -1,0 +1,124 @@
+"""What stands above a NodePool's types: the filters with their counts, prices and their source, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.lint.finding import Severity
+from karptui.aws.prices import PriceBook
+from karptui.aws.region_facts import FactPhase, shared_sentence
+from karptui.provisioning.pool_types import Filter, FilterCount
+from karptui.views.prices import book_sentence
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.types.entry import PoolEntry
+from karptui.views.types.pools import carries
+from karptui.views.units import count_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+
+_WORDS: Final[Mapping[Filter, str]] = {
+    Filter.REQUIREMENTS: "requirements",
+    Filter.OFFERINGS: "not offered",
+    Filter.RESERVED: "reserved more than the node",
+    Filter.DAEMONSETS: "DaemonSets do not fit",
+    Filter.POD: "no pod fits beside them",
+    Filter.LIMITS: "limits",
+}
+_REASONS_SHOWN: Final = 3
+
+
+def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
+    """Return the way from all types to those that are left, and what each filter took them for."""
+    if entry.problem:
+        return ((("✘ ", Tone.FAULT), (clean(entry.problem), Tone.FAULT)),)
+    counts = entry.found.counts
+    pieces: list[tuple[str, Tone]] = [(f"{count_text(len(entry.types))} types", Tone.NORMAL)]
+    pieces += [
+        (f" −{count_text(count.removed)} {_WORDS[count.filter]}", _tone(count))
+        for count in counts
+        if count.removed or count.filter is Filter.REQUIREMENTS
+    ]
+    pieces.append((f" = {count_text(len(entry.left))} left", Tone.STRONG if entry.left else Tone.FAULT))
+    lines: list[Pieces] = [tuple(pieces)]
+    lines += [
+        ((f"  {_WORDS[count.filter]}: ", Tone.MUTED), (_reasons(entry, count), Tone.MUTED))
+        for count in counts
+        if count.removed
+    ]
+    text = carries(entry)
+    if text:
+        lines.append((("a new node carries ", Tone.MUTED), (text, Tone.DAEMON)))
+    if entry.found.why_not:
+        lines.append((("▲ ", Tone.WARNING), (clean(entry.found.why_not), Tone.WARNING)))
+    return tuple(lines)
+
+
+def _tone(count: FilterCount) -> Tone:
+    return Tone.MUTED if count.filter is Filter.REQUIREMENTS else Tone.WARNING
+
+
+def _reasons(entry: PoolEntry, count: FilterCount) -> str:
+    reasons = count.reasons
+    if count.filter is Filter.DAEMONSETS:
+        crowded = sorted(
+            (one.verdict.shortages[0].have.units, one.name)
+            for one in entry.types
+            if one.verdict.removed_by is Filter.DAEMONSETS and one.verdict.reason.startswith("pods")
+        )
+        if crowded:
+            names = ", ".join(f"{name} has {slots} pod slots" for slots, name in crowded[:_REASONS_SHOWN])
+            return f"{names}{_more(len(crowded) - _REASONS_SHOWN)}"
+    shown = " · ".join(f"{clean(reason)} −{count_text(number)}" for reason, number in reasons[:_REASONS_SHOWN])
+    return f"{shown}{_more(len(reasons) - _REASONS_SHOWN)}"
+
+
+def _more(count: int) -> str:
+    return f" and {count_text(count)} more" if count > 0 else ""
+
+
+def finding_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
+    """Return the findings that concern the pool, each with what to do."""
+    lines: list[Pieces] = []
+    for finding in sorted(entry.findings, key=lambda one: one.severity is not Severity.ERROR):
+        mark, tone = ("✘", Tone.FAULT) if finding.severity is Severity.ERROR else ("▲", Tone.WARNING)
+        lines.append(
+            (
+                (f"{mark} {clean(finding.object)}: ", tone),
+                (clean(finding.fact), Tone.NORMAL),
+                (f" → {clean(finding.remedy)}", Tone.GOOD),
+            )
+        )
+    return tuple(lines)
+
+
+def source_lines(entry: PoolEntry | None, evidence: Evidence, book: PriceBook) -> tuple[Pieces, ...]:
+    """Return where types, settings and prices come from; one quiet sentence where AWS cannot be asked."""
+    percent = evidence.settings.vm_memory_overhead_percent
+    parts = [book_sentence(book)]
+    if entry is not None:
+        parts.append(f"types: {clean(entry.context.origin)}")
+    parts.append(f"VM_MEMORY_OVERHEAD_PERCENT {percent:g} ({evidence.settings_origin})")
+    quiet = aws_sentence(evidence)
+    if quiet:
+        parts.append(quiet)
+    return (((" · ".join(parts), Tone.MUTED),),)
+
+
+def aws_sentence(evidence: Evidence) -> str:
+    """Return how things stand with AWS and Karpenter's metrics where they do not answer, in one sentence."""
+    words = []
+    status = evidence.metrics_status
+    if status is not None and status.phase is FactPhase.UNAVAILABLE:
+        words.append(clean(status.sentence))
+    if evidence.fact_statuses:
+        shared = shared_sentence(evidence.fact_statuses.values())
+        if shared:
+            words.append(clean(shared))
+        else:
+            missing = [kind for kind, one in evidence.fact_statuses.items() if one.phase is FactPhase.UNAVAILABLE]
+            if missing:
+                words.append(f"AWS does not tell {', '.join(missing)} (:sources says why)")
+    return " · ".join(words)

@@ -1,0 +1,46 @@
+"""Amounts of the Types screen in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from karptui.kube import resources
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
+from karptui.provisioning.pool_types import Shortage, TypeVerdict
+from karptui.views.sanitize import clean
+from karptui.views.units import count_text, cpu_text, memory_text
+
+
+def amount_text(resource: str, nano: int) -> str:
+    """Return an amount in its unit, rounded up so that what is missing is never understated: ``6,846Mi``, ``490m``."""
+    if resource == CPU:
+        return cpu_text(-(-nano // NANO_PER_MILLI))
+    if resource in (MEMORY, EPHEMERAL_STORAGE):
+        return f"{-(-nano // (NANO << 20)):,}Mi"
+    return count_text(-(-nano // NANO))
+
+
+def carries_text(verdict: TypeVerdict) -> str:
+    """Return what DaemonSets put on a node: ``11 ds 490m 938Mi``."""
+    if not verdict.daemon_pods:
+        return "no DaemonSets"
+    return f"{verdict.daemon_pods} ds {requests_text(verdict.daemons)}"
+
+
+def requests_text(requests: ResourceList) -> str:
+    """Return cpu and memory that are asked for: ``490m 938Mi``."""
+    cpu, memory = resources.cpu_millis(requests), resources.memory_bytes(requests)
+    return f"{cpu_text(cpu)} {memory_text(memory)}"
+
+
+def shortages_text(shortages: Iterable[Shortage]) -> str:
+    """Return what there is too little of: ``pods 8 of 11 needed, memory short by 6,846Mi``."""
+    return ", ".join(map(_shortage_text, shortages))
+
+
+def _shortage_text(one: Shortage) -> str:
+    name = clean(one.resource)
+    if one.resource == PODS:
+        return f"{name} {amount_text(name, one.have.nano)} of {amount_text(name, one.need.nano)} needed"
+    return f"{name} short by {amount_text(one.resource, one.need.nano - one.have.nano)}"
