@@ -192,7 +192,8 @@ class TableScreen(FrameScreen, Generic[ItemT]):
     @on(RowHighlighted)
     def _highlighted(self, event: RowHighlighted) -> None:
         event.stop()
-        self.forget_message()
+        if event.is_by_reader:
+            self.forget_message()
         self.refresh_info()
 
     @on(MarksChanged)

@@ -6,19 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from textual.geometry import Size
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.event import Event
 from karptui.kube.node import Node
+from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.objects import Condition
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.taints import Taint
 from karptui.sources.base import Phase, SourceStatus
+from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY
 from karptui.state.deltas import Batch, KindDelta
@@ -402,3 +409,49 @@ def view_of(fleet: Fleet, **phases: Phase) -> ClusterView:
     kinds = (Kind.NODE, Kind.NODECLAIM, Kind.POD)
     statuses = {str(kind): status(kind, phases.get(kind, Phase.LIVE)) for kind in kinds}
     return ClusterView(reduce(EMPTY, batch), statuses, evidence=UNPRICED)
+
+
+def price_evidence(_source: object = None) -> EvidenceSource:
+    """Return prices of the fleet's instance types that depend on nothing."""
+    types = tuple(
+        InstanceType(name=name, requirements=(), capacity={}, offerings=_offerings(0.1 * (index + 1)))
+        for index, name in enumerate(TYPES)
+    )
+    return EvidenceSource(Evidence(instance_types=types, taken_at_ns=NOW_NS))
+
+
+def _offerings(price_per_hour: float) -> tuple[Offering, ...]:
+    return tuple(
+        Offering(
+            requirements=(
+                NodeSelectorRequirement(karpenter_labels.CAPACITY_TYPE, "In", (kind,)),
+                NodeSelectorRequirement(karpenter_labels.ZONE, "In", (f"eu-west-1{letter}",)),
+            ),
+            price_per_hour=price_per_hour * factor,
+        )
+        for kind, factor in (("on-demand", 1.0), ("spot", 0.4))
+        for letter in "abc"
+    )
+
+
+async def ready(pilot: Pilot[None]) -> KarptuiApp:
+    """Wait until the source has been heard and drawn."""
+    app = pilot.app
+    assert isinstance(app, KarptuiApp)
+    await pilot.pause()
+    await app.workers.wait_for_complete()
+    app.poll_now()
+    await pilot.pause()
+    return app
+
+
+def lines_of(app: KarptuiApp) -> list[str]:
+    """Return the lines on the screen."""
+    width, height = app.size
+    update = app.screen._compositor.render_strips(Size(width, height))
+    return [strip.text.rstrip() for strip in update]
+
+
+def screen_text(app: KarptuiApp) -> str:
+    """Return the screen as text."""
+    return "\n".join(lines_of(app))

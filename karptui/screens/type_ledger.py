@@ -1,0 +1,202 @@
+"""One instance type in one NodePool: where its memory goes, what would fit, where it is to be had."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import getters, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.kube.pod import Pod
+from karptui.screens.frame import FrameScreen, Pieces
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.types.entry import PoolEntry, TypeEntry
+from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
+from karptui.views.types.offerings import Grid, offering_grid
+from karptui.views.types.resolve import pool_entries
+from karptui.views.types.summary import source_lines
+from karptui.widgets.plain import TONE_STYLES, phrase
+
+
+class TypeLedgerScreen(FrameScreen):
+    """The ledger of a type."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "pod(1)", "Next pending pod", id="ledger.pod", tooltip="Hold another pending pod against it"),
+        Binding("P", "pod(-1)", "Pending pod before", show=False, id="ledger.pod-before"),
+        Binding("n", "neighbour(1)", "Next size", id="ledger.next", tooltip="The next type of the family by memory"),
+        Binding("b", "neighbour(-1)", "Size before", show=False, id="ledger.before"),
+        Binding("o", "nodes", "Nodes of the type", show=False, id="ledger.nodes"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="ledger.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="ledger.up"),
+    ]
+
+    entry_name = "types"
+
+    panel = getters.query_one("#ledger-panel", VerticalScroll)
+
+    def __init__(self, pool: str, name: str) -> None:
+        """Make the screen.
+
+        Args:
+            pool: the NodePool.
+            name: the instance type.
+        """
+        super().__init__()
+        self._pool_name = pool
+        self._name = name
+        self._pod_index = 0
+        self._pools: tuple[PoolEntry, ...] = ()
+        self._is_building = False
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the sections of the ledger."""
+        with VerticalScroll(id="ledger-panel"):
+            for name in ("account", "fit", "observed", "grid", "sources"):
+                yield Static(id=f"ledger-{name}", markup=False)
+
+    def on_mount(self) -> None:
+        """Give the keys to the panel."""
+        super().on_mount()
+        self.panel.focus()
+
+    def focus_body(self) -> None:
+        """Give the keys back to the panel."""
+        self.panel.focus()
+
+    def show_state(self) -> None:
+        """Work the types out in a thread, then show them."""
+        if not self._is_building:
+            self._build()
+
+    @work(group="ledger", exit_on_error=False)
+    async def _build(self) -> None:
+        self._is_building = True
+        try:
+            self._pools = await asyncio.to_thread(pool_entries, self.host.view)
+        finally:
+            self._is_building = False
+        if self.is_attached:
+            self._show()
+            self.refresh_info()
+
+    @property
+    def pool(self) -> PoolEntry | None:
+        """The NodePool; None where it is not there (any more)."""
+        return next((one for one in self._pools if one.name == self._pool_name), None)
+
+    @property
+    def entry(self) -> TypeEntry | None:
+        """The type; None where the pool has it no more."""
+        return self.pool.type(self._name) if self.pool is not None else None
+
+    @property
+    def pod(self) -> Pod | None:
+        """The pending pod that is held against the type: the largest at first."""
+        pods = self.pool.pods if self.pool is not None else ()
+        return pods[self._pod_index % len(pods)] if pods else None
+
+    def _show(self) -> None:
+        pool, entry, view = self.pool, self.entry, self.host.view
+        if pool is None or entry is None:
+            self.panel.border_title = Content(f" {clean(self._name)} ")
+            self._section("account", [((f"NodePool {clean(self._pool_name)} has no such type", Tone.WARNING),)])
+            return
+        self.panel.border_title = phrase(title_pieces(pool, entry))
+        self._section("account", account_lines(pool, entry, self.pod, view.evidence))
+        self._section("fit", fit_lines(pool, entry, self.pod))
+        self._section("observed", observed_lines(pool, entry))
+        self._update("grid", _drawn(offering_grid(entry)))
+        self._section("sources", source_lines(pool, view.evidence, view.prices))
+
+    def _section(self, name: str, lines: Sequence[Pieces]) -> None:
+        self._update(name, Content("\n").join([phrase(line) for line in lines]))
+
+    def _update(self, name: str, content: Content) -> None:
+        static = self.query_one(f"#ledger-{name}", Static)
+        if content != static.content:
+            static.update(content)
+
+    def explain(self) -> Pieces:
+        """Say which pod is held against the type, and how many there are."""
+        pool, pod = self.pool, self.pod
+        if pool is None or pod is None:
+            return (("memory that is advertised is not memory that pods can ask for", Tone.MUTED),)
+        others = f" · p: {len(pool.pods)} kinds of pending pods" if len(pool.pods) > 1 else ""
+        held = f"held against {clean(pod.namespace)}/{clean(pod.name)}, pending"
+        return ((held, Tone.NORMAL), (others, Tone.MUTED))
+
+    def action_pod(self, step: int) -> None:
+        """Hold another pending pod against the type."""
+        if self.pool is not None and self.pool.pods:
+            self._pod_index = (self._pod_index + step) % len(self.pool.pods)
+            self._show()
+            self.refresh_info()
+
+    def action_neighbour(self, step: int) -> None:
+        """Go to the next larger or smaller type of the family."""
+        pool, entry = self.pool, self.entry
+        if pool is None or entry is None:
+            return
+        family = entry.name.partition(".")[0]
+        sizes = sorted(
+            (one for one in pool.types if one.name.partition(".")[0] == family),
+            key=lambda one: (one.facts.memory_mib if one.facts is not None else 0, one.name),
+        )
+        index = sizes.index(entry) + step
+        if 0 <= index < len(sizes):
+            self._name = sizes[index].name
+            self._show()
+            self.refresh_info()
+        else:
+            self.say(f"{family} has no {'larger' if step > 0 else 'smaller'} type here", Tone.MUTED)
+
+    def action_nodes(self) -> None:
+        """Show the nodes of the type."""
+        self.host.open_screen("nodes", filter_text=f"type={self._name}")
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self.panel.scroll_relative(y=step, animate=False)
+
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Explain the account."""
+        return (
+            (
+                "The account",
+                (
+                    ("advertised", "what EC2 says the type has"),
+                    ("VM overhead", "what VM_MEMORY_OVERHEAD_PERCENT takes for the hypervisor: an estimate"),
+                    ("capacity", "what Karpenter plans with, until a node of the type has reported its own"),
+                    ("kubeReserved", "kept for kubelet and runtime: of cpu by cores, of memory 11Mi a pod and 255Mi"),
+                    ("eviction", "memory below which the kubelet evicts pods"),
+                    ("largest pod", "allocatable less the DaemonSets: requests decide, not usage"),
+                ),
+            ),
+        )
+
+
+def _drawn(grid: Grid) -> Content:
+    """Return the grid; what is not to be had is struck out, and says so."""
+    if not grid.rows:
+        return Content.styled("no offerings", TONE_STYLES[Tone.MUTED])
+    widths = grid.widths
+    head = "  ".join(f"{text:<{width}}" for text, width in zip(("zone", *grid.capacity_types), widths, strict=True))
+    lines = [Content.styled(head.rstrip(), TONE_STYLES[Tone.MUTED])]
+    for zone, squares in grid.rows:
+        parts: list[Content] = [Content(f"{zone:<{widths[0]}}")]
+        for square, width in zip(squares, widths[1:], strict=True):
+            style = TONE_STYLES[square.tone]
+            price = Content.styled(square.price, f"{style} strike".strip() if square.is_struck else style)
+            words = Content.styled(f" {square.words}" if square.words else "", style)
+            blank = " " * max(0, width - len(square.text))
+            parts += [Content("  "), price, words, Content(blank)]
+        lines.append(Content("").join(parts))
+    return Content("\n").join(lines)

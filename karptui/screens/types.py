@@ -1,0 +1,223 @@
+"""The Types screen: NodePools folded to what each filter leaves, and the types of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.object_text import ObjectKeys
+from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.types.columns import why_text
+from karptui.views.types.entry import PoolEntry, TypeEntry
+from karptui.views.types.pools import TABLE, carries, note_of
+from karptui.views.types.resolve import notes_of, pool_entries
+from karptui.views.types.summary import filter_lines, finding_lines, source_lines
+from karptui.views.types.table import types_table
+from karptui.widgets.plain import phrase
+from karptui.widgets.row_table import RowSelected
+
+MANY: Final = 1_000_000
+"""More items than are built at once: working types out takes a tenth of a second, which belongs in a thread."""
+CONSEQUENCES: Final[Mapping[str, str]] = {
+    "NodePool": "Which types a new node may have needs it.",
+    "NodeClass": "Instance types are worked out from it.",
+    "DaemonSet": "What a new node carries needs it.",
+    "Pod": "Pods that wait need it.",
+}
+
+
+class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
+    """Every NodePool with how many types each filter leaves."""
+
+    entry_name = "types"
+    title_text = "Types by NodePool"
+    kind = "NodePool"
+    consequences = CONSEQUENCES
+
+    lines = getters.query_one("#types-lines", Static)
+
+    def __init__(self) -> None:
+        super().__init__(TABLE)
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the table above where types and prices come from."""
+        yield from super().compose_body()
+        yield Static(id="types-lines", markup=False)
+
+    def items_of(self, view: ClusterView) -> Sequence[PoolEntry]:
+        """Return the pools."""
+        return pool_entries(view)
+
+    def size_of(self, view: ClusterView) -> int:
+        """Let the rows be built in a thread."""
+        return MANY if view.state.nodepools else 0
+
+    def refresh_info(self) -> None:
+        """Say again what is under the cursor, and where types and prices come from."""
+        super().refresh_info()
+        view = self.host.view
+        lines = list(source_lines(None, view.evidence, view.prices))
+        if self._rows is not None and self._rows.total:
+            lines += [((clean(note), Tone.MUTED),) for note in notes_of(view)]
+        _update(self.lines, lines)
+
+    def explain_item(self, item: PoolEntry) -> Pieces:
+        """Return what a pool's types come to."""
+        note, tone = note_of(item)
+        if note:
+            finding = item.findings[0].fact if item.findings and not item.problem and item.left else note
+            return ((clean(finding), tone),)
+        text = carries(item)
+        return ((f"{len(item.left)} types are left for a new node", Tone.NORMAL), (f" · {text}" if text else "", Tone.DAEMON))
+
+    def name_of(self, item: PoolEntry) -> str:
+        """Return the NodePool's name."""
+        return item.name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the NodePool."""
+        return ("NodePool", self.current.name) if self.current is not None else None
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.app.push_screen(TypesOfPoolScreen(event.key))
+
+
+class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
+    """The types of one NodePool, cheapest first, under what each filter has removed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "everything", "All types", id="types.all", tooltip="Also those that the requirements rule out"),
+        Binding("p", "pool(1)", "Next pool", id="types.pool"),
+        Binding("P", "pool(-1)", "Pool before", show=False, id="types.pool-before"),
+        Binding("o", "nodes", "Nodes of the type", show=False, id="types.nodes"),
+    ]
+
+    entry_name = "types"
+    kind = "NodePool"
+    consequences = CONSEQUENCES
+
+    panel = getters.query_one("#types-panel", VerticalScroll)
+    lines = getters.query_one("#types-lines", Static)
+
+    def __init__(self, pool: str) -> None:
+        """Make the screen.
+
+        Args:
+            pool: the NodePool.
+        """
+        super().__init__(types_table())
+        self._pool = pool
+        self._entry: PoolEntry | None = None
+        self._names: tuple[str, ...] = ()
+        self._shows_all = False
+        self._made: tuple[object, bool, tuple[TypeEntry, ...]] = (None, False, ())
+
+    @property
+    def title_text(self) -> str:  # type: ignore[override]
+        """What the table is called: the NodePool."""
+        return f"Types of {clean(self._pool)}{' ─ all' if self._shows_all else ''}"
+
+    def prepare(self) -> None:
+        """Leave out prices where they are off."""
+        if self.host.config.disable_pricing:
+            self.spec = types_table(has_prices=False)
+            self.table.set_headings(self.spec.headings())
+        super().prepare()
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the filters above the table."""
+        with VerticalScroll(id="types-panel", can_focus=False):
+            yield Static(id="types-lines", markup=False)
+        yield from super().compose_body()
+
+    def items_of(self, view: ClusterView) -> Sequence[TypeEntry]:
+        """Return the types that the requirements allow, or all."""
+        pools = pool_entries(view)
+        self._names = tuple(one.name for one in pools)
+        entry = next((one for one in pools if one.name == self._pool), None)
+        if self._made[0] is not entry or self._made[1] != self._shows_all or entry is None:
+            types = () if entry is None else entry.types if self._shows_all else entry.wanted
+            self._made = (entry, self._shows_all, types)
+        self._entry = entry
+        return self._made[2]
+
+    def size_of(self, view: ClusterView) -> int:
+        """Let the rows be built in a thread."""
+        return MANY if view.state.nodepools else 0
+
+    def refresh_info(self) -> None:
+        """Say again what is under the cursor, and what the filters have removed."""
+        super().refresh_info()
+        view, entry = self.host.view, self._entry
+        if entry is None:
+            gone = f"there is no NodePool {clean(self._pool)}" if self._rows is not None else "working it out…"
+            _update(self.lines, [((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),)])
+            return
+        lines = [*filter_lines(entry), *finding_lines(entry), *source_lines(entry, view.evidence, view.prices)]
+        _update(self.lines, lines)
+
+    def explain_item(self, item: TypeEntry) -> Pieces:
+        """Return why a type is left or not."""
+        if not item.is_left:
+            return (("✘ ", Tone.FAULT), (f"{clean(item.name)}: {why_text(item)}", Tone.NORMAL))
+        prices = [price for price in (item.on_demand, item.spot) if price is not None]
+        origin = f" · {prices[0].origin.label}" if prices else " · no price is known"
+        rank = f", price rank {item.verdict.rank}" if item.verdict.rank is not None else ""
+        return (
+            ("✔ ", Tone.GOOD),
+            (f"{clean(item.name)} is left for a new node{rank}", Tone.NORMAL),
+            (f"{origin} · enter shows where its memory goes", Tone.MUTED),
+        )
+
+    def name_of(self, item: TypeEntry) -> str:
+        """Return the instance type."""
+        return item.name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the NodePool."""
+        return ("NodePool", self._pool)
+
+    def action_everything(self) -> None:
+        """Show also the types that the requirements rule out, or only those they allow."""
+        self._shows_all = not self._shows_all
+        self.show_state()
+
+    def action_pool(self, step: int) -> None:
+        """Go to the next NodePool, in the order in which Karpenter tries them."""
+        if not self._names:
+            return
+        index = self._names.index(self._pool) if self._pool in self._names else -step
+        self._pool = self._names[(index + step) % len(self._names)]
+        self.table.scroll_home(animate=False)
+        self.show_state()
+
+    def action_nodes(self) -> None:
+        """Show the nodes of the type under the cursor."""
+        if self.current is not None:
+            self.host.open_screen("nodes", filter_text=f"type={self.current.name}")
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        from karptui.screens.type_ledger import TypeLedgerScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(TypeLedgerScreen(self._pool, event.key))
+
+
+def _update(static: Static, lines: Sequence[Pieces]) -> None:
+    content = Content("\n").join([phrase(line) for line in lines])
+    if content != static.content:
+        static.update(content)

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from textual import events
+
+from karptui.config import Banner, ContextSettings
+from karptui.screens.help import HelpScreen
+from karptui.screens.nodes import NodesScreen
+from karptui.screens.pods import PodsScreen
+from karptui.sources.base import SourceError
+from karptui.widgets.key_line import KeyLine
+from karptui.widgets.prompt import PromptInput
+from karptui.widgets.tab_line import TabLine
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import FleetSource, a_fleet, lines_of, ready, screen_text
+
+SIZE = (120, 40)
+
+
+async def test_the_source_starts_after_the_first_frame_and_stops_with_the_app(make_app: MakeApp) -> None:
+    source = FleetSource(a_fleet())
+    app = make_app(source=source)
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        assert source.mailbox is not None
+        assert source.stopped == 0
+    assert source.stopped == 1
+
+
+async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("4")
+        assert isinstance(app.screen, PodsScreen)
+        await pilot.click(TabLine, offset=(3, 0))
+        await pilot.pause()
+        assert isinstance(app.screen, NodesScreen)
+        await pilot.press("enter")
+        await pilot.press("colon", *"po ns=gitlab", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, PodsScreen)
+        assert "[2/89] ─ ns=gitlab" in screen_text(app)
+        await pilot.press("1")
+        assert isinstance(app.screen, NodesScreen)
+        await pilot.click(TabLine, offset=(100, 0))
+
+
+async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("colon", *"th", "tab")
+        line = app.screen.query_one(PromptInput)
+        assert line.value == "theme"
+        await pilot.press(*" nor", "tab", "enter")
+        await pilot.pause()
+        assert app.theme == "nord"
+        await pilot.press("colon", *"pods", "enter", "colon", *"ndes", "enter")
+        await pilot.pause()
+        assert "there is no command :ndes; did you mean :nodes?" in screen_text(app)
+        await pilot.press("colon", *"zzzz")
+        assert "nothing called zzzz" in screen_text(app)
+        await pilot.press("escape", "colon", "enter")
+        for command, said in (
+            ("theme nothing", "there is no theme nothing"),
+            ("sort nothing", "there is no column nothing here"),
+            ("sort", "there is no column without a name here"),
+        ):
+            app.run_command(command)
+            await pilot.pause()
+            assert said in screen_text(app)
+        for command in ("sort cpu", "wide", "faults", "filter x", "filter"):
+            app.run_command(command)
+        await pilot.pause()
+        assert "CPU↓" in screen_text(app)
+        app.run_command("sources")
+        await pilot.pause()
+        assert "Sources [" in screen_text(app)
+        await pilot.press("y", "escape")
+
+
+async def test_earlier_lines_come_back(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        for text in ("one", "two"):
+            await pilot.press("slash", "ctrl+u", *text, "enter")
+        await pilot.press("slash", "ctrl+u", "up")
+        line = app.screen.query_one(PromptInput)
+        assert line.value == "two"
+        await pilot.press("up", "up")
+        assert line.value == "one"
+        await pilot.press("down", "down")
+        assert line.value == ""
+        await pilot.press("tab", "escape")
+
+
+async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 200)) as pilot:
+        app = await ready(pilot)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        text = screen_text(app)
+        words = ("↓ j", "table.down", "list.notable", ":nodes :no :node", "Columns", "The capacity type", "free.cpu>")
+        assert [word for word in words if word not in text] == []
+        await pilot.press("j", "k", "q")
+        assert isinstance(app.screen, NodesScreen)
+        app.run_command("help")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+
+
+async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        keys = app.screen.active_bindings
+        assert not {"ctrl+d", "ctrl+k", "r", "u", "e"} & {key for key in keys if keys[key].binding.id}
+        shown = [active for active in keys.values() if active.binding.show]
+        assert 0 < len(shown) <= 8
+        assert all(active.binding.id for active in shown)
+
+
+async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        line = app.screen.query_one(KeyLine)
+        footer = lines_of(app)[-1]
+        assert footer.split()[:2] == ["enter", "Detail"]
+        await pilot.click(KeyLine, offset=(footer.index("Help"), 0))
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        await pilot.click(line, offset=(118, 0))
+        await pilot.press("slash")
+        await pilot.pause()
+        assert lines_of(app)[-1].split() == ["enter", "Apply", "tab", "Complete", "esc", "Cancel"]
+
+
+async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
+    async with make_app(theme="nonsense", keymap={"list.wide": "w"}).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert "there is no theme nonsense; :theme lists them" in screen_text(app)
+        await pilot.press("w")
+        assert "EPHEMERAL" in screen_text(app)
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "textual-ansi", "karptui-colour-blind", "rose-pine-dawn"])
+async def test_themes(make_app: MakeApp, theme: str) -> None:
+    app = make_app()
+    if theme not in app.available_themes:
+        pytest.skip("this Textual has no such theme")
+    async with app.run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        app.run_command(f"theme {theme}")
+        await pilot.pause()
+        assert app.theme == theme
+        assert "Nodes [13]" in screen_text(app)
+
+
+async def test_q_goes_back_then_quits(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("enter")
+        await pilot.press("q")
+        assert app.is_running
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("keys", [("ctrl+c",), ("enter", "ctrl+c"), ("colon", "q", "enter"), ("slash", "ctrl+c")])
+async def test_ctrl_c_and_colon_q_always_quit(make_app: MakeApp, keys: Sequence[str]) -> None:
+    app = make_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert not app.is_running or app._exit
+
+
+async def test_another_context(make_app: MakeApp) -> None:
+    first, second = FleetSource(a_fleet()), FleetSource(a_fleet(), title="kind-dev")
+
+    def connect(name: str) -> FleetSource:
+        if name != "kind-dev":
+            raise SourceError(f"there is no context {name}")
+        return second
+
+    app = make_app(source=first, connect=connect, context_names=lambda: ("kind-dev", "prod-eu-1"))
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        app.run_command("ctx nowhere")
+        await pilot.pause()
+        assert "there is no context nowhere" in screen_text(app)
+        await pilot.press("colon", *"ctx k", "tab", "enter")
+        await ready(pilot)
+        assert (first.stopped, second.stopped) == (1, 0)
+        assert "kind-dev" in lines_of(app)[0]
+
+
+async def test_there_is_no_ctx_without_contexts(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert "ctx" not in {command.name for command in app.commands}
+        commands = {command.title for command in app.get_system_commands(app.screen)}
+        assert {":nodes", ":quit", ":help"} <= commands
+
+
+@pytest.mark.parametrize("width", [200, 120, 80, 60, 40])
+async def test_the_top_bar_gives_way_from_the_right(make_app: MakeApp, width: int) -> None:
+    contexts = {"prod-*": ContextSettings(Banner.CAUTION, "PRODUCTION")}
+    async with make_app(contexts=contexts).run_test(size=(width, 24)) as pilot:
+        top = lines_of(await ready(pilot))[0]
+        assert "PRODUCTION prod" in top
+        assert top.endswith("12:00:07Z")
+        assert len(top) <= width
+
+
+async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        app.on_app_blur(events.AppBlur())
+        polled: list[int] = []
+        app.poll_now = lambda: polled.append(1)  # type: ignore[method-assign]
+        for _ in range(8):
+            app._tick()
+        assert len(polled) == 2
+        app.on_app_focus(events.AppFocus())
+        app._tick()
+        assert len(polled) == 4

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from karptui.app import KarptuiApp
+from karptui.decode.kinds import Kind
+from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.nodes import NodesScreen
+from karptui.screens.pods import PodsScreen
+from karptui.screens.text import TextScreen
+from karptui.widgets.row_table import RowTable
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text
+
+SIZE = (120, 40)
+
+
+def names(app: KarptuiApp) -> list[str]:
+    rows = app.screen.query_one(RowTable).rows
+    return [rows[index].cells[0].short or rows[index].cells[0].text for index in range(len(rows))]
+
+
+async def test_every_node_and_claim_is_a_row(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        text = screen_text(app)
+        assert "Nodes [13]" in text
+        assert "11 nodes" in text
+        assert "● live 12:00:07Z" in text
+        for word in (
+            "Draining 12m",
+            "NotReady 4m",
+            "Cordoned",
+            "Drifted",
+            "Initializing",
+            "Launching 38s",
+            "(general-x7k2p)",
+        ):
+            assert word in text
+
+
+async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("S")
+        assert names(app)[0] == "ip-10-0-44-2"
+        await pilot.press("A", "A")
+        assert names(app)[0] == "ip-10-0-1-10"
+        await pilot.press("slash", *"pool=trino")
+        await pilot.pause()
+        assert names(app) == ["ip-10-0-5-160"]
+        await pilot.press("enter")
+        assert "[1/13] ─ pool=trino" in screen_text(app)
+        await pilot.press("slash", "end", *" nothing")
+        await pilot.press("enter")
+        assert "no nodes match  pool=trino nothing" in screen_text(app)
+        await pilot.press("escape")
+        assert "[13]" in screen_text(app)
+        await pilot.press("ctrl+z")
+        assert "blocked or faulty only" in screen_text(app)
+        assert len(names(app)) == 5
+        await pilot.press("space", "escape")
+        assert len(names(app)) == 13
+        assert "1 marked" in screen_text(app)
+        await pilot.press("escape", "escape")
+        assert "marked" not in screen_text(app)
+
+
+async def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_rows(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("slash", *"cpu")
+        await pilot.press("greater_than_sign")
+        assert "cpu> takes a value such as 500m or 2 or 80%; nothing follows" in screen_text(app)
+        await pilot.press("enter")
+        assert "cpu> takes a value" in screen_text(app)
+        await pilot.press("down")
+        await pilot.pause()
+        assert "cpu> takes a value" not in screen_text(app)
+        await pilot.press("slash", *"x")
+        await pilot.press("escape")
+        assert len(names(app)) == 13
+
+
+async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(100, 24)) as pilot:
+        app = await ready(pilot)
+        assert "EXPIRES" not in screen_text(app)
+        await pilot.press("ctrl+w", *["right"] * 20)
+        text = screen_text(app)
+        assert "EXPIRES" in text
+        assert "ip-10-0-5-160" in text
+        await pilot.press("ctrl+w")
+        assert "EXPIRES" not in screen_text(app)
+
+
+async def test_the_line_above_the_footer_explains_the_row(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert "Launching for 38s: the cloud provider has not given an instance yet" in screen_text(app)
+        await pilot.press("down")
+        assert "no capacity for g6.2xlarge" in screen_text(app)
+
+
+async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*["down"] * 3, "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, NodeDetailScreen)
+        text = screen_text(app)
+        for word in ("allocatable", "239,554Mi", "trino-worker-0", "Node conditions", "q Back"):
+            assert word in text
+        await pilot.press("enter")
+        await ready(pilot)
+        assert isinstance(app.screen, TextScreen)
+        assert "trino-worker" in screen_text(app)
+        await pilot.press("escape", "q")
+        assert isinstance(app.screen, NodesScreen)
+        assert names(app)[app.screen.query_one(RowTable).cursor_index] == "ip-10-0-5-160"
+
+
+async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app: MakeApp) -> None:
+    fleet = a_fleet()
+    source = FleetSource(fleet)
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*["down"] * 3, "enter")
+        await pilot.pause()
+        fleet.objects[Kind.NODE].pop("ip-10-0-5-160.eu-west-1.compute.internal")
+        fleet.objects[Kind.NODECLAIM].pop("trino-x5x160")
+        assert source.mailbox is not None
+        fleet.pour(source.mailbox)
+        app.poll_now()
+        await pilot.pause()
+        assert "the node is gone; this is what it was" in screen_text(app)
+        assert "gone" in lines_of(app)[2]
+        await pilot.press("escape")
+        assert "Nodes [12]" in screen_text(app)
+
+
+async def test_what_changes_shows_and_the_cursor_stays_with_its_node(make_app: MakeApp) -> None:
+    fleet = a_fleet()
+    source = FleetSource(fleet)
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*["down"] * 5)
+        table = app.screen.query_one(RowTable)
+        before = table.cursor_key
+        a_node(fleet, "ip-10-0-0-1")
+        assert source.mailbox is not None
+        fleet.pour(source.mailbox)
+        app.poll_now()
+        await pilot.pause()
+        assert table.cursor_key == before
+        assert "12 nodes" in screen_text(app)
+
+
+async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        copied: list[str] = []
+        monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+        await pilot.press("down", "down", "c")
+        assert copied == ["ip-10-0-1-10.eu-west-1.compute.internal"]
+        assert "copied ip-10-0-1-10" in screen_text(app)
+        await pilot.press("space", "space", "c")
+        assert copied[1].count("\n") == 1
+        assert "copied 2 names" in screen_text(app)
+        await pilot.press("y")
+        await ready(pilot)
+        assert "kind: Node" in screen_text(app)
+        await pilot.press("c", "G", "g", "j", "k")
+        assert copied[2].startswith("apiVersion: v1")
+        await pilot.press("q", "d")
+        await ready(pilot)
+        assert "allocatable" in screen_text(app)
+        await pilot.press("escape", "o")
+        await pilot.pause()
+        assert isinstance(app.screen, PodsScreen)
+        assert "node=ip-10-0-8-41" in screen_text(app)
+
+
+async def test_claims_without_a_node(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("o")
+        assert isinstance(app.screen, NodesScreen)
+        await pilot.press("y")
+        await ready(pilot)
+        assert "kind: NodeClaim" in screen_text(app)
+        await pilot.press("q", "enter")
+        await pilot.pause()
+        assert "made for pods that ask cpu 6500m mem 21Gi" in screen_text(app)
+        await pilot.press("y")
+        await ready(pilot)
+        assert "name: general-x7k2p" in screen_text(app)
+
+
+async def test_the_claim_of_a_node(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("down", "down", "enter")
+        await pilot.pause()
+        await pilot.press("o")
+        assert "it has no NodeClaim" in screen_text(app)
+        await pilot.press("d")
+        await ready(pilot)
+        assert "none: Karpenter does not manage this node" in screen_text(app)
+        await pilot.press("q", "q", "down", "enter")
+        await pilot.pause()
+        await pilot.press("o")
+        await ready(pilot)
+        assert "kind: NodeClaim" in screen_text(app)
+
+
+async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
+    given = {"node_sort": "mem=dsc", "extra_labels": ("team",), "node_selector": "team=web", "wide": True}
+    async with make_app(**given).run_test(size=(200, 40)) as pilot:
+        app = await ready(pilot)
+        assert "MEM↓" in screen_text(app)
+        assert "TEAM" in screen_text(app)
+        assert "[10/13] ─ -l 'team=web'" in screen_text(app)
+        assert "EXPIRES" in screen_text(app)
+
+
+async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("slash", *"pool=trino", "enter", "ctrl+s")
+        assert ": save karptui-nodes-20261124-120007.csv" in screen_text(app)
+        await pilot.press("escape")
+        app.run_command(f"save {tmp_path / 'nodes.csv'}")
+        assert "1 nodes saved to" in screen_text(app) or app.front is not None
+        app.run_command(f"save {tmp_path / 'nodes.txt'}")
+        app.run_command(f"save {tmp_path / 'no' / 'folder.csv'}")
+        await pilot.pause()
+        assert "cannot be written" in screen_text(app)
+        app.run_command("save")
+        await pilot.pause()
+        assert "save needs a file" in screen_text(app)
+    saved = (tmp_path / "nodes.csv").read_text().splitlines()
+    assert saved[0].startswith("name,pool,type")
+    assert "ip-10-0-5-160.eu-west-1.compute.internal,trino" in saved[1]
+    assert (tmp_path / "nodes.txt").read_text().startswith("NAME")
+
+
+async def test_pods_screen(make_app: MakeApp) -> None:
+    async with make_app(screen="pods").run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert "Pods [89]" in screen_text(app)
+        await pilot.press("slash", *"ns=gitlab", "enter", "o")
+        await pilot.pause()
+        assert isinstance(app.screen, NodeDetailScreen)
+        assert "ip-10-0-71-204" in screen_text(app)
+        await pilot.press("q", "enter")
+        await ready(pilot)
+        assert "karpenter.sh/do-not-disrupt: true" in screen_text(app)
+        await pilot.press("q", "y")
+        await ready(pilot)
+        assert "name: gitlab/runner-7f2c4" in screen_text(app)
+        await pilot.press("q", "slash", "ctrl+u", *"name=trino-worker-1", "enter", "o")
+        assert "the pod is not bound to a node" in screen_text(app)
+
+
+async def test_many_rows_are_built_beside_the_keys(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.screens.table_screen.BUILT_AT_ONCE", 10)
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await ready(pilot)
+        assert len(names(app)) == 13
+        await pilot.press("slash", *"spot", "enter")
+        await ready(pilot)
+        assert len(names(app)) == 5

@@ -1,0 +1,97 @@
+"""Connecting, syncing, empty, filtered, forbidden, stale, disconnected, offline: each looks different."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, SourceError
+from karptui.sources.mailbox import Mailbox
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import NOW_NS, SECOND, Fleet, FleetSource, a_fleet, ready, screen_text, status
+
+SIZE = (120, 24)
+
+
+class Telling(FleetSource):
+    """A source that reports what it is told to."""
+
+    reports: tuple[Any, ...] = ()
+
+    def start(self, mailbox: Mailbox) -> None:
+        for kind, items in self.fleet.objects.items():
+            mailbox.replace(kind, items)
+        for report in self.reports:
+            mailbox.report(report)
+
+
+async def text_of(make_app: MakeApp, fleet: Fleet, *reports: Any) -> str:
+    source = Telling(fleet)
+    source.reports = reports
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        return screen_text(await ready(pilot))
+
+
+async def test_connecting(make_app: MakeApp) -> None:
+    text = await text_of(make_app, Fleet(), status(Kind.NODE, Phase.CONNECTING, since_ns=NOW_NS - 3 * SECOND))
+    assert "connecting… (3s)" in text
+    assert "○ connecting" in text
+
+
+async def test_nothing_heard_yet(make_app: MakeApp) -> None:
+    assert "connecting…" in await text_of(make_app, Fleet())
+
+
+async def test_syncing(make_app: MakeApp) -> None:
+    pods = status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000)
+    text = await text_of(make_app, a_fleet(), status(Kind.NODE), pods)
+    assert "◐ syncing pods 6,500 of about 15,000" in text
+
+
+async def test_empty(make_app: MakeApp) -> None:
+    assert "there are no nodes" in await text_of(make_app, Fleet(), status(Kind.NODE), status(Kind.POD))
+
+
+async def test_forbidden_is_never_zero(make_app: MakeApp) -> None:
+    fleet = a_fleet()
+    del fleet.objects[Kind.POD]
+    pods = status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden (list pods at cluster scope)")
+    text = await text_of(make_app, fleet, status(Kind.NODE), pods)
+    assert "pods: forbidden (list pods at cluster scope). Requests and pod counts need it" in text
+    assert "!rbac" in text
+    assert " 0%" not in text
+    assert "no access to pods" in text
+
+
+async def test_no_node_may_be_seen(make_app: MakeApp) -> None:
+    text = await text_of(make_app, Fleet(), status(Kind.NODE, Phase.FORBIDDEN, last_error="nodes: forbidden"))
+    assert "? has the ClusterRole that karptui needs" in text
+
+
+async def test_stale_and_disconnected(make_app: MakeApp) -> None:
+    stale = status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)
+    text = await text_of(make_app, a_fleet(), status(Kind.NODE), stale)
+    assert "◌ stale for 42s" in text
+    assert "What you see is from 11:59:25Z." in text
+    gone = status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused", retry_at_ns=NOW_NS + 5 * SECOND)
+    text = await text_of(make_app, a_fleet(), status(Kind.NODE), gone)
+    assert "✖ disconnected, retrying in 5 s" in text
+    assert "connection refused; retrying in 5 s." in text
+
+
+async def test_offline(make_app: MakeApp) -> None:
+    text = await text_of(make_app, a_fleet(), status(Kind.NODE, Phase.OFFLINE), status(Kind.POD, Phase.OFFLINE))
+    assert "◆ offline, taken 2026-11-24 11:59:07Z" in text
+
+
+async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = FleetSource(a_fleet())
+
+    def refuse(_: Mailbox) -> None:
+        raise SourceError("no such file")
+
+    monkeypatch.setattr(source, "start", refuse)
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        assert "✖ no such file" in screen_text(await ready(pilot))
