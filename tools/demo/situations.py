@@ -1,0 +1,220 @@
+"""What is going on in the demo when it opens: nodes coming and going, protected pods, budgets, pods that wait."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from karptui.sources.demo.ci import ci_job
+from karptui.sources.demo.manifests import (
+    DISRUPTED,
+    LIFECYCLE,
+    NOT_READY,
+    Manifest,
+    a_uid,
+    condition,
+    metadata,
+    stamp,
+    tainted,
+    terminating,
+    with_condition,
+    without_condition,
+)
+from tools.demo.machines import HOUR_NS, MINUTE_NS, Machine
+from tools.demo.pools import DAY_NS
+from tools.demo.workloads import ON_TRINO, Planter, Workload
+
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+DEADLINE: Final = "karpenter.sh/nodeclaim-termination-timestamp"
+CI_JOBS: Final = (
+    (358, 0),
+    (341, 0),
+    (52, 0),
+    (41, 0),
+    (23, 0),
+    (8, 0),
+    (214, 1),
+    (96, 1),
+    (33, 1),
+    (61, 2),
+    (17, 2),
+    (144, 3),
+    (118, 3),
+)
+"""Age in minutes, and which runner node."""
+
+
+def protect(machine: Machine) -> None:
+    """Somebody has put do-not-disrupt on the node itself."""
+    machine.node["metadata"]["annotations"] = {DO_NOT_DISRUPT: "true"}
+
+
+def cordon(machine: Machine) -> None:
+    """Somebody has cordoned the node."""
+    machine.node["spec"]["unschedulable"] = True
+    machine.node = tainted(machine.node, {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+    machine.is_spared = True
+
+
+def lose(machine: Machine, now_ns: int) -> None:
+    """The kubelet has stopped answering."""
+    since = now_ns - 6 * MINUTE_NS
+    message = "Kubelet stopped posting node status."
+    lost = condition("Ready", "Unknown", since, reason="NodeStatusUnknown", message=message)
+    machine.node = tainted(
+        with_condition(machine.node, lost), {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+    )
+    machine.is_spared = True
+
+
+def drift(machine: Machine, reason: str, now_ns: int) -> None:
+    """The claim no longer matches what its pool or class asks for."""
+    assert machine.claim is not None
+    machine.claim = with_condition(machine.claim, condition("Drifted", "True", now_ns - 19 * HOUR_NS, reason=reason))
+
+
+def settle(machine: Machine, now_ns: int, minutes: int) -> None:
+    """No pod has come or gone for long enough."""
+    assert machine.claim is not None
+    since = now_ns - minutes * MINUTE_NS
+    machine.claim = with_condition(machine.claim, condition("Consolidatable", "True", since))
+
+
+def drain(machine: Machine, now_ns: int, minutes: int, *, grace_ns: int | None = None) -> None:
+    """Karpenter removes the node, and waits for its pods."""
+    assert machine.claim is not None
+    began = now_ns - minutes * MINUTE_NS
+    machine.node = terminating(tainted(machine.node, DISRUPTED), began, grace_seconds=0)
+    claim = terminating(machine.claim, began, grace_seconds=0)
+    claim = with_condition(claim, condition("DisruptionReason", "True", began - MINUTE_NS, reason="Drifted"))
+    if grace_ns is not None:
+        annotations = {**claim["metadata"].get("annotations", {}), DEADLINE: stamp(began + grace_ns)}
+        claim["metadata"] = {**claim["metadata"], "annotations": annotations}
+    waiting = condition("Drained", "Unknown", began, reason="Draining", message="Draining")
+    machine.claim = with_condition(claim, waiting)
+    machine.is_spared = True
+
+
+def disrupt(machine: Machine, now_ns: int) -> None:
+    """Karpenter has chosen the node and waits for its replacement."""
+    assert machine.claim is not None
+    began = now_ns - 40 * 10**9
+    machine.node = tainted(machine.node, DISRUPTED)
+    reason = condition("DisruptionReason", "True", began, reason="Underutilized", message="Underutilized")
+    machine.claim = with_condition(machine.claim, reason)
+    machine.is_spared = True
+
+
+def initializing(machine: Machine) -> None:
+    """The node has joined, but is not ready for pods yet."""
+    assert machine.claim is not None
+    labels = {
+        key: value for key, value in machine.node["metadata"]["labels"].items() if not key.endswith("/initialized")
+    }
+    machine.node["metadata"]["labels"] = labels
+    since = machine.node["metadata"]["creationTimestamp"]
+    ready = condition("Ready", "False", 0, reason="KubeletNotReady", message="container runtime network not ready")
+    machine.node = tainted(with_condition(machine.node, {**ready, "lastTransitionTime": since}), NOT_READY)
+    unready = condition("Initialized", "Unknown", 0, reason="NodeNotReady", message="Node status is NotReady")
+    claim = with_condition(machine.claim, {**unready, "lastTransitionTime": since})
+    machine.claim = without_condition(claim, "Ready")
+    machine.is_spared = True
+
+
+def without_node(machine: Machine, now_ns: int, *, stage: str, seconds: int, message: str = "") -> Manifest:
+    """Return the machine's claim as it was before there was a node.
+
+    Args:
+        machine: whose claim; the node is not used.
+        now_ns: when.
+        stage: ``""`` is launching, ``Launched`` waits for the node to register.
+        seconds: age of the claim.
+        message: why it does not launch.
+    """
+    assert machine.claim is not None
+    created = now_ns - seconds * 10**9
+    claim = machine.claim
+    reached = LIFECYCLE.index(stage) + 1 if stage else 0
+    reasons = ("LaunchFailed" if message else "AwaitingReconciliation", "NodeNotFound", "NodeNotFound")
+    conditions = [
+        condition(kind, "True", created + 3 * 10**9)
+        if index < reached
+        else condition(kind, "Unknown", created, reason=reasons[index], message=message if index == 0 else "")
+        for index, kind in enumerate(LIFECYCLE)
+    ]
+    status = {"conditions": conditions}
+    labels = claim["metadata"]["labels"]
+    if reached:
+        status |= {key: claim["status"][key] for key in ("providerID", "imageID", "capacity", "allocatable")}
+    else:
+        labels = {key: labels[key] for key in ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass")}
+    meta = {**claim["metadata"], "creationTimestamp": stamp(created), "labels": labels}
+    return {**claim, "metadata": meta, "status": status}
+
+
+def ci_pods(planter: Planter, rng: random.Random, machines: Sequence[Machine], now_ns: int) -> None:
+    """Add CI jobs: protected, on the runner nodes, four of them within the last hour on the same one."""
+    for index, (minutes, machine_index) in enumerate(CI_JOBS):
+        created = now_ns - minutes * MINUTE_NS
+        job, made = ci_job(rng, 4700 + index, created, "2h" if index % 5 == 4 else "true")
+        planter.objects.append(job)
+        planter.put(made, machines[machine_index], created_ns=created)
+
+
+def waiting_pods(planter: Planter, now_ns: int) -> list[Manifest]:
+    """Return pods that no node takes; nobody has said anything of them yet."""
+    trino = Workload("trino", "trino-worker", 3, 28_000, 245_760, "StatefulSet", ON_TRINO)
+    gold = Workload("payments", "settle", 2, 500, 1024, options={"node_selector": {"company.io/tier": "gold"}})
+    large = Workload("ml", "finetune", 1, 46_000, 131_072, "Job")
+    workers = next(
+        one for one in planter.objects if one["kind"] == "StatefulSet" and one["metadata"]["name"] == trino.name
+    )
+    settle, finetune = planter.controller(gold), planter.controller(large)
+    return [
+        *(planter.new_pod(trino, workers, index, now_ns - 14 * MINUTE_NS) for index in (8, 9, 10)),
+        *(planter.new_pod(gold, settle, index, now_ns - 47 * MINUTE_NS) for index in range(2)),
+        planter.new_pod(large, finetune, 0, now_ns - 3 * MINUTE_NS),
+    ]
+
+
+def pdbs(rng: random.Random, now_ns: int) -> list[Manifest]:
+    """Return the PodDisruptionBudgets."""
+    table: tuple[tuple[str, str, str, dict[str, str | int], int, int, int], ...] = (
+        ("db", "postgres", "postgres", {"minAvailable": "100%"}, 0, 3, 3),
+        ("queue", "kafka", "kafka", {"maxUnavailable": 1}, 1, 5, 4),
+        ("ingress", "nginx", "nginx", {"minAvailable": "50%"}, 4, 8, 4),
+        ("payments", "ledger", "ledger", {"minAvailable": 6}, 2, 8, 6),
+        ("payments", "ledger-old", "ledger", {"minAvailable": 4}, 4, 8, 4),
+        ("web", "front", "front", {"maxUnavailable": "25%"}, 11, 44, 33),
+        ("web", "api", "api", {"maxUnavailable": "25%"}, 12, 48, 36),
+        ("vault", "vault", "vault", {"maxUnavailable": 1}, 1, 3, 2),
+        ("monitoring", "prometheus", "prometheus", {"maxUnavailable": 0}, 0, 3, 3),
+    )
+    return [
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {
+                **metadata(name, uid=a_uid(rng), created_ns=now_ns - 90 * DAY_NS, namespace=namespace),
+                "generation": 1,
+            },
+            "spec": {"selector": {"matchLabels": {"app": app}}, **rule},
+            "status": {
+                "observedGeneration": 1,
+                "disruptionsAllowed": allowed,
+                "expectedPods": expected,
+                "currentHealthy": expected,
+                "desiredHealthy": desired,
+                "conditions": [
+                    condition(
+                        "DisruptionAllowed",
+                        "True" if allowed else "False",
+                        now_ns - 9 * HOUR_NS,
+                        reason="SufficientPods" if allowed else "InsufficientPods",
+                    )
+                ],
+            },
+        }
+        for namespace, name, app, rule, allowed, expected, desired in table
+    ]

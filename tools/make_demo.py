@@ -1,0 +1,218 @@
+"""Writes the demo's recording: make_demo.py [--seed N] [--output FILE].
+
+The cluster is invented, its instance types are real: capacities and labels come from the built-in EC2 catalogue, what
+kube-scheduler and Karpenter say from karptui's own engines. The same seed gives the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from karptui.kube.timestamps import parse_timestamp
+from karptui.sources.demo.manifests import Manifest
+from tools.demo import situations
+from tools.demo.machines import HOUR_NS, MINUTE_NS, Foundry, Machine
+from tools.demo.pools import OLD_AMI, daemonsets, nodeclasses, nodepools
+from tools.demo.saying import karpenter_events, with_verdict
+from tools.demo.workloads import EDGE_PODS, GENERAL, SYSTEM, TRINO_RUNNING, Planter, namespaces
+
+OUTPUT: Final = Path(__file__).resolve().parent.parent / "karptui/sources/demo/recording.json.gz"
+NOW: Final = "2026-11-20T12:00:00Z"
+SEED: Final = 4711
+GENERAL_TYPES: Final = (
+    ("m7i.2xlarge", 10),
+    ("m6i.4xlarge", 5),
+    ("c7i.4xlarge", 3),
+    ("m6a.2xlarge", 8),
+    ("c7a.xlarge", 5),
+    ("m7i.8xlarge", 2),
+    ("r6i.2xlarge", 4),
+    ("m7i-flex.2xlarge", 3),
+    ("c6i.2xlarge", 2),
+)
+AGES_HOURS: Final = (0.7, 2, 5, 9, 15, 26, 40, 77, 120, 190, 310, 520)
+
+
+def make(seed: int) -> dict[str, Any]:
+    """Return the recording."""
+    rng = random.Random(seed)
+    now_ns = parse_timestamp(NOW)
+    pools, classes, daemons = nodepools(rng, now_ns), nodeclasses(rng, now_ns), daemonsets(rng, now_ns)
+    foundry = Foundry(rng, now_ns, pools, classes)
+    general = [
+        foundry.machine(
+            "general",
+            type_name,
+            age_ns=int(rng.choice(AGES_HOURS) * rng.uniform(0.8, 1.2) * HOUR_NS),
+            capacity_type="spot" if rng.random() < 0.55 else "on-demand",
+        )
+        for type_name, count in GENERAL_TYPES
+        for _ in range(count)
+    ]
+    # The one but last has only just joined.
+    general[-2] = foundry.machine("general", "m7i-flex.2xlarge", age_ns=70 * 10**9)
+    runners = [
+        foundry.machine("runners", type_name, age_ns=int(hours * HOUR_NS), zone_index=index % 3)
+        for index, (type_name, hours) in enumerate(
+            (("r6i.4xlarge", 6.2), ("c6i.4xlarge", 4), ("m6i.4xlarge", 30), ("c6i.2xlarge", 3))
+        )
+    ]
+    trino = [
+        foundry.machine("trino", "r5a.8xlarge", age_ns=(11 + index) * 24 * HOUR_NS, image=OLD_AMI) for index in range(8)
+    ]
+    edge = [
+        foundry.machine("edge", name, age_ns=(3 + 20 * index) * HOUR_NS)
+        for index, name in enumerate(("c7g.large", "c7g.large", "m7g.large", "m7g.large"))
+    ]
+    system = [foundry.unmanaged("m6i.large", age_ns=120 * 24 * HOUR_NS, zone_index=index) for index in range(2)]
+    machines = [*general, *runners, *trino, *edge, *system]
+
+    planter = Planter(rng, now_ns)
+    _prepare(general, runners, trino, now_ns)
+    for machine in system:
+        machine.is_spared = False
+    planter.daemons(daemons, machines)
+    withheld = [_withhold(machine, rng.uniform(0.0, 0.45)) for machine in general]
+    for workload in SYSTEM:
+        planter.plant(workload, system)
+    for workload in sorted(GENERAL, key=lambda one: -one.cpu_millis):
+        planter.plant(workload, general)
+    planter.plant(TRINO_RUNNING, trino)
+    planter.plant(EDGE_PODS, edge)
+    for machine, amounts in zip(general, withheld, strict=True):
+        machine.free = {name: amount + amounts[name] for name, amount in machine.free.items()}
+    situations.ci_pods(planter, rng, runners, now_ns)
+    if planter.unplaced:
+        names = ", ".join(one["metadata"]["name"] for one in planter.unplaced[:5])
+        raise SystemExit(f"{len(planter.unplaced)} pods found no node: {names}")
+    _trouble(general, runners, now_ns)
+    claims = _claims_alone(foundry, now_ns)
+    waiting = [
+        with_verdict(one, machines, parse_timestamp(one["metadata"]["creationTimestamp"]))
+        for one in situations.waiting_pods(planter, now_ns)
+    ]
+
+    objects: list[Manifest] = [*pools, *classes, *daemons]
+    objects += [machine.node for machine in machines]
+    objects += [machine.claim for machine in machines if machine.claim is not None]
+    objects += [*claims, *planter.objects, *waiting, *situations.pdbs(rng, now_ns)]
+    spaces = (one["metadata"]["namespace"] for one in objects if "namespace" in one["metadata"])
+    objects += namespaces(rng, [*spaces, "default"], now_ns)
+    _count_limits(pools, machines)
+    recording = {
+        "karptui": 1,
+        "name": "demo",
+        "capturedAt": NOW,
+        "settings": {
+            "VM_MEMORY_OVERHEAD_PERCENT": "0.075",
+            "FEATURE_GATES": "SpotToSpotConsolidation=false",
+            "CLUSTER_NAME": "demo",
+        },
+        "disruption": True,
+        "objects": objects,
+    }
+    objects += karpenter_events(rng, _answer(recording), objects, now_ns)
+    return recording
+
+
+def _withhold(machine: Machine, share: float) -> dict[str, int]:
+    """Keep a share of what is free away from the workload, so that nodes end up differently full; return it."""
+    amounts = {name: int(amount * share) for name, amount in machine.free.items()}
+    machine.free = {name: amount - amounts[name] for name, amount in machine.free.items()}
+    return amounts
+
+
+def _prepare(general: list[Machine], runners: list[Machine], trino: list[Machine], now_ns: int) -> None:
+    """Set aside what must stay nearly empty, and let old nodes settle."""
+    for machine in general[-4:]:
+        machine.is_spared = True
+    for index, machine in enumerate(general):
+        if index % 3:
+            situations.settle(machine, now_ns, 20 + index)
+    for machine in trino:
+        situations.drift(machine, "AMIDrift", now_ns)
+    situations.drift(runners[2], "NodeClassDrift", now_ns)
+
+
+def _trouble(general: list[Machine], runners: list[Machine], now_ns: int) -> None:
+    """Let things happen to nodes that have their pods."""
+    situations.protect(general[3])
+    situations.cordon(general[12])
+    situations.lose(general[17], now_ns)
+    situations.drift(general[6], "RequirementsDrifted", now_ns)
+    situations.disrupt(general[-1], now_ns)
+    situations.drain(general[20], now_ns, 12)
+    situations.drain(runners[3], now_ns, 9, grace_ns=24 * HOUR_NS)
+    situations.initializing(general[-2])
+
+
+def _claims_alone(foundry: Foundry, now_ns: int) -> list[Manifest]:
+    """Return claims that are no nodes yet: launching, failing to launch, and waiting for the node."""
+    launching, failing, registering = (
+        foundry.machine("general", name, age_ns=MINUTE_NS) for name in ("m7i.2xlarge", "c7i.8xlarge", "c6a.4xlarge")
+    )
+    refused = (
+        "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do "
+        "not have sufficient capacity in the Availability Zone you requested"
+    )
+    return [
+        situations.without_node(launching, now_ns, stage="", seconds=38),
+        situations.without_node(failing, now_ns, stage="", seconds=95, message=refused),
+        situations.without_node(registering, now_ns, stage="Launched", seconds=52),
+    ]
+
+
+def _count_limits(pools: list[Manifest], machines: list[Machine]) -> None:
+    """Let NodePools report what their nodes add up to, as Karpenter's counter does."""
+    for pool in pools:
+        own = [machine.node["status"]["capacity"] for machine in machines if machine.pool == pool["metadata"]["name"]]
+        total = {"nodes": str(len(own)), "cpu": str(sum(int(one["cpu"]) for one in own))}
+        total["memory"] = f"{sum(int(one['memory'].removesuffix('Ki')) for one in own)}Ki"
+        total["pods"] = str(sum(int(one["pods"]) for one in own))
+        pool["status"]["resources"] = total
+
+
+def _answer(recording: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``karptui simulate --disruption`` says of the recording."""
+    import contextlib
+    import io
+
+    from karptui.cli.main import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "demo.json"
+        file.write_bytes(msgspec.json.encode(recording))
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
+            main(["simulate", "--disruption", "-o", "json", str(file)])
+    answer: dict[str, Any] = msgspec.json.decode(output.getvalue().encode())
+    if "error" in answer:
+        raise SystemExit(answer["error"])
+    return answer
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    args = parser.parse_args()
+    recording = make(args.seed)
+    # No name and no time inside the gzip header, so that the same seed gives the same bytes.
+    args.output.write_bytes(gzip.compress(msgspec.json.encode(recording), compresslevel=9, mtime=0))
+    kinds = [one["kind"] for one in recording["objects"]]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    print(f"{args.output}: {args.output.stat().st_size:,} bytes; {counts}")
+
+
+if __name__ == "__main__":
+    main()
