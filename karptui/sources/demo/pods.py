@@ -1,0 +1,195 @@
+"""What happens to pods: they arrive, wait, run, end, and are evicted."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from karptui.sources.demo.ci import NODE_POOL, ci_job
+from karptui.sources.demo.manifests import (
+    Manifest,
+    a_suffix,
+    a_uid,
+    bound,
+    key_of,
+    metadata,
+    owner_of,
+    pod,
+    running,
+    stamp,
+    terminating,
+    unschedulable,
+)
+from karptui.sources.demo.play import Play
+from karptui.sources.demo.world import World, is_daemon, is_protected
+
+FIRST_PIPELINE: Final = 4800
+MAX_CI_PODS: Final = 18
+RETRY_SECONDS: Final = 5.0
+NOT_READY_TAINT: Final = "karpenter.sh/unregistered"
+
+
+def current(play: Play, manifest: Manifest) -> Manifest | None:
+    """Return an object as it is now, None where it is gone or another has taken its name."""
+    now = play.world.get(*key_of(manifest))
+    return now if now is not None and now["metadata"]["uid"] == manifest["metadata"]["uid"] else None
+
+
+def arrive(play: Play, made: Manifest) -> None:
+    """Create a pod, and let the scheduler look for a node."""
+    play.world.put(made)
+    play.after(1.0, partial(_schedule, made=made))
+
+
+def _schedule(play: Play, *, made: Manifest) -> None:
+    waiting = current(play, made)
+    if waiting is None or "nodeName" in waiting["spec"]:
+        return
+    node = _choose(play.world, waiting)
+    if node is None:
+        if not waiting["status"].get("conditions"):
+            total = len(play.world.of("Node"))
+            message = f"0/{total} nodes are available: {total} nodes without room or not allowed."
+            play.world.put(unschedulable(waiting, message, play.now_ns))
+        play.after(RETRY_SECONDS, partial(_schedule, made=made))
+        return
+    play.world.put(bound(waiting, node["metadata"]["name"], play.now_ns))
+    play.after(play.rng.uniform(3, 7), partial(_run, made=made))
+
+
+def _choose(world: World, waiting: Manifest) -> Manifest | None:
+    fitting = list(world.nodes_for(waiting))
+    if not fitting:
+        return None
+    if is_protected(waiting):
+        # CI jobs go where their images are: to the node that already has the most of them.
+        return max(fitting, key=lambda node: (_protected_count(world, node), node["metadata"]["name"]))
+    return world.rng.choice(sorted(fitting, key=key_of))
+
+
+def _protected_count(world: World, node: Manifest) -> int:
+    return sum(map(is_protected, world.pods_on(node["metadata"]["name"])))
+
+
+def _run(play: Play, *, made: Manifest) -> None:
+    starting = current(play, made)
+    if starting is not None and "deletionTimestamp" not in starting["metadata"]:
+        play.world.put(running(starting, play.now_ns))
+
+
+def start_ci_job(play: Play) -> None:
+    """A pipeline starts a job; its pod protects the node it lands on until it ends."""
+    world = play.world
+    open_jobs = [one for one in world.of("Pod") if one["metadata"].get("labels", {}).get("app") == "ci"]
+    if len(open_jobs) >= MAX_CI_PODS:
+        return
+    number = FIRST_PIPELINE + play.rng.randrange(10**5)
+    job, made = ci_job(play.rng, number, play.now_ns)
+    world.put(job)
+    arrive(play, made)
+    play.after(play.rng.uniform(60, 240), partial(_finish, job=job, made=made))
+
+
+def _finish(play: Play, *, job: Manifest, made: Manifest) -> None:
+    for one in (made, job):
+        found = current(play, one)
+        if found is not None:
+            play.world.remove(found)
+
+
+def roll_out(play: Play) -> None:
+    """A Deployment replaces one of its pods."""
+    candidates = [
+        one
+        for one in play.world.of("Pod")
+        if one["status"]["phase"] == "Running"
+        and "deletionTimestamp" not in one["metadata"]
+        and one["metadata"]["namespace"] in ("web", "shop", "teams")
+    ]
+    if candidates:
+        evict(play, play.rng.choice(sorted(candidates, key=key_of)))
+
+
+def evict(play: Play, running_pod: Manifest) -> None:
+    """End a pod with its grace; its controller makes another."""
+    found = current(play, running_pod)
+    if found is None or "deletionTimestamp" in found["metadata"]:
+        return
+    play.world.put(terminating(found, play.now_ns))
+    is_stateful = any(owner["kind"] == "StatefulSet" for owner in found["metadata"].get("ownerReferences", ()))
+    if not is_stateful and not is_daemon(found):
+        arrive(play, successor(play, found))
+    play.after(play.rng.uniform(4, 9), partial(_gone, ended=found, is_stateful=is_stateful))
+
+
+def _gone(play: Play, *, ended: Manifest, is_stateful: bool) -> None:
+    found = current(play, ended)
+    if found is None:
+        return
+    play.world.remove(found)
+    if is_stateful:
+        # A StatefulSet waits for the name to be free.
+        arrive(play, successor(play, ended))
+
+
+def successor(play: Play, before: Manifest) -> Manifest:
+    """Return the pod that a controller makes in place of another."""
+    meta = before["metadata"]
+    owner = next(iter(meta.get("ownerReferences", ())), None)
+    is_stateful = owner is not None and owner["kind"] == "StatefulSet"
+    stem = meta["name"] if is_stateful else f"{meta['name'].rpartition('-')[0]}-{a_suffix(play.rng)}"
+    spec = {key: value for key, value in before["spec"].items() if key != "nodeName"}
+    fresh = metadata(
+        stem,
+        uid=a_uid(play.rng),
+        created_ns=play.now_ns,
+        namespace=meta["namespace"],
+        labels=meta.get("labels"),
+        annotations=meta.get("annotations"),
+    )
+    if owner is not None:
+        fresh["ownerReferences"] = [owner]
+    return pod(fresh, spec)
+
+
+def daemon_pods(play: Play, node: Manifest) -> None:
+    """Create and bind the DaemonSet pods of a node that has joined."""
+    labels = node["metadata"]["labels"]
+    for daemonset in play.world.of("DaemonSet"):
+        template = daemonset["spec"]["template"]
+        selector = template["spec"].get("nodeSelector", {})
+        probe = {**node, "spec": {**node["spec"], "taints": _lasting(node)}}
+        made = pod(
+            metadata(
+                f"{daemonset['metadata']['name']}-{a_suffix(play.rng)}",
+                uid=a_uid(play.rng),
+                created_ns=play.now_ns,
+                namespace=daemonset["metadata"]["namespace"],
+                labels=template["metadata"]["labels"],
+                owner=owner_of(daemonset),
+            ),
+            template["spec"],
+        )
+        if any(labels.get(key) != value for key, value in selector.items()) or not play.world.fits(made, probe):
+            continue
+        play.world.put(bound(made, node["metadata"]["name"], play.now_ns))
+        play.after(play.rng.uniform(3, 8), partial(_run, made=made))
+
+
+def _lasting(node: Manifest) -> list[dict[str, str]]:
+    """Return the taints that a node keeps once it is ready."""
+    passing = ("node.kubernetes.io/not-ready", NOT_READY_TAINT)
+    return [taint for taint in node["spec"].get("taints", ()) if taint["key"] not in passing]
+
+
+def touch_claim(play: Play, claim: Manifest) -> Manifest:
+    """Note on a claim that a pod has just come or gone."""
+    return {**claim, "status": {**claim["status"], "lastPodEventTime": stamp(play.now_ns)}}
+
+
+def has_room_for_ci(world: World) -> bool:
+    """Whether any runner node is left that takes jobs."""
+    return any(
+        node["metadata"]["labels"].get("karpenter.sh/nodepool") == NODE_POOL and not node["spec"].get("unschedulable")
+        for node in world.of("Node")
+    )

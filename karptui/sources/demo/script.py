@@ -1,0 +1,42 @@
+"""What the demo shows from its first second on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from karptui.sources.demo.machines import POOL, become_ready, consolidate, drain, is_quiet, join, launch, pool_of, relax
+from karptui.sources.demo.manifests import Manifest, key_of
+from karptui.sources.demo.play import Play
+from karptui.sources.demo.pods import roll_out, start_ci_job
+
+
+def begin(play: Play) -> None:
+    """Let what the recording has begun go on, and new things happen for as long as it is watched."""
+    _go_on(play)
+    play.after(2.0, start_ci_job)
+    play.after(6.0, launch)
+    play.after(25.0, consolidate)
+    play.every(9, 20, start_ci_job)
+    play.every(7, 15, roll_out)
+    play.every(90, 150, consolidate)
+    play.every(20, 40, relax)
+
+
+def _go_on(play: Play) -> None:
+    """Take up the machines that the recording shows on their way in or out."""
+    world = play.world
+    model = next(iter(sorted((one for one in world.of("Node") if pool_of(one) == POOL and is_quiet(one)), key=key_of)))
+    for claim in world.of("NodeClaim"):
+        if claim["status"].get("providerID") and not claim["status"].get("nodeName"):
+            play.after(9.0, partial(join, made=claim, node_model=_like(world.of("Node"), claim) or model))
+    for node in world.of("Node"):
+        if "deletionTimestamp" in node["metadata"]:
+            play.after(4.0, partial(drain, node=node))
+        elif pool_of(node) and node["metadata"]["labels"].get("karpenter.sh/initialized") != "true":
+            play.after(14.0, partial(become_ready, node=node))
+
+
+def _like(nodes: list[Manifest], claim: Manifest) -> Manifest | None:
+    """Return a node of the claim's instance type."""
+    wanted = claim["metadata"]["labels"].get("node.kubernetes.io/instance-type")
+    return next((one for one in nodes if one["metadata"]["labels"]["node.kubernetes.io/instance-type"] == wanted), None)

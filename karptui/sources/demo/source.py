@@ -1,0 +1,151 @@
+"""The demo as a source: the recording first, and then life goes on."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any, Final
+
+import msgspec
+
+from karptui.clock import Clock, SystemClock
+from karptui.decode.kinds import Kind, KindReader, kind_of
+from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.demo.manifests import Manifest
+from karptui.sources.demo.play import Play
+from karptui.sources.demo.recording import load
+from karptui.sources.demo.script import begin
+from karptui.sources.demo.world import World
+from karptui.sources.mailbox import Mailbox
+
+SEED: Final = 1
+STEP_SECONDS: Final = 0.5
+STOP_SECONDS: Final = 1.0
+
+
+class DemoSource:
+    """Plays the demo: the same seed and the same clock give the same cluster."""
+
+    def __init__(self, *, seed: int = SEED, clock: Clock | None = None, is_stepped: bool = False) -> None:
+        """Set up without loading anything.
+
+        Args:
+            seed: decides what happens.
+            clock: the time that the demo lives in; the machine's by default.
+            is_stepped: whether time goes by only when ``step`` is called.
+        """
+        self.clock: Clock = clock or SystemClock()
+        self._seed = seed
+        self._is_stepped = is_stepped
+        self._play: Play | None = None
+        self._mailbox: Mailbox | None = None
+        self._readers: dict[tuple[str, str], tuple[Kind, KindReader]] = {}
+        self._counts: dict[Kind, int] = {}
+        self._since_ns = 0
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def title(self) -> str:
+        """What the top bar calls it."""
+        return "demo"
+
+    def start(self, mailbox: Mailbox) -> None:
+        """Put the recording into the mailbox, and begin to play."""
+        self._mailbox = mailbox
+        if self._is_stepped:
+            self._open()
+            return
+        self._thread = threading.Thread(target=self._run, name="karptui demo", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the play."""
+        self._stopped.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(STOP_SECONDS)
+
+    def step(self) -> None:
+        """Let everything happen that is due by the clock, and tell what has changed."""
+        assert self._play is not None, "start comes first"
+        self._play.advance(self.clock.now_ns())
+        self._tell(self._play.world.take_changes())
+
+    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:  # noqa: ARG002 - as of a live cluster
+        """Return one object as an API server would give it.
+
+        Raises:
+            SourceError: when there is no such object.
+        """
+        names = ("EC2NodeClass",) if kind is Kind.NODECLASS else (kind.value,)
+        found = next((one for name in names if (one := self._get(name, key)) is not None), None)
+        if found is None:
+            raise SourceError(f"the demo has no {kind.value} {key}")
+        copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+        return copy
+
+    def fetch_raw(self, kind: str, key: str) -> str:
+        """Return one object as YAML.
+
+        Raises:
+            SourceError: when there is no such object.
+        """
+        from karptui.sources.snapshot.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
+
+        return to_yaml(self.fetch(Kind(kind), key))
+
+    def _get(self, kind: str, key: str) -> Manifest | None:
+        return self._play.world.get(kind, key) if self._play is not None else None
+
+    def _run(self) -> None:
+        self._open()
+        while not self._stopped.wait(STEP_SECONDS):
+            self.step()
+
+    def _open(self) -> None:
+        now_ns = self._since_ns = self.clock.now_ns()
+        world = World(load(now_ns), random.Random(self._seed))  # noqa: S311 - a play, not a secret
+        play = Play(world, now_ns)
+        begin(play)
+        self._play = play
+        self._counts = dict.fromkeys(Kind, 0)
+        self._tell(dict(world.everything()))
+
+    def _tell(self, changes: dict[tuple[str, str], Manifest | None]) -> None:
+        assert self._mailbox is not None
+        by_kind: dict[Kind, dict[str, Any]] = {}
+        for (api_kind, key), manifest in changes.items():
+            kind, item = self._decoded(api_kind, manifest)
+            by_kind.setdefault(kind, {})[key] = item
+        for kind, items in by_kind.items():
+            self._mailbox.put(kind, items)
+        self._report(by_kind)
+
+    def _decoded(self, api_kind: str, manifest: Manifest | None) -> tuple[Kind, Any]:
+        if manifest is None:
+            known = next(kind for (_, name), (kind, _) in self._readers.items() if name == api_kind)
+            return known, None
+        api_version = manifest["apiVersion"]
+        found = self._readers.get((api_version, api_kind))
+        if found is None:
+            kind = kind_of(api_version, api_kind)
+            assert kind is not None, "the demo is made of kinds that are known"
+            found = self._readers[api_version, api_kind] = (
+                kind,
+                KindReader(kind, api_version=api_version, api_kind=api_kind),
+            )
+        return found[0], found[1].convert(manifest)
+
+    def _report(self, changed: dict[Kind, dict[str, Any]]) -> None:
+        assert self._mailbox is not None
+        assert self._play is not None
+        now_ns = self.clock.now_ns()
+        if changed:
+            kinds = [one for one, _ in self._play.world.everything()]
+            self._counts = dict.fromkeys(Kind, 0)
+            for (_, name), (kind, _) in self._readers.items():
+                self._counts[kind] += kinds.count(name)
+        for kind, count in self._counts.items():
+            self._mailbox.report(
+                SourceStatus(kind=kind, phase=Phase.LIVE, since_ns=self._since_ns, count=count, last_contact_ns=now_ns)
+            )
