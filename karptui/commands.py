@@ -21,7 +21,7 @@ def app_commands(app: KarptuiApp, *, can_switch: bool) -> tuple[Command, ...]:
         app: what they act on.
         can_switch: whether there are other contexts to go to.
     """
-    found = [_open(app, entry) for entry in ENTRIES]
+    found = [_open(app, entry) if entry.name != "types" else _types(app, entry) for entry in ENTRIES]
     if can_switch:
         found.append(Command("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME"))
     found += [
@@ -51,6 +51,20 @@ def _open(app: KarptuiApp, entry: ScreenEntry) -> Command:
         app.open_screen(entry.name, filter_text=text or None)
 
     return Command(entry.name, entry.help, run, entry.aliases)
+
+
+def _types(app: KarptuiApp, entry: ScreenEntry) -> Command:
+    def run(text: str) -> None:
+        pools = app.view.state.nodepools
+        if text and text not in pools:
+            raise CommandError(f"there is no NodePool {text}; :types and a blank lists them")
+        app.open_screen(entry.name)
+        if text:
+            from karptui.screens.types import TypesOfPoolScreen  # noqa: PLC0415 - only when asked for
+
+            app.push_screen(TypesOfPoolScreen(text))
+
+    return Command(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "POOL")
 
 
 def _list(app: KarptuiApp) -> ListScreen[object]:

@@ -39,9 +39,18 @@ def _pods() -> FrameScreen:
     return PodsScreen()
 
 
+def _types() -> FrameScreen:
+    from karptui.screens.types import PoolsOfTypesScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return PoolsOfTypesScreen()
+
+
 ENTRIES: Final = (
     ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
+    ScreenEntry(
+        "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types
+    ),
 )
 """In the order of the tabs."""
 

@@ -51,7 +51,7 @@ class TypeLedgerScreen(FrameScreen):
         """
         super().__init__()
         self._pool_name = pool
-        self._name = name
+        self._type_name = name
         self._pod_index = 0
         self._pools: tuple[PoolEntry, ...] = ()
         self._is_building = False
@@ -95,7 +95,7 @@ class TypeLedgerScreen(FrameScreen):
     @property
     def entry(self) -> TypeEntry | None:
         """The type; None where the pool has it no more."""
-        return self.pool.type(self._name) if self.pool is not None else None
+        return self.pool.type(self._type_name) if self.pool is not None else None
 
     @property
     def pod(self) -> Pod | None:
@@ -106,7 +106,7 @@ class TypeLedgerScreen(FrameScreen):
     def _show(self) -> None:
         pool, entry, view = self.pool, self.entry, self.host.view
         if pool is None or entry is None:
-            self.panel.border_title = Content(f" {clean(self._name)} ")
+            self.panel.border_title = Content(f" {clean(self._type_name)} ")
             self._section("account", [((f"NodePool {clean(self._pool_name)} has no such type", Tone.WARNING),)])
             return
         self.panel.border_title = phrase(title_pieces(pool, entry))
@@ -152,7 +152,7 @@ class TypeLedgerScreen(FrameScreen):
         )
         index = sizes.index(entry) + step
         if 0 <= index < len(sizes):
-            self._name = sizes[index].name
+            self._type_name = sizes[index].name
             self._show()
             self.refresh_info()
         else:
@@ -160,7 +160,7 @@ class TypeLedgerScreen(FrameScreen):
 
     def action_nodes(self) -> None:
         """Show the nodes of the type."""
-        self.host.open_screen("nodes", filter_text=f"type={self._name}")
+        self.host.open_screen("nodes", filter_text=f"type={self._type_name}")
 
     def action_scroll(self, step: int) -> None:
         """Scroll by a line."""

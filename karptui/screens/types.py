@@ -79,7 +79,10 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
             finding = item.findings[0].fact if item.findings and not item.problem and item.left else note
             return ((clean(finding), tone),)
         text = carries(item)
-        return ((f"{len(item.left)} types are left for a new node", Tone.NORMAL), (f" · {text}" if text else "", Tone.DAEMON))
+        return (
+            (f"{len(item.left)} types are left for a new node", Tone.NORMAL),
+            (f" · {text}" if text else "", Tone.DAEMON),
+        )
 
     def name_of(self, item: PoolEntry) -> str:
         """Return the NodePool's name."""
