@@ -21,8 +21,12 @@ CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-cri
 MAX_EVICTION_COST: Final = 10.0
 _PRIORITY_SCALE: Final = float(1 << 25)
 _DELETION_COST_SCALE: Final = float(1 << 27)
-_DECIMAL: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+", re.ASCII)
+_DIGITS: Final = r"[0-9]+(?:_[0-9]+)*"
+_HEX_DIGITS: Final = r"[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*"
+_DECIMAL: Final = re.compile(rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_HEXADECIMAL: Final = re.compile(
+    rf"[+-]?0[xX](?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}"
+)
 _NAMED: Final = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
@@ -61,14 +65,15 @@ def positive_cost(cost: float) -> float:
 
 
 def parse_float(text: str) -> float | None:
-    """Return a number as Go's ``strconv.ParseFloat`` reads it, None where it does not."""
+    """Return a number as Go's ``strconv.ParseFloat`` reads it, None where it does not; ``1_000`` is one."""
     if _NAMED.fullmatch(text):
         return float(text)
+    digits = text.replace("_", "")
     if _DECIMAL.fullmatch(text):
-        value = float(text)
+        value = float(digits)
     elif _HEXADECIMAL.fullmatch(text):
         try:
-            value = float.fromhex(text)
+            value = float.fromhex(digits)
         except OverflowError:
             return None
     else:

@@ -18,7 +18,6 @@ SCHEDULES = (
     ("0 0 30 2 *", "1h"), ("0 0 * * 7", "1h"), ("0 22-6 * * *", "1h"), ("0 0 1 * fri", "24h"), ("? * * * *", "1h"),
     ("59 11 * * FRI", "1m"), ("0 12 * * 5", None), (None, "1h"), ("5 4 */2 * mon", "720h"), ("0 10 * nov *", "2h"),
 )  # fmt: skip
-POOL_TEMPLATE = "karpenter.sh/nodepool"
 
 
 def ts(moment: datetime) -> str:
@@ -166,68 +165,76 @@ class FleetGenerator:
             made.append({"type": "InstanceTerminating", "status": "True"})
         return [{**one, "reason": one["type"], "message": "", "lastTransitionTime": self.ago(12)} for one in made]
 
-    def node(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> dict[str, Any]:
-        r, name = self.r, f"node-{i:02d}"
-        spec = pool["spec"]["template"]["spec"]
-        allowed = next(
-            (q["values"] for q in spec["requirements"] if q["key"] == "karpenter.sh/capacity-type"),
-            ["on-demand", "spot"],
-        )
-        labels = {
-            POOL_TEMPLATE: pool["metadata"]["name"],
-            "node.kubernetes.io/instance-type": "gone.c4" if self.chance(0.04) else instance_type["name"],
-            "topology.kubernetes.io/zone": r.choice(ZONES),
-            "karpenter.sh/capacity-type": r.choice(allowed),
-            "kubernetes.io/arch": "amd64",
-            "kubernetes.io/os": "linux",
-            "kubernetes.io/hostname": name,
-        }
-        if self.chance(0.03):
-            labels.pop(r.choice(("topology.kubernetes.io/zone", "karpenter.sh/capacity-type")))
+    def node(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> str:
+        """Add a NodeClaim and mostly a Node; return the Node's name, empty without one."""
+        labels = self._labels(i, pool, instance_type)
         initialized = not self.chance(0.08)
-        meta: dict[str, Any] = {"labels": dict(labels)}
-        if self.chance(0.08):
-            meta["annotations"] = {DND: r.choice(("true", "2h", "false"))}
-        if self.chance(0.08):
-            meta |= {"deletionTimestamp": self.ago(2), "finalizers": ["karpenter.sh/termination"]}
-        claim_spec = {key: spec[key] for key in ("nodeClassRef", "expireAfter", "taints") if key in spec}
-        if "terminationGracePeriod" in spec and not self.chance(0.2):
-            claim_spec["terminationGracePeriod"] = spec["terminationGracePeriod"]
-        provider = f"aws:///{name}"
-        status: dict[str, Any] = {"conditions": self.conditions(initialized=initialized), "nodeName": name}
-        status["capacity"] = instance_type["capacity"]
         cpu = int(instance_type["capacity"]["cpu"])
         memory = f"{cpu * 4 * 1024 - 255}Mi"
         room = {"cpu": f"{cpu * 1000 - 80}m", "memory": memory, "pods": instance_type["capacity"]["pods"]}
-        status["allocatable"] = room
+        amounts = {"capacity": instance_type["capacity"], "allocatable": room}
+        self._claim(i, pool, labels, amounts, initialized=initialized)
+        return "" if self.chance(0.04) else self._machine(i, pool, labels, amounts, initialized=initialized)
+
+    def _labels(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> dict[str, str]:
+        requirements = pool["spec"]["template"]["spec"]["requirements"]
+        asked = (one["values"] for one in requirements if one["key"] == "karpenter.sh/capacity-type")
+        labels = {
+            "karpenter.sh/nodepool": pool["metadata"]["name"],
+            "node.kubernetes.io/instance-type": "gone.c4" if self.chance(0.04) else instance_type["name"],
+            "topology.kubernetes.io/zone": self.r.choice(ZONES),
+            "karpenter.sh/capacity-type": self.r.choice(next(asked, ["on-demand", "spot"])),
+            "kubernetes.io/arch": "amd64",
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/hostname": f"node-{i:02d}",
+        }
+        if self.chance(0.03):
+            labels.pop(self.r.choice(("topology.kubernetes.io/zone", "karpenter.sh/capacity-type")))
+        return labels
+
+    def _claim(
+        self, i: int, pool: dict[str, Any], labels: dict[str, str], amounts: dict[str, Any], *, initialized: bool
+    ) -> None:
+        template = pool["spec"]["template"]["spec"]
+        meta: dict[str, Any] = {"labels": dict(labels)}
+        if self.chance(0.08):
+            meta["annotations"] = {DND: self.r.choice(("true", "2h", "false"))}
+        if self.chance(0.08):
+            meta |= {"deletionTimestamp": self.ago(2), "finalizers": ["karpenter.sh/termination"]}
+        spec = {key: template[key] for key in ("nodeClassRef", "expireAfter", "taints") if key in template}
+        if "terminationGracePeriod" in template and not self.chance(0.2):
+            spec["terminationGracePeriod"] = template["terminationGracePeriod"]
+        spec |= {"requirements": [], "resources": {}}
+        status = {"conditions": self.conditions(initialized=initialized), "nodeName": f"node-{i:02d}", **amounts}
         if not self.chance(0.02):
-            status["providerID"] = provider
+            status["providerID"] = f"aws:///node-{i:02d}"
         if self.chance(0.4):
             status["lastPodEventTime"] = self.ago(3)
-        claim_spec |= {"requirements": [], "resources": {}}
-        self.add("karpenter.sh/v1", "NodeClaim", f"claim-{i:02d}", metadata=meta, spec=claim_spec, status=status)
-        if self.chance(0.04):
-            return {}
+        self.add("karpenter.sh/v1", "NodeClaim", f"claim-{i:02d}", metadata=meta, spec=spec, status=status)
+
+    def _machine(
+        self, i: int, pool: dict[str, Any], labels: dict[str, str], amounts: dict[str, Any], *, initialized: bool
+    ) -> str:
         own = {**labels, "karpenter.sh/registered": "true"}
         if initialized:
             own["karpenter.sh/initialized"] = "true"
         if self.chance(0.03):
             own.pop("karpenter.sh/registered")
-        node_meta: dict[str, Any] = {"labels": own}
+        meta: dict[str, Any] = {"labels": own}
         if self.chance(0.08):
-            node_meta["annotations"] = {DND: r.choice(("true", "true", "2h", "false"))}
-        node_spec: dict[str, Any] = {"providerID": provider}
-        taints = list(spec.get("taints", ()))
+            meta["annotations"] = {DND: self.r.choice(("true", "true", "2h", "false"))}
+        spec: dict[str, Any] = {"providerID": f"aws:///node-{i:02d}"}
+        taints = list(pool["spec"]["template"]["spec"].get("taints", ()))
         if self.chance(0.05):
             taints.append({"key": "karpenter.sh/disrupted", "effect": "NoSchedule"})
         if self.chance(0.05):
             taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
-            node_spec["unschedulable"] = True
+            spec["unschedulable"] = True
         if taints:
-            node_spec["taints"] = taints
-        ready = {"type": "Ready", "status": r.choice(("False", "Unknown")) if self.chance(0.1) else "True"}
-        node_status = {"capacity": instance_type["capacity"], "allocatable": room, "conditions": [ready]}
-        return self.add("v1", "Node", name, metadata=node_meta, spec=node_spec, status=node_status)
+            spec["taints"] = taints
+        ready = {"type": "Ready", "status": self.r.choice(("False", "Unknown")) if self.chance(0.1) else "True"}
+        status = {**amounts, "conditions": [ready]}
+        return str(self.add("v1", "Node", f"node-{i:02d}", metadata=meta, spec=spec, status=status)["metadata"]["name"])
 
     # -- pods --------------------------------------------------------------------------------------------------------
     def owner(self, app: str, node: str) -> dict[str, Any] | None:
@@ -240,28 +247,39 @@ class FleetGenerator:
         return {"apiVersion": api_version, "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}
 
     def pod(self, i: int, node: str) -> None:
-        r, app = self.r, self.r.choice(self.apps)
-        meta: dict[str, Any] = {"namespace": r.choice(("default", "default", "other")), "labels": {"app": app}}
+        """Add a pod on a node, or a pending one."""
+        app = self.r.choice(self.apps)
+        meta: dict[str, Any] = {"namespace": self.r.choice(("default", "default", "other")), "labels": {"app": app}}
         if self.chance(0.3):
-            meta["labels"]["tier"] = r.choice(("web", "job"))
+            meta["labels"]["tier"] = self.r.choice(("web", "job"))
         owner = self.owner(app, node or "x")
         if owner is not None:
             meta["ownerReferences"] = [owner]
         annotations = {}
         if self.chance(0.1):
-            annotations[DND] = r.choice(DND_VALUES)
+            annotations[DND] = self.r.choice(DND_VALUES)
         if self.chance(0.08):
-            annotations[COST] = r.choice(COSTS)
+            annotations[COST] = self.r.choice(COSTS)
         if annotations:
             meta["annotations"] = annotations
-        cpu, memory = r.choice((100, 250, 500, 900, 1500)), r.choice((128, 512, 1024, 3000))
-        requests = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
+        if node and self.chance(0.05):
+            meta |= {"deletionTimestamp": self.ago(1), "finalizers": ["x/y"]}
+        spec = self._pod_spec(app)
+        if node:
+            spec["nodeName"] = node
+        self.add("v1", "Pod", f"pod-{i:03d}", metadata=meta, spec=spec, status=self._pod_status(node))
+
+    def _pod_spec(self, app: str) -> dict[str, Any]:
+        r = self.r
+        requests = {
+            "cpu": f"{r.choice((100, 250, 500, 900, 1500))}m",
+            "memory": f"{r.choice((128, 512, 1024, 3000))}Mi",
+        }
         spec: dict[str, Any] = {"containers": [{"name": "main", "image": "x", "resources": {"requests": requests}}]}
         if self.chance(0.15):
             spec["priority"] = r.choice(PRIORITIES)
         if self.chance(0.15):
-            wide = {"operator": "Exists"}
-            spec["tolerations"] = [wide if self.chance(0.3) else {"key": "team", "operator": "Exists"}]
+            spec["tolerations"] = [r.choice(({"operator": "Exists"}, {"key": "team", "operator": "Exists"}))]
         if self.chance(0.08):
             spec["nodeSelector"] = {"topology.kubernetes.io/zone": r.choice(ZONES)}
         if self.chance(0.04):
@@ -269,22 +287,20 @@ class FleetGenerator:
         if self.chance(0.05):
             term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-        status: dict[str, Any] = {"phase": "Running", "startTime": self.ago(4), "conditions": []}
-        if node:
-            spec["nodeName"] = node
-            status["phase"] = r.choice(("Running",) * 12 + ("Pending", "Succeeded", "Failed"))
-            if self.chance(0.05):
-                status.pop("startTime")
-            ready = r.choice(("True", "True", "True", "False", "Unknown", None))
-            if ready:
-                status["conditions"].append({"type": "Ready", "status": ready})
-            if self.chance(0.05):
-                meta |= {"deletionTimestamp": self.ago(1), "finalizers": ["x/y"]}
-        else:
+        return spec
+
+    def _pod_status(self, node: str) -> dict[str, Any]:
+        if not node:
             waiting = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-            status = {"phase": "Pending", "conditions": [waiting]}
-        name = f"pod-{i:03d}"
-        self.add("v1", "Pod", name, metadata=meta, spec=spec, status=status)
+            return {"phase": "Pending", "conditions": [waiting]}
+        phase = self.r.choice(("Running",) * 12 + ("Pending", "Succeeded", "Failed"))
+        status: dict[str, Any] = {"phase": phase, "conditions": []}
+        if not self.chance(0.05):
+            status["startTime"] = self.ago(4)
+        ready = self.r.choice(("True", "True", "True", "False", "Unknown", None))
+        if ready:
+            status["conditions"].append({"type": "Ready", "status": ready})
+        return status
 
     def pdb(self, i: int) -> None:
         r = self.r
@@ -322,7 +338,7 @@ class FleetGenerator:
         for i in range(r.choice((1, 2, 3, 4, 6, 9, 14))):
             made = self.node(i, r.choice(pools), r.choice(types))
             if made:
-                nodes.append(made["metadata"]["name"])
+                nodes.append(made)
         crowd = r.choice((0.3, 1.0, 2.0, 4.0))
         count = int(len(nodes) * crowd * r.random() * 1.5) + 1
         for i in range(count if nodes else 0):

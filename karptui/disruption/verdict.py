@@ -1,0 +1,101 @@
+"""What would become of a node, as plain values that do not hold on to the cluster they were worked out from."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.disruption.command import Command
+from karptui.disruption.consolidation import Refusal, RefusalCode
+from karptui.disruption.outlook import Outcome, Prospect
+from karptui.disruption.simulation import NewNode, Simulation
+
+
+class Replacement(msgspec.Struct, frozen=True, gc=False):
+    """A node that would be launched."""
+
+    pool_name: str
+    type_names: tuple[str, ...]
+    """Instance types it may have, the cheapest first; empty where it is launched from the template as it stands."""
+    price_per_hour: float
+    """What Karpenter reckons it costs; 0 where that is not known."""
+    pods: int
+    """Pods it is for."""
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of a node."""
+
+    outcome: Outcome
+    method: str = ""
+    """The method that takes it, empty where it stays."""
+    savings_per_hour: float = 0.0
+    """Dollars per hour that Karpenter would expect to save; 0 where the node stays."""
+    replacements: tuple[Replacement, ...] = ()
+    refusal_code: str = ""
+    """Why consolidation comes to nothing, where it was tried; of ``RefusalCode``."""
+    refusal_message: str = ""
+    """The same in Karpenter's words."""
+    count: int = 0
+    """New nodes needed, or cheaper types found."""
+    score: float = 0.0
+    """Of the Balanced policy, where it refuses."""
+
+    @property
+    def goes(self) -> bool:
+        """Whether the node goes."""
+        return self.outcome in (Outcome.DELETE, Outcome.REPLACE)
+
+
+class Landing(msgspec.Struct, frozen=True, gc=False):
+    """Where a pod would land if its node were removed."""
+
+    node_name: str = ""
+    """An existing node, empty for a new one or none."""
+    pool_name: str = ""
+    """The NodePool of a new node."""
+    type_name: str = ""
+    """The cheapest instance type of the new node."""
+    error: str = ""
+    """Why it has no place, in Karpenter's words."""
+
+
+def verdict_of(prospect: Prospect) -> Verdict:
+    """Return a prospect as values."""
+    refusal = prospect.refusal
+    return Verdict(
+        outcome=prospect.outcome,
+        method="" if prospect.method is None else str(prospect.method),
+        savings_per_hour=prospect.savings_per_hour,
+        replacements=() if prospect.command is None else replacements_of(prospect.command),
+        refusal_code="" if refusal is None else refusal.code,
+        refusal_message="" if refusal is None else refusal.message,
+        count=0 if refusal is None else refusal.count,
+        score=_score(refusal),
+    )
+
+
+def replacements_of(command: Command) -> tuple[Replacement, ...]:
+    """Return what a command launches."""
+    made = [_replacement(node) for node in command.replacements]
+    pool = command.candidates[0].pool.name if command.candidates else ""
+    return (*made, *(Replacement(pool, (), 0.0, 0) for _ in range(command.from_template)))
+
+
+def _replacement(node: NewNode) -> Replacement:
+    return Replacement(node.pool_name, node.type_names, node.estimated_price(), len(node.pods))
+
+
+def _score(refusal: Refusal | None) -> float:
+    return refusal.score if refusal is not None and refusal.code == RefusalCode.SCORE else 0.0
+
+
+def landings_of(simulation: Simulation) -> dict[str, Landing]:
+    """Return by ``namespace/name`` where each pod of a simulation lands."""
+    found: dict[str, Landing] = {}
+    for node_name, pods in simulation.placements.items():
+        found.update((pod.key, Landing(node_name=node_name)) for pod in pods)
+    for new in simulation.new_nodes:
+        place = Landing(pool_name=new.pool_name, type_name=new.type_names[0] if new.type_names else "")
+        found.update(dict.fromkeys(new.pods, place))
+    found.update((pod.key, Landing(error=why)) for pod, why in simulation.errors)
+    return found
