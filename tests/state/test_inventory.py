@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.inventory import Inventory
+from karptui.kube.workload import Workload
+from karptui.state.cluster import EMPTY
+from karptui.state.inventory import FIELDS, WORKLOAD_KINDS, inventory_of, objects_of, state_of
+from tests.builders import a_cluster, a_daemonset, a_nodepool, a_pdb, an_event, an_inventory
+from tests.state.stories import after, told
+
+
+def test_every_kind_has_its_place_in_the_inventory() -> None:
+    assert {*FIELDS, *WORKLOAD_KINDS} == set(Kind)
+    assert {*FIELDS.values(), "workloads"} == set(Inventory.__struct_fields__)
+
+
+def test_there_and_back_again() -> None:
+    workloads = (
+        Workload(name="web", namespace="default", api_version="apps/v1", kind="Deployment"),
+        Workload(name="web", namespace="default", api_version="apps/v1", kind="ReplicaSet"),
+    )
+    begin = an_inventory(daemonsets=(a_daemonset(),), pdbs=(a_pdb(),), events=(an_event(),), workloads=workloads)
+    again = inventory_of(state_of(begin))
+    for field in Inventory.__struct_fields__:
+        assert sorted(getattr(again, field), key=id) == sorted(getattr(begin, field), key=id), field
+    assert objects_of(again) == objects_of(begin)
+
+
+def test_the_same_generation_gives_the_same_object() -> None:
+    state = a_cluster()
+    assert inventory_of(state) is inventory_of(state)
+    assert inventory_of(after(told(Kind.NODEPOOL, a_nodepool(name="other")), begin=state)) is not inventory_of(state)
+
+
+def test_the_empty_state_is_an_empty_inventory() -> None:
+    assert not any(getattr(inventory_of(EMPTY), field) for field in Inventory.__struct_fields__)
+
+
+def test_objects_keep_the_order_they_came_in() -> None:
+    state = after(told(Kind.NODEPOOL, a_nodepool(name="z")), told(Kind.NODEPOOL, a_nodepool(name="a")))
+    assert [pool.name for pool in inventory_of(state).nodepools] == ["z", "a"]
+
+
+def test_the_state_gives_the_kinds_that_screens_show() -> None:
+    state = state_of(an_inventory(daemonsets=(a_daemonset(),), pdbs=(a_pdb(),), events=(an_event(),)))
+    assert list(state.nodepools) == ["general"]
+    assert list(state.nodeclasses) == []
+    assert list(state.daemonsets) == ["kube-system/agent"]
+    assert list(state.pdbs) == ["default/web"]
+    assert list(state.events) == ["default/web-1.1"]
+    assert list(state.of(Kind.SERVICE)) == []

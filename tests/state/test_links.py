@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.state.links import link
+from tests.builders import HOUR_NS, NOW_NS, a_node, a_nodeclaim
+from tests.state.stories import after, told
+
+
+@pytest.mark.parametrize(
+    ("what", "nodes", "claims", "expected"),
+    [
+        ("the same providerID", [a_node()], [a_nodeclaim()], {"node-1": "general-abcde"}),
+        (
+            "providerID wins over the name that the claim reports",
+            [a_node(provider_id="aws:///a/i-1")],
+            [a_nodeclaim(name="right", node="other", provider_id="aws:///a/i-1"), a_nodeclaim(name="wrong")],
+            {"node-1": "right"},
+        ),
+        (
+            "a node without providerID is found by name",
+            [a_node(provider_id="")],
+            [a_nodeclaim()],
+            {"node-1": "general-abcde"},
+        ),
+        (
+            "a claim without providerID is found by name",
+            [a_node()],
+            [a_nodeclaim(provider_id="")],
+            {"node-1": "general-abcde"},
+        ),
+        (
+            "a node that came back under an old name is another machine",
+            [a_node(provider_id="aws:///a/i-2")],
+            [a_nodeclaim(provider_id="aws:///a/i-1")],
+            {},
+        ),
+        ("a claim that has only been launched", [], [a_nodeclaim(stage="Launched")], {}),
+        ("a node that Karpenter does not manage", [a_node(pool="")], [], {}),
+        (
+            "of several claims for one name the latest, and those being deleted last",
+            [a_node(provider_id="")],
+            [
+                a_nodeclaim(name="old", created_ns=NOW_NS - 9 * HOUR_NS),
+                a_nodeclaim(name="new", created_ns=NOW_NS - HOUR_NS),
+                a_nodeclaim(name="leaving", created_ns=NOW_NS, deletion_ns=NOW_NS),
+            ],
+            {"node-1": "new"},
+        ),
+        ("two nodes that say they are the same machine", [a_node(), a_node(name="b", provider_id="aws:///us-east-1a/node-1")],
+            [a_nodeclaim()], {"node-1": "general-abcde", "b": "general-abcde"}),
+    ],
+)  # fmt: skip
+def test_ties_nodes_to_claims(what: str, nodes: list[Node], claims: list[NodeClaim], expected: dict[str, str]) -> None:
+    links = link(nodes, claims)
+    assert dict(links.claim_of_node) == expected
+    assert all(expected[node] == claim for claim, node in links.node_of_claim.items())
+
+
+def test_a_providerid_that_comes_late_ties_the_two() -> None:
+    claim = a_nodeclaim(stage="Launched", provider_id="aws:///a/i-1")
+    early = after(told(Kind.NODECLAIM, claim), told(Kind.NODE, a_node(provider_id="")))
+    assert early.claim_of("node-1") is None
+    assert [one.name for one in early.claims_without_node()] == ["general-abcde"]
+    now = after(told(Kind.NODE, a_node(provider_id="aws:///a/i-1")), begin=early)
+    assert now.claim_of("node-1") is claim
+    assert now.node_of("general-abcde") is now.nodes["node-1"]
+    assert list(now.claims_without_node()) == []
+
+
+def test_a_change_that_cannot_tie_otherwise_keeps_the_links() -> None:
+    before = after(told(Kind.NODE, a_node()), told(Kind.NODECLAIM, a_nodeclaim()))
+    now = after(told(Kind.NODE, a_node(is_unschedulable=True)), begin=before)
+    assert now.links is before.links
+
+
+def test_a_node_that_goes_leaves_its_claim_without_node() -> None:
+    before = after(told(Kind.NODE, a_node()), told(Kind.NODECLAIM, a_nodeclaim()))
+    now = after(told(Kind.NODE, gone=("node-1",)), begin=before)
+    assert [one.name for one in now.claims_without_node()] == ["general-abcde"]
+    assert now.node_of("general-abcde") is None
+    gone = after(told(Kind.NODECLAIM, gone=("general-abcde",)), begin=before)
+    assert gone.claim_of("node-1") is None
