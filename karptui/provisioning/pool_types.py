@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 
 import msgspec
 
@@ -21,7 +23,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, QuantityFormat
 from karptui.kube.resources import PODS, ResourceList
 from karptui.kube.taints import untolerated
@@ -151,17 +153,19 @@ def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Se
 
 def may_go_to(pod: Pod, pool: NodePool, requirements: Requirements) -> bool:
     """Return whether a pod tolerates a NodePool's taints and asks for labels that its nodes can have."""
-    template = pod.template
-    if untolerated(pool.taints, template.tolerations):
+    if untolerated(pool.taints, pod.template.tolerations):
         return False
+    return any(requirements.compatible(wish, WELL_KNOWN) for wish in _wishes(pod.template))
+
+
+def _wishes(template: PodTemplate) -> list[Requirements]:
+    """Return the alternatives that node selector and required node affinity leave a pod."""
     selected = Requirements.from_labels(template.node_selector)
-    terms = template.required_node_terms
-    if terms is None:
-        return requirements.compatible(selected, WELL_KNOWN)
-    return any(
-        requirements.compatible(selected.merge(Requirements.from_selectors(term.match_expressions)), WELL_KNOWN)
-        for term in terms
-    )
+    if template.required_node_terms is None:
+        return [selected]
+    return [
+        selected.merge(Requirements.from_selectors(term.match_expressions)) for term in template.required_node_terms
+    ]
 
 
 def _why_not(pool: NodePool, *, is_served: bool) -> str:
@@ -170,6 +174,14 @@ def _why_not(pool: NodePool, *, is_served: bool) -> str:
     if pool.is_static:
         return "static: it keeps its replicas and takes no pending pods"
     return "being deleted" if pool.is_deleting else "not Ready"
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What one kind of pending pod asks."""
+
+    requests: ResourceList
+    types: int
+    """Types whose labels it accepts, as bits."""
 
 
 class _PoolReader:
@@ -195,10 +207,7 @@ class _PoolReader:
         if unmet and not why_not:
             why_not = "; ".join(f"minValues of {key} is not met: {count} offered" for key, count in unmet.items())
         groups = self._groups(types)
-        waiting = [
-            pod for pod in pods if not pod.node_name and pod.is_active and may_go_to(pod, self._pool, requirements)
-        ]
-        asked = list({id(pod.template): pod.template.requests for pod in waiting}.values())
+        asked = self._asked(pods)
         prices = catalogue.prices(requirements)
         verdicts = []
         for index, instance_type in enumerate(catalogue.types):
@@ -227,6 +236,21 @@ class _PoolReader:
             verdicts=ranked,
             counts=_counts(ranked),
         )
+
+    def _asked(self, pods: Iterable[Pod]) -> list[_Asked]:
+        """Return what each kind of pending pod asks that may go to the NodePool."""
+        templates = {
+            id(pod.template): pod
+            for pod in pods
+            if not pod.node_name and pod.is_active and may_go_to(pod, self._pool, self._requirements)
+        }
+        return [
+            _Asked(
+                pod.template.requests,
+                reduce(or_, map(self._catalogue.compatible, _wishes(pod.template)), 0),
+            )
+            for pod in templates.values()
+        ]
 
     def _groups(self, types: int) -> dict[int, DaemonGroup]:
         compatible = [
@@ -267,7 +291,7 @@ class _PoolReader:
         )
 
     def _fitted(
-        self, instance_type: InstanceType, bit: int, group: DaemonGroup, asked: Sequence[ResourceList], price: float
+        self, instance_type: InstanceType, bit: int, group: DaemonGroup, asked: Sequence[_Asked], price: float
     ) -> TypeVerdict:
         have = allocatable_nano(instance_type)
         total = resources.add(*(daemon.requests for daemon in group.daemons))
@@ -278,7 +302,9 @@ class _PoolReader:
             removed = Filter.DAEMONSETS
         else:
             tries = [
-                _shortages(instance_type, have, with_pod_slots(resources.add(total, one), count + 1)) for one in asked
+                _shortages(instance_type, have, with_pod_slots(resources.add(total, one.requests), count + 1))
+                for one in asked
+                if one.types & bit
             ]
             tries = tries or [_shortages(instance_type, have, with_pod_slots(total, count + 1))]
             short = min(tries, key=len)

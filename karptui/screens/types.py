@@ -29,6 +29,7 @@ from karptui.widgets.row_table import RowSelected
 
 MANY: Final = 1_000_000
 """More items than are built at once: working types out takes a tenth of a second, which belongs in a thread."""
+WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Which types a new node may have needs it.",
     "NodeClass": "Instance types are worked out from it.",
@@ -55,6 +56,11 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
         yield from super().compose_body()
         yield Static(id="types-lines", markup=False)
 
+    def prepare(self) -> None:
+        """Say that it takes a moment."""
+        self.table.set_placeholder(WORKING)
+        super().prepare()
+
     def items_of(self, view: ClusterView) -> Sequence[PoolEntry]:
         """Return the pools."""
         return pool_entries(view)
@@ -76,8 +82,10 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
         """Return what a pool's types come to."""
         note, tone = note_of(item)
         if note:
-            finding = item.findings[0].fact if item.findings and not item.problem and item.left else note
-            return ((clean(finding), tone),)
+            if item.findings and not item.problem:
+                finding = item.findings[0]
+                return ((clean(finding.fact), tone), (f" → {clean(finding.remedy)}", Tone.GOOD))
+            return ((clean(note), tone),)
         text = carries(item)
         return (
             (f"{len(item.left)} types are left for a new node", Tone.NORMAL),
@@ -138,11 +146,12 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
         if self.host.config.disable_pricing:
             self.spec = types_table(has_prices=False)
             self.table.set_headings(self.spec.headings())
+        self.table.set_placeholder(WORKING)
         super().prepare()
 
     def compose_body(self) -> ComposeResult:
         """Yield the filters above the table."""
-        with VerticalScroll(id="types-panel", can_focus=False):
+        with VerticalScroll(id="types-panel"):
             yield Static(id="types-lines", markup=False)
         yield from super().compose_body()
 

@@ -78,8 +78,9 @@ def _daemons(entry: TypeEntry, _: int) -> Cell:
     verdict = entry.verdict
     if not verdict.daemon_pods:
         return Cell("0", Tone.MUTED)
-    share = 100 * _bytes(verdict.daemons) // max(allocatable_bytes(entry), 1)
-    return Cell(f"{carries_text(verdict)} {share}%", Tone.DAEMON, f"{verdict.daemon_pods} ds {share}%")
+    room = allocatable_bytes(entry)
+    share = f"{100 * _bytes(verdict.daemons) // room}%" if 0 < _bytes(verdict.daemons) <= room else "over"
+    return Cell(f"{carries_text(verdict)} {share}", Tone.DAEMON, f"{verdict.daemon_pods} ds {share}")
 
 
 def _offered(entry: TypeEntry, _: int) -> Cell:
@@ -247,7 +248,7 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         lambda entry: float(entry.observed.node_count) if entry.observed is not None else 0.0,
     ),
     Column(
-        Heading("why", "LEFT?", "✔ a new node may have it; ✘ what rules it out.", min_width=6, max_width=60),
+        Heading("why", "LEFT?", "✔ a new node may have it; ✘ what rules it out.", min_width=13, max_width=60),
         _why,
         lambda entry: "" if entry.is_left else why_text(entry),
     ),

@@ -11,6 +11,7 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
+from karptui.provisioning.pool_types import Filter
 from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
@@ -89,7 +90,7 @@ def _rows(entry: TypeEntry, fit: Fit | None, evidence: Evidence) -> list[_Row]:
         (
             "capacity",
             _nano(capacity),
-            "as a node has reported it" if discovered else "as Karpenter plans with",
+            "as a node reported it" if discovered else "as planned",
             Tone.NORMAL,
         )
     )
@@ -122,16 +123,14 @@ def _advertised(ledger: Ledger, evidence: Evidence) -> list[_Row]:
     if ledger.is_memory_discovered:
         planned = ledger.advertised_memory_bytes - ledger.contiguous_memory_bytes
         lost = planned - resources.memory_bytes(ledger.capacity)
-        rows.append(
-            ("VM overhead", {MEMORY: -lost * NANO}, f"as reported; the setting {percent} has no effect", Tone.NORMAL)
-        )
+        rows.append(("VM overhead", {MEMORY: -lost * NANO}, f"reported, {percent} is void", Tone.NORMAL))
     else:
         origin = evidence.settings_origin
         rows.append(
             (
                 f"VM overhead {percent}",
                 {MEMORY: -ledger.vm_overhead_bytes * NANO},
-                f"VM_MEMORY_OVERHEAD_PERCENT, {origin}",
+                origin,
                 Tone.NORMAL,
             )
         )
@@ -160,9 +159,9 @@ def fit_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None) -> tuple[Piece
     """Return whether a pod fits, and what would make it fit; why the type is ruled out where it is."""
     lines: list[Pieces] = []
     verdict = entry.verdict
-    if not entry.is_left and verdict.shortages:
+    if not entry.is_left and verdict.shortages and (pod is None or verdict.removed_by is not Filter.POD):
         lines.append((("✘ ruled out: ", Tone.FAULT), (_ruled_out(entry), Tone.NORMAL)))
-    elif not entry.is_left:
+    elif not entry.is_left and not verdict.shortages:
         lines.append((("✘ ruled out: ", Tone.FAULT), (entry.ruled_out or clean(verdict.reason), Tone.NORMAL)))
     if pod is None:
         lines.append((("no pending pod may go to this pool: nothing to hold against the type", Tone.MUTED),))
@@ -182,7 +181,7 @@ def fit_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None) -> tuple[Piece
 def _ruled_out(entry: TypeEntry) -> str:
     verdict = entry.verdict
     words = shortages_text(verdict.shortages)
-    if verdict.daemon_pods and verdict.removed_by == "daemonsets":
+    if verdict.daemon_pods and verdict.removed_by is Filter.DAEMONSETS:
         return f"{verdict.daemon_pods} DaemonSet pods do not fit: {words}"
     return f"{verdict.removed_by}: {words}"
 

@@ -25,7 +25,7 @@ _TITLES: Final = {
     Filter.DAEMONSETS: ("DAEMONSETS", "Of these, types that the DaemonSets' pods fit on."),
     Filter.POD: (
         "A POD",
-        "Of these, types with room for the smallest pending pod, or for one more pod where none waits.",
+        "Of these, types with room for a pending pod that accepts them, or for any pod where none does.",
     ),
     Filter.LIMITS: ("LIMITS", "Of these, types that the NodePool's limits have room for: what a new node may have."),
 }

@@ -179,7 +179,7 @@ def _origin(pool: NodePool, evidence: Evidence) -> str:
     if not _is_ec2(pool):
         return "what nodes report: the provider's list is not known"
     has_facts = evidence.facts.instance_types is not None
-    return f"{KIND} {ref.name}, types of {'EC2' if has_facts else 'the built-in catalogue'}"
+    return f"{KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"
 
 
 def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_types: bool) -> str:

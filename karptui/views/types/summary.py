@@ -100,7 +100,7 @@ def source_lines(entry: PoolEntry | None, evidence: Evidence, book: PriceBook) -
     parts = [book_sentence(book)]
     if entry is not None:
         parts.append(f"types: {clean(entry.context.origin)}")
-    parts.append(f"VM_MEMORY_OVERHEAD_PERCENT {percent:g} ({evidence.settings_origin})")
+    parts.append(f"VM overhead {percent:g} ({evidence.settings_origin})")
     quiet = aws_sentence(evidence)
     if quiet:
         parts.append(quiet)
