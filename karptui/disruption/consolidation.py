@@ -46,6 +46,8 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
     count: int = 0
     """New nodes needed, or cheaper types found, where the code is about a number."""
     simulation: Simulation | None = None
+    score: float = 0.0
+    """Of the Balanced policy, where the code is about it."""
 
 
 class FilterCode:

@@ -9,6 +9,7 @@ from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import MethodRun, weigh_departing_pods
 from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulation import Simulator
 from karptui.provisioning.problem import Prepared
 
 
@@ -40,19 +41,20 @@ class NextPass(msgspec.Struct, frozen=True, eq=False):
         return self.results[-1].error if self.results else ""
 
 
-def next_pass(prepared: Prepared, fleet: Fleet) -> NextPass:
+def next_pass(prepared: Prepared, fleet: Fleet, simulator: Simulator | None = None) -> NextPass:
     """Return Karpenter's next pass on a cluster as it is; the wait of 15 seconds before most of it is left out.
 
     Args:
         prepared: The cluster, made ready for runs of the engine.
         fleet: The same as disruption sees it, with nominations and running commands where they are known.
+        simulator: Removes nodes; the engine where None.
     """
     recorder = Recorder()
     paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
     results: list[MethodResult] = []
     if not paused:
         weigh_departing_pods(fleet, recorder)
-        run = MethodRun(fleet, EngineSimulator(prepared, fleet), recorder)
+        run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder)
         for method in Method:
             result = run.ask(method)
             results.append(result)

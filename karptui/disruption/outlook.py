@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.balanced import BalancedPolicy, pool_totals
+from karptui.disruption.balanced import THRESHOLD, BalancedPolicy, pool_totals
 from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blockers import methods_for
 from karptui.disruption.candidate import Candidate, find_candidates
 from karptui.disruption.command import Command, Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Refusal, RefusalCode
@@ -106,6 +107,16 @@ class Outlook:
         candidate = Candidate(self._fleet, node, *resolved)
         return self._prospect(candidate, freed, frozenset(blocker.code for blocker in lifted), _uids(lifted))
 
+    def now(self, node: StateNode, blockers: Iterable[Blocker]) -> Prospect:
+        """Return what becomes of a node as things are, by the methods that none of its blockers keeps from it."""
+        resolved = self._fleet.resolved(node.nodepool_name)
+        if resolved is None or node.claim is None or node.node is None:
+            return _UNKNOWN
+        if node.is_marked_for_deletion:
+            return Prospect(Outcome.DELETE)
+        free = methods_for(self._fleet, node) - frozenset(method for blocker in blockers for method in blocker.blocks)
+        return self._prospect(Candidate(self._fleet, node, *resolved), free, frozenset(), frozenset())
+
     def _prospect(
         self, candidate: Candidate, freed: frozenset[Method], lifted: frozenset[Code], pods: frozenset[str]
     ) -> Prospect:
@@ -150,7 +161,8 @@ class Outlook:
         if isinstance(answer, Command):
             score = next((one for one in self._policy.scores(answer).values() if not one.is_approved), None)
             if score is not None:
-                return Refusal(RefusalCode.SCORE, f"score {score.value:.2f} is below the threshold of 0.50")
+                message = f"score {score.value:.2f} is below the threshold of {THRESHOLD:.2f}"
+                return Refusal(RefusalCode.SCORE, message, 0, answer.simulation, score.value)
         return answer
 
     @cached_property

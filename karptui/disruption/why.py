@@ -121,9 +121,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Every code that applies, worst first."""
 
 
-def why_of(
-    fleet: Fleet, node: StateNode, blockers: Sequence[Blocker], drain: DrainState, now: Verdict | None
-) -> Why:
+def why_of(fleet: Fleet, node: StateNode, blockers: Sequence[Blocker], drain: DrainState, now: Verdict | None) -> Why:
     """Return why a node is still here.
 
     Args:

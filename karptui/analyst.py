@@ -1,0 +1,204 @@
+"""The thread that works out why nodes are still here, beside the screen: newest cluster first, what is seen first."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from karptui.disruption.analysis import Analysis
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulation import Simulation
+from karptui.disruption.study import NOTHING_KNOWN, Study
+from karptui.views.cluster_view import ClusterView
+from karptui.views.why.prepare import prepare_view
+
+SLICE_SECONDS: Final = 0.002
+"""How long it works before it lets the screen have its turn."""
+PAUSE_SECONDS: Final = 0.0005
+PUBLISH_SECONDS: Final = 0.2
+"""How often what is known so far is shown."""
+LEAST_SECONDS: Final = 2.0
+"""For how long removals are simulated on one generation before the next one may break them off."""
+STALE_SECONDS: Final = 15
+"""After so long a cluster that has not changed is looked at again: timers run."""
+
+
+class Focus(NamedTuple):
+    """What somebody looks at."""
+
+    keys: tuple[str, ...] = ()
+    """Nodes on the screen."""
+    detail: str = ""
+    """The node of which every gate and every landing place is asked for."""
+    wants_next: bool = False
+    """Whether the next command is asked for."""
+
+
+class _Job(NamedTuple):
+    view: ClusterView
+    now_ns: int
+
+
+class _Superseded(Exception):  # noqa: N818 - not an error
+    """There is something newer to look at."""
+
+
+class Analyst:
+    """Takes views, publishes analyses; everything heavy happens in its thread."""
+
+    def __init__(self) -> None:
+        self._wake = threading.Condition()
+        self._job: _Job | None = None
+        self._focus = Focus()
+        self._is_stopped = False
+        self._thread: threading.Thread | None = None
+        self._latest = NOTHING_KNOWN
+        self._failure = ""
+        self._submitted: tuple[object, object, int] = (None, None, 0)
+
+    @property
+    def latest(self) -> Analysis:
+        """What is known so far; the same object as long as there is nothing new."""
+        return self._latest
+
+    @property
+    def failure(self) -> str:
+        """Why the last view could not be analysed, empty where it could."""
+        return self._failure
+
+    def submit(self, view: ClusterView, now_ns: int) -> None:
+        """Have a view looked at, unless it is the one before and hardly any time has passed."""
+        state, evidence, at_ns = self._submitted
+        is_same = state is view.state and evidence is view.evidence
+        if not view.state.nodes or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
+            return
+        self._submitted = (view.state, view.evidence, now_ns)
+        with self._wake:
+            self._job = _Job(view, now_ns)
+            self._wake.notify()
+            if self._thread is None and not self._is_stopped:
+                self._thread = threading.Thread(target=self._run, name="analyst", daemon=True)
+                self._thread.start()
+
+    def look_at(self, focus: Focus) -> None:
+        """Say what somebody looks at now."""
+        if focus != self._focus:
+            with self._wake:
+                self._focus = focus
+                self._wake.notify()
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        with self._wake:
+            self._is_stopped = True
+            self._wake.notify()
+
+    # The thread
+
+    def _run(self) -> None:
+        while (job := self._next_job()) is not None:
+            try:
+                self._work(job)
+            except _Superseded:
+                continue
+            except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+                self._failure = f"{type(error).__name__}: {error}"
+
+    def _next_job(self) -> _Job | None:
+        with self._wake:
+            while self._job is None and not self._is_stopped:
+                self._wake.wait()
+            job, self._job = self._job, None
+            return None if self._is_stopped else job
+
+    def _work(self, job: _Job) -> None:
+        prepared, notes = prepare_view(job.view, job.now_ns)
+        study = Study(prepared, job.view.state.generation, self._latest, notes)
+        turns = _Turns()
+        for _ in study.survey():
+            turns.take()
+            if self._is_stopped:
+                return
+        self._failure = ""
+        self._latest = study.analysis
+        self._simulate(study, turns)
+
+    def _simulate(self, study: Study, turns: _Turns) -> None:
+        """Simulate removals, those that are looked at first, until all are done or there is something newer."""
+        began = published = time.monotonic()
+        close_up, has_asked = "", False
+        rest: list[str] = []
+        is_listed = False
+        while not self._is_stopped:
+            if self._job is not None and time.monotonic() - began > LEAST_SECONDS:
+                break
+            focus = self._focus
+            seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
+            if focus.detail and focus.detail != close_up:
+                close_up = focus.detail
+                study.look_closely(close_up)
+                self._latest, published = study.analysis, time.monotonic()
+            elif seen is not None:
+                study.simulate(seen)
+            elif focus.wants_next and not has_asked:
+                self._latest, published = study.analysis, time.monotonic()
+                has_asked = True
+                study.ask_next(_Patient(study.engine(), self, turns, began))
+                self._latest = study.analysis
+            else:
+                if not is_listed:
+                    rest, is_listed = list(reversed(study.unsimulated())), True
+                while rest and not study.is_open(rest[-1]):
+                    rest.pop()
+                if rest:
+                    study.simulate(rest.pop())
+                elif self._rest_until_asked(study, focus):
+                    continue
+                else:
+                    return
+            turns.take()
+            if time.monotonic() - published > PUBLISH_SECONDS:
+                self._latest, published = study.analysis, time.monotonic()
+        self._latest = study.analysis
+
+    def _rest_until_asked(self, study: Study, focus: Focus) -> bool:
+        """Wait until somebody looks elsewhere; return False when there is a newer cluster, or an end."""
+        self._latest = study.analysis
+        with self._wake:
+            while self._job is None and not self._is_stopped and self._focus == focus:
+                self._wake.wait()
+            return self._job is None and not self._is_stopped
+
+    def is_superseded(self, began: float) -> bool:
+        """Whether work that began then should be broken off: its results would be of the past."""
+        return self._is_stopped or (self._job is not None and time.monotonic() - began > LEAST_SECONDS)
+
+
+class _Turns:
+    """Lets other threads have theirs."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + SLICE_SECONDS
+
+    def take(self) -> None:
+        """Pause when the slice is over."""
+        if time.monotonic() >= self._until:
+            time.sleep(PAUSE_SECONDS)
+            self._until = time.monotonic() + SLICE_SECONDS
+
+
+class _Patient:
+    """Removes nodes for the long question, and gives way between two removals."""
+
+    def __init__(self, engine: EngineSimulator, analyst: Analyst, turns: _Turns, began: float) -> None:
+        self._engine, self._analyst, self._turns, self._began = engine, analyst, turns, began
+
+    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+        """Remove nodes on the engine."""
+        if self._analyst.is_superseded(self._began):
+            raise _Superseded
+        self._turns.take()
+        return self._engine.remove(candidates, is_consolidation=is_consolidation)

@@ -1,0 +1,114 @@
+"""What is known about the disruption of every node of one generation of a cluster: values, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.drain import DrainState
+from karptui.disruption.gates import GateCheck
+from karptui.disruption.outlook import Outcome
+from karptui.disruption.verdict import Landing, Replacement, Verdict
+from karptui.disruption.why import Why
+
+
+class NodeOutlook(msgspec.Struct, frozen=True, gc=False):
+    """What simulated removals of one node came to."""
+
+    now: Verdict
+    """As things are."""
+    lifted: Verdict
+    """Without anything in its way; the same as ``now`` where nothing is."""
+    without: tuple[Outcome, ...] = ()
+    """Without one blocker, for each blocker of the node."""
+    without_code: Mapping[Code, Outcome] = MappingProxyType({})
+    """Without all blockers of one kind."""
+
+
+class NodeFindings(msgspec.Struct, frozen=True, eq=False):
+    """Everything about one node."""
+
+    key: str
+    """``claim/NAME`` of its NodeClaim, ``node/NAME`` without one."""
+    node_name: str
+    """The Node's name, the NodeClaim's while there is no Node."""
+    pool_name: str
+    why: Why
+    blockers: tuple[Blocker, ...] = ()
+    drain: DrainState | None = None
+    """How far its end has come; None where nothing wants it."""
+    recent_pods: int = 0
+    """Pods that came to it in the last hour, those of DaemonSets left out."""
+    grace_ns: int | None = None
+    """terminationGracePeriod of its NodeClaim, None without one."""
+    price_per_hour: float | None = None
+    """Dollars that it costs by its NodePool's instance types; None where that is not known."""
+    outlook: NodeOutlook | None = None
+    """None until its removal has been simulated."""
+
+
+class NodeDetail(msgspec.Struct, frozen=True, eq=False):
+    """What is worked out only for the node that somebody looks at."""
+
+    key: str
+    gates: tuple[GateCheck, ...]
+    """Every gate in Karpenter's order."""
+    landings: Mapping[str, Landing] = MappingProxyType({})
+    """Where each of its pods would land, by ``namespace/name``."""
+    problem: str = ""
+    """Why no removal could be simulated."""
+
+
+class NextCommand(msgspec.Struct, frozen=True, gc=False):
+    """A command that Karpenter would carry out."""
+
+    decision: str
+    node_names: tuple[str, ...]
+    replacements: tuple[Replacement, ...]
+    savings_per_hour: float
+
+
+class NextReport(msgspec.Struct, frozen=True, gc=False):
+    """What Karpenter would do next."""
+
+    method: str = ""
+    """The method that acts, empty where none does."""
+    reason: str = ""
+    commands: tuple[NextCommand, ...] = ()
+    asked: tuple[tuple[str, int], ...] = ()
+    """The methods that were asked, each with how many candidates it had."""
+    paused_by: tuple[str, ...] = ()
+    """NodeClaims without provider ID: while there are any, Karpenter does not begin."""
+    error: str = ""
+    """Why the pass ended early, in Karpenter's words."""
+    generation: int = 0
+
+
+class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One generation; the simulated parts may be of an older one."""
+
+    generation: int = 0
+    now_ns: int = 0
+    """The instant that it holds for: nanoseconds since the epoch."""
+    findings: Mapping[str, NodeFindings] = MappingProxyType({})
+    """By key."""
+    cluster: tuple[Blocker, ...] = ()
+    """What holds every node."""
+    simulated_in: Mapping[str, int] = MappingProxyType({})
+    """By key, the generation on which the removal of a node was last simulated."""
+    simulated: int = 0
+    """Managed nodes whose removal was simulated on this very generation."""
+    managed: int = 0
+    """Nodes that Karpenter manages."""
+    detail: NodeDetail | None = None
+    next: NextReport | None = None
+    notes: tuple[str, ...] = ()
+    """What was assumed about instance types, in sentences."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to simulate."""
+        return self.simulated >= self.managed

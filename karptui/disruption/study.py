@@ -1,0 +1,258 @@
+"""Works out an analysis piece by piece: gates and blockers of all nodes first, then removals one node at a time.
+
+Every step is short, so that whoever runs it may stop between two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.analysis import (
+    Analysis,
+    NextCommand,
+    NextReport,
+    NodeDetail,
+    NodeFindings,
+    NodeOutlook,
+)
+from karptui.disruption.arrivals import arrivals
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.command import Command
+from karptui.disruption.drain import Stage, drain_state
+from karptui.disruption.gates import all_gates
+from karptui.disruption.next_pass import next_pass
+from karptui.disruption.outlook import Outcome, Outlook
+from karptui.disruption.removal import EngineSimulator, LiftingSimulator
+from karptui.disruption.simulate import observed_fleet
+from karptui.disruption.simulation import SimulationError, Simulator
+from karptui.disruption.verdict import landings_of, replacements_of, verdict_of
+from karptui.disruption.why import why_of
+from karptui.provisioning.problem import Prepared
+from karptui.provisioning.state_node import StateNode
+
+NOTHING_KNOWN: Final = Analysis()
+
+
+def key_of(node: StateNode) -> str:
+    """Return the key of a node's findings."""
+    return f"claim/{node.claim.name}" if node.claim is not None else f"node/{node.name}"
+
+
+class Study:
+    """One pass over one generation of a cluster.
+
+    Args:
+        prepared: The cluster, made ready for runs of the engine.
+        generation: Its number.
+        before: The analysis before this one: what did not change is taken over as the same objects.
+        notes: What was assumed about instance types.
+    """
+
+    def __init__(
+        self, prepared: Prepared, generation: int, before: Analysis = NOTHING_KNOWN, notes: tuple[str, ...] = ()
+    ) -> None:
+        self.fleet = observed_fleet(prepared)
+        self._prepared = prepared
+        self._generation = generation
+        self._before = before
+        self._notes = notes
+        self._survey = BlockerSurvey(self.fleet)
+        self._outlook = Outlook(prepared, self.fleet)
+        self._nodes: dict[str, StateNode] = {}
+        self._findings: dict[str, NodeFindings] = {}
+        self._simulated_in: dict[str, int] = {}
+        self._managed = 0
+        self._detail: NodeDetail | None = None
+        self._next: NextReport | None = before.next
+
+    @property
+    def analysis(self) -> Analysis:
+        """What is known so far."""
+        return Analysis(
+            generation=self._generation,
+            now_ns=self.fleet.now_ns,
+            findings=MappingProxyType(dict(self._findings)),
+            cluster=self._survey.cluster,
+            simulated_in=MappingProxyType(dict(self._simulated_in)),
+            simulated=sum(1 for made in self._simulated_in.values() if made == self._generation),
+            managed=self._managed,
+            detail=self._detail,
+            next=self._next,
+            notes=self._notes,
+        )
+
+    # All nodes
+
+    def survey(self) -> Iterator[str]:
+        """Find gates and blockers node by node; yields the key of each."""
+        for node in self.fleet.nodes:
+            key = key_of(node)
+            self._nodes[key] = node
+            found = self._findings[key] = self._found(key, node)
+            self._managed += node.claim is not None
+            if found.outlook is not None:
+                self._simulated_in[key] = self._before.simulated_in.get(key, 0)
+            yield key
+
+    def _found(self, key: str, node: StateNode) -> NodeFindings:
+        known = self._before.findings.get(key)
+        blockers = self._survey.of(node)
+        outlook = None
+        if known is not None:
+            if _are_same(known.blockers, blockers):
+                blockers, outlook = known.blockers, known.outlook
+            elif [one.code for one in known.blockers] == [one.code for one in blockers]:
+                outlook = known.outlook
+        drain = drain_state(self.fleet, node)
+        found = NodeFindings(
+            key=key,
+            node_name=_name(node),
+            pool_name=node.nodepool_name,
+            why=why_of(self.fleet, node, blockers, drain, None if outlook is None else outlook.now),
+            blockers=blockers,
+            drain=None if drain.stage is Stage.IDLE else drain,
+            recent_pods=len(arrivals(self.fleet, node)),
+            grace_ns=node.claim.termination_grace_period_ns if node.claim is not None else None,
+            price_per_hour=self._price(node),
+            outlook=outlook,
+        )
+        return known if known is not None and _is_same(known, found) else found
+
+    def _price(self, node: StateNode) -> float | None:
+        resolved = self.fleet.resolved(node.nodepool_name)
+        if resolved is None or node.claim is None:
+            return None
+        return Candidate(self.fleet, node, *resolved).price or None if node.node is not None else None
+
+    # One node
+
+    def is_open(self, key: str) -> bool:
+        """Whether a node is there and its removal has not been simulated on this generation."""
+        node = self._nodes.get(key)
+        return node is not None and node.claim is not None and self._simulated_in.get(key) != self._generation
+
+    def unsimulated(self) -> tuple[str, ...]:
+        """Return the keys that are left: nodes of which nothing is known first, then the oldest answers."""
+        keys = [key for key in self._nodes if self.is_open(key)]
+        return tuple(sorted(keys, key=lambda key: self._simulated_in.get(key, -1)))
+
+    def simulate(self, key: str) -> None:
+        """Work out what becomes of a node, now and without what keeps it."""
+        node, known = self._nodes[key], self._findings[key]
+        outlook = self._look(node, known.blockers)
+        self._simulated_in[key] = self._generation
+        if known.outlook == outlook:
+            # The row stays the same object, so that nobody draws it again.
+            return
+        drain = drain_state(self.fleet, node)
+        why = why_of(self.fleet, node, known.blockers, drain, outlook.now)
+        self._findings[key] = msgspec.structs.replace(known, why=why, outlook=outlook)
+
+    def _look(self, node: StateNode, blockers: tuple[Blocker, ...]) -> NodeOutlook:
+        now = verdict_of(self._outlook.now(node, blockers))
+        if not blockers:
+            return NodeOutlook(now=now, lifted=now)
+        others = (*self._survey.cluster, *blockers)
+        without = tuple(self._outlook.without(node, one, others).outcome for one in blockers)
+        by_code: dict[Code, Outcome] = {}
+        for code in dict.fromkeys(one.code for one in blockers):
+            lifted = [one for one in blockers if one.code is code]
+            left = [one for one in others if one.code is not code]
+            by_code[code] = self._outlook.without_all(node, lifted, left).outcome
+        return NodeOutlook(
+            now=now,
+            lifted=verdict_of(self._outlook.lifted(node, blockers)),
+            without=without,
+            without_code=by_code,
+        )
+
+    def look_closely(self, key: str) -> None:
+        """Work out the gates of a node, and where each of its pods would land."""
+        node = self._nodes.get(key)
+        if node is None:
+            return
+        gates = all_gates(self.fleet, node)
+        resolved = self.fleet.resolved(node.nodepool_name)
+        if node.claim is None or resolved is None or node.node is None:
+            self._detail = NodeDetail(key, gates, problem="no removal can be simulated: its NodePool is not known")
+            return
+        candidate = Candidate(self.fleet, node, *resolved)
+        pinned = frozenset(pod.uid for pod in node.pods)
+        simulator = LiftingSimulator(EngineSimulator(self._prepared, self.fleet), pinned)
+        try:
+            landings = landings_of(simulator.remove((candidate,), is_consolidation=True))
+        except SimulationError as error:
+            self._detail = NodeDetail(key, gates, problem=str(error))
+            return
+        own = {pod.key: landings[pod.key] for pod in candidate.reschedulable_pods if pod.key in landings}
+        self._detail = NodeDetail(key, gates, MappingProxyType(own))
+
+    # The whole cluster
+
+    def ask_next(self, simulator: Simulator | None = None) -> None:
+        """Work out what Karpenter would do next; the longest step of all.
+
+        Args:
+            simulator: Removes nodes; it may raise an exception of its own to break off.
+        """
+        found = next_pass(self._prepared, self.fleet, simulator)
+        acting = found.acting
+        self._next = NextReport(
+            method="" if acting is None else str(acting.method),
+            reason="" if acting is None else str(acting.method.reason),
+            commands=tuple(_command(one) for one in found.commands),
+            asked=tuple((str(result.method), len(result.candidates)) for result in found.results),
+            paused_by=found.paused_by,
+            error=found.error,
+            generation=self._generation,
+        )
+
+    def engine(self) -> EngineSimulator:
+        """Return what removes nodes in simulations of this generation."""
+        return EngineSimulator(self._prepared, self.fleet)
+
+
+def study_all(study: Study, keys: Iterable[str] | None = None) -> Analysis:
+    """Return the whole analysis at once, for those who can wait.
+
+    Args:
+        study: A study that has not begun.
+        keys: Nodes whose removal is simulated; all where None.
+    """
+    for _ in study.survey():
+        pass
+    for key in study.unsimulated() if keys is None else keys:
+        if study.is_open(key):
+            study.simulate(key)
+    return study.analysis
+
+
+def _command(command: Command) -> NextCommand:
+    return NextCommand(
+        decision=str(command.decision),
+        node_names=tuple(_name(candidate.node) for candidate in command.candidates),
+        replacements=replacements_of(command),
+        savings_per_hour=command.savings,
+    )
+
+
+def _name(node: StateNode) -> str:
+    if node.node is not None:
+        return node.node.name
+    return node.claim.name if node.claim is not None else node.name
+
+
+def _are_same(left: tuple[Blocker, ...], right: tuple[Blocker, ...]) -> bool:
+    if len(left) != len(right):
+        return False
+    return all(msgspec.structs.astuple(a) == msgspec.structs.astuple(b) for a, b in zip(left, right, strict=True))
+
+
+def _is_same(left: NodeFindings, right: NodeFindings) -> bool:
+    return msgspec.structs.astuple(left) == msgspec.structs.astuple(right)
