@@ -110,6 +110,24 @@ class ClusterSource:
                     raise
         return _fetched(session, resources[-1], key)
 
+    def fetch_raw(self, kind: str, key: str) -> str:
+        """Return one object as YAML, as the API server has it but for managedFields.
+
+        Args:
+            kind: the kind as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
+            key: ``namespace/name``, or the name of a cluster-scoped object.
+
+        Raises:
+            SourceError: when it is gone, forbidden, or the server does not answer.
+        """
+        import yaml  # noqa: PLC0415  slower than the rest of this module together
+
+        known = Kind.NODECLASS if kind.endswith(Kind.NODECLASS) else Kind(kind)
+        group = next((one.group for one in self._await_session().resources_of(known) if one.api_kind == kind), "")
+        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+        fetched = self.fetch(known, key, group=group)
+        return str(yaml.dump(fetched, Dumper=dumper, sort_keys=False, allow_unicode=True, width=1000))
+
     def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:
         """Ask whether the user may do something to an object, or without a key to all of its kind.
 

@@ -133,6 +133,18 @@ def test_node_class_of_whichever_provider(serve: Serve) -> None:
     source.stop()
 
 
+def test_one_object_as_yaml(serve: Serve) -> None:
+    body = '{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a\\u00e9"}}'
+    source, _ = answering(serve, "/api/v1/nodes/a", body)
+    assert source.fetch_raw("Node", "a") == "kind: Node\napiVersion: v1\nmetadata:\n  name: aé\n"
+    source.stop()
+    source, _ = answering(serve, "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default", '{"spec": 1}')
+    assert source.fetch_raw("KWOKNodeClass", "default") == "spec: 1\n"
+    with pytest.raises(ApiError, match="404"):
+        source.fetch_raw("EC2NodeClass", "default")
+    source.stop()
+
+
 def test_object_that_is_none_or_forbidden(serve: Serve) -> None:
     source, _ = answering(serve, "/api/v1/nodes/a", "<html>")
     with pytest.raises(UnreachableError, match="did not answer with an object"):

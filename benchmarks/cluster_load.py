@@ -1,0 +1,104 @@
+"""How long a big cluster takes to appear, what it keeps in memory, and how late the screen's event loop runs meanwhile.
+
+    python benchmarks/cluster_load.py [PODS] [NODES]
+
+Serves PODS (100,000) and NODES (5,000) from another process with benchmarks/loopback_api_server.py and follows them as
+the application does: four times a second the mailbox is emptied into the state, in a thread beside an event loop whose
+lateness a 4 ms ticker measures. Streaming lists and pages are measured in a fresh process each. CPU is the process's
+own, whatever else the machine does; memory is what it grew by beyond its imports. Goals: complete within 6 s, 150 MB,
+the loop at most 30 ms late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+TICK_SECONDS, DRAIN_SECONDS, LIMIT_SECONDS = 0.004, 0.25, 120.0
+
+
+def main() -> None:
+    """Print one row for each way of listing."""
+    if sys.argv[1:2] == ["--measure"]:
+        print(json.dumps(asyncio.run(_measure(sys.argv[2]))))
+        return
+    numbers = sys.argv[1:3]
+    columns = ("nodes s", "pods s", "all s", "cpu s", "memory MB", "late p50 ms", "p99", "max", "reduce max ms")
+    print(f"{'':15s}", *(f"{column:>11s}" for column in columns))
+    for title, flags in (("streaming list", []), ("pages of 500", ["--no-streaming-lists"])):
+        with subprocess.Popen(
+            [sys.executable, str(HERE / "loopback_api_server.py"), *numbers, *flags], stdout=subprocess.PIPE, text=True
+        ) as server:
+            assert server.stdout is not None
+            url = server.stdout.readline().strip()
+            command = [sys.executable, __file__, "--measure", url]
+            row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            server.kill()
+        values = (row["Node"], row["Pod"], row["all"], row["cpu"], row["bytes"] / 1e6, *row["late"], row["reduce"])
+        print(f"{title:15s}", *(f"{value:11.2f}" for value in values))
+
+
+async def _measure(url: str) -> dict[str, Any]:
+    from karptui.sources.base import Phase
+    from karptui.sources.cluster import session  # noqa: F401  imports count as the empty application's
+    from karptui.sources.cluster.connection import Connection
+    from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.mailbox import Mailbox
+    from karptui.state.cluster import EMPTY
+    from karptui.state.reducer import reduce
+
+    gc.collect()
+    gc.freeze()
+    before = _resident_bytes()
+    lateness: list[float] = []
+    ticker = asyncio.create_task(_tick(lateness))
+    mailbox, source = Mailbox(), ClusterSource(Connection(server=url, context="load"))
+    state, took, drains = EMPTY, dict[str, float](), [0.0]
+    began, began_cpu = time.perf_counter(), time.process_time()
+    source.start(mailbox)
+    while "all" not in took and time.perf_counter() - began < LIMIT_SECONDS:
+        await asyncio.sleep(DRAIN_SECONDS if "Node" in took else 0.01)
+        started = time.perf_counter()
+        mail = mailbox.drain()
+        if mail.batch.deltas:
+            state = await asyncio.to_thread(reduce, state, mail.batch)
+            drains.append((time.perf_counter() - started) * 1000)
+        for kind, status in mail.statuses.items():
+            if status.phase is Phase.LIVE:
+                took.setdefault(kind.value, time.perf_counter() - began)
+        if "Pod" in took and "Event" in took:
+            took["all"] = time.perf_counter() - began
+    cpu = time.process_time() - began_cpu
+    ticker.cancel()
+    await asyncio.sleep(DRAIN_SECONDS)
+    gc.collect()
+    grown = _resident_bytes() - before
+    source.stop()
+    lateness.sort()
+    late = [lateness[int(share * (len(lateness) - 1))] for share in (0.5, 0.99, 1.0)]
+    return {**took, "bytes": grown, "late": late, "reduce": max(drains), "cpu": cpu}
+
+
+async def _tick(lateness: list[float]) -> None:
+    while True:
+        due = time.perf_counter() + TICK_SECONDS
+        await asyncio.sleep(TICK_SECONDS)
+        lateness.append((time.perf_counter() - due) * 1000)
+
+
+def _resident_bytes() -> int:
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    main()

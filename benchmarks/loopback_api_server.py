@@ -1,0 +1,166 @@
+"""An API server on loopback with a big cluster behind it, as a load source: lists, streaming lists, quiet watches.
+
+    python benchmarks/loopback_api_server.py [PODS] [NODES] [--no-streaming-lists]
+
+Prints its URL once everything is made. Pods come from benchmarks/pods.py; every other kind is there and empty. Answers
+are kept as JSON text, so that the server costs as little as it can on the machine that is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event
+from urllib.parse import parse_qs, urlsplit
+
+import pods
+
+VERSION = "20000000"
+KARPENTER = {"nodepools": "NodePool", "nodeclaims": "NodeClaim"}
+_END = {"metadata": {"resourceVersion": VERSION, "annotations": {"k8s.io/initial-events-end": "true"}}}
+
+
+class BigCluster:
+    """Objects by collection, each as JSON text."""
+
+    def __init__(self, pod_count: int, node_count: int) -> None:
+        rnd = random.Random(1)
+        self.objects: dict[str, list[bytes]] = {
+            "nodes": [_text(node(number, rnd)) for number in range(node_count)],
+            "pods": [_text(pods.pod(number, rnd, 4000)) for number in range(pod_count)],
+        }
+
+    def page(self, plural: str, start: int, limit: int) -> bytes:
+        """Return a page of a list."""
+        objects = self.objects.get(plural, [])
+        end = min(start + limit, len(objects)) if limit else len(objects)
+        metadata = {"resourceVersion": VERSION}
+        if end < len(objects):
+            metadata |= {"continue": str(end), "remainingItemCount": len(objects) - end}
+        return b'{"kind":"List","metadata":' + _text(metadata) + b',"items":[' + b",".join(objects[start:end]) + b"]}"
+
+    def initial_events(self, plural: str) -> Iterator[bytes]:
+        """Yield the lines of a streaming list."""
+        for one in self.objects.get(plural, []):
+            yield b'{"type":"ADDED","object":' + one + b"}\n"
+        yield b'{"type":"BOOKMARK","object":' + _text(_END) + b"}\n"
+
+
+def node(number: int, rnd: random.Random) -> pods.JSON:
+    """Return a ready node with thirty images, about 7 kB."""
+    zone, kind = f"eu-west-1{'abc'[number % 3]}", rnd.choice(("m7i.2xlarge", "c7g.4xlarge", "r6i.xlarge"))
+    name = f"ip-10-{number // 250}-{number % 250}-7.eu-west-1.compute.internal"
+    room = {"cpu": "7910m", "memory": "30Gi", "pods": "58", "ephemeral-storage": "18Gi"}
+    condition = {"reason": "Kubelet", "message": "kubelet", "lastHeartbeatTime": "2026-07-01T00:00:00Z"}
+    types = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+    return {
+        "metadata": {
+            "name": name,
+            "uid": f"{number:08x}-0000-4000-8000-000000000000",
+            "resourceVersion": str(10_000_000 + number),
+            "creationTimestamp": "2026-07-01T00:00:00Z",
+            "labels": {
+                "karpenter.sh/nodepool": f"pool-{number % 5}",
+                "karpenter.sh/capacity-type": rnd.choice(("spot", "on-demand")),
+                "node.kubernetes.io/instance-type": kind,
+                "topology.kubernetes.io/zone": zone,
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/arch": "amd64",
+            },
+        },
+        "spec": {"providerID": f"aws:///{zone}/i-{number:017x}"},
+        "status": {
+            "capacity": {**room, "cpu": "8"},
+            "allocatable": room,
+            "conditions": [{**condition, "type": one, "status": str(one == "Ready")} for one in types],
+            "images": [
+                {"names": [f"registry.example.com/team/{i}@sha256:{rnd.getrandbits(256):064x}"], "sizeBytes": 10**8}
+                for i in range(30)
+            ],
+        },
+    }
+
+
+def _text(document: object) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _discovery() -> bytes:
+    resources = [
+        {"resource": plural, "responseKind": {"kind": kind}, "scope": "Cluster", "verbs": ["list", "watch"]}
+        for plural, kind in KARPENTER.items()
+    ]
+    groups = [{"metadata": {"name": "karpenter.sh"}, "versions": [{"version": "v1", "resources": resources}]}]
+    return _text({"kind": "APIGroupDiscoveryList", "items": groups})
+
+
+def handler(cluster: BigCluster, *, streams_lists: bool) -> type[BaseHTTPRequestHandler]:
+    """Return the request handler of a cluster."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            """Answer discovery, lists and watches."""
+            parts = urlsplit(self.path)
+            query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+            plural = parts.path.rpartition("/")[2]
+            if parts.path == "/apis":
+                self._answer(_discovery())
+            elif "watch" not in query:
+                self._answer(cluster.page(plural, int(query.get("continue", 0)), int(query.get("limit", 0))))
+            elif "sendInitialEvents" in query and not streams_lists:
+                self._answer(b'{"kind":"Status","code":422,"message":"no streaming lists"}', 422)
+            else:
+                self._stream(plural if "sendInitialEvents" in query else None)
+
+        def _answer(self, body: bytes, status: int = 200) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def _stream(self, plural: str | None) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            if plural is not None:
+                for line in cluster.initial_events(plural):
+                    # A chunk per event, as kube-apiserver sends them.
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
+            self.wfile.flush()
+            Event().wait(600)
+
+        def log_message(self, *args: object) -> None:
+            """Stay silent."""
+
+    return Handler
+
+
+class Server(ThreadingHTTPServer):
+    """Answers each connection in a thread."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *args: object) -> None:
+        """Stay silent about clients that hang up."""
+
+
+def main() -> None:
+    """Make a cluster and serve it until killed."""
+    numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
+    pod_count, node_count = (*numbers, *(100_000, 5_000)[len(numbers) :])[:2]
+    cluster = BigCluster(pod_count, node_count)
+    server = Server(("127.0.0.1", 0), handler(cluster, streams_lists="--no-streaming-lists" not in sys.argv))
+    print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
