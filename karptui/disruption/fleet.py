@@ -57,10 +57,10 @@ class Fleet:
         self._sorted_pods: dict[str, tuple[Pod, ...]] = {}
 
     def pods_of(self, node: StateNode) -> tuple[Pod, ...]:
-        """Return the pods bound to a node that have not ended, by namespace and name."""
+        """Return the pods bound to a node, by namespace and name; of those that ended only what is being deleted."""
         found = self._sorted_pods.get(node.name)
         if found is None:
-            found = tuple(sorted(node.pods, key=lambda pod: (pod.namespace, pod.name)))
+            found = tuple(sorted((*node.pods, *node.ending), key=lambda pod: (pod.namespace, pod.name)))
             self._sorted_pods[node.name] = found
         return found
 
@@ -85,7 +85,7 @@ class Fleet:
     def is_empty(self, node: StateNode) -> bool:
         """Return whether no pod of positive cost would have to move: what Emptiness asks."""
         predicates = self.pods
-        return predicates.disruption_cost(pod for pod in node.pods if predicates.is_reschedulable(pod)) <= 1.0
+        return predicates.disruption_cost(filter(predicates.is_reschedulable, (*node.pods, *node.ending))) <= 1.0
 
     def disruption_cost(self, node: StateNode) -> float:
         """Return a node's disruption cost as Karpenter keeps it for any node: all its pods but those of DaemonSets."""

@@ -159,9 +159,9 @@ class Prepared:
         budgets = self.inventory.pdbs
         return [
             pod
-            for state in self.states
+            for state in sorted(self.states, key=lambda state: state.name)
             if state.is_marked_for_deletion
-            for pod in sorted(state.pods, key=lambda pod: (pod.namespace, pod.name))
+            for pod in sorted((*state.pods, *state.ending), key=lambda pod: (pod.namespace, pod.name))
             if is_currently_reschedulable(pod, budgets, self.now_ns)
         ]
 

@@ -41,6 +41,8 @@ class StateNode:
         self.claim = claim
         self.pods: list[Pod] = []
         """Pods bound to the node that have not ended."""
+        self.ending: list[Pod] = []
+        """Pods that have ended but are still being deleted: a StatefulSet's come back, so they need a place yet."""
 
     @property
     def is_managed(self) -> bool:
@@ -155,11 +157,12 @@ def track_nodes(inventory: Inventory) -> list[StateNode]:
             continue
         nodes[node.provider_id or node.name] = node
     tracked = [StateNode(key, nodes.get(key), claims.get(key)) for key in {**claims, **nodes}]
-    by_name = {one.node.name: one.pods for one in tracked if one.node is not None}
+    by_name = {one.node.name: one for one in tracked if one.node is not None}
     for pod in inventory.pods:
         name = pod.node_name
-        if name and pod.phase not in _ENDED:
-            pods = by_name.get(name)
-            if pods is not None:
-                pods.append(pod)
+        if not name or (pod.phase in _ENDED and not pod.is_terminating):
+            continue
+        state = by_name.get(name)
+        if state is not None:
+            (state.ending if pod.phase in _ENDED else state.pods).append(pod)
     return tracked
