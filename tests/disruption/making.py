@@ -1,0 +1,58 @@
+"""Clusters for tests of disruption: one NodePool's nodes, and types small and large to move to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.simulate import observed_fleet
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.settings import Settings
+from karptui.kube.objects import Condition
+from karptui.provisioning import Prepared, StateNode, prepare
+from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_condition, a_nodeclaim, a_nodepool, an_instance_type
+
+SMALL = an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1})
+LARGE = an_instance_type(name="m5.2xlarge", cpu="8", memory="32Gi", prices={"on-demand": 0.4})
+TYPES = (SMALL, LARGE)
+
+
+def a_claim(name: str = "node-1", *, conditions: Sequence[Condition] = (), **fields: Any) -> NodeClaim:
+    """Return the NodeClaim of a node, initialised an hour ago; ``conditions`` are further ones."""
+    staged = a_nodeclaim(name=f"claim-{name}", node=name, **fields)
+    return a_nodeclaim(name=f"claim-{name}", node=name, **{**fields, "conditions": (*staged.conditions, *conditions)})
+
+
+def consolidatable(since_ns: int = NOW_NS - HOUR_NS) -> Condition:
+    return a_condition("Consolidatable", since_ns=since_ns)
+
+
+def drifted(reason: str = "AMIDrift", since_ns: int = NOW_NS - HOUR_NS) -> Condition:
+    return a_condition("Drifted", reason=reason, since_ns=since_ns)
+
+
+def prepared(*, types: Sequence[InstanceType] = TYPES, settings: Settings | None = None, **objects: Any) -> Prepared:
+    """Return a cluster made ready; a NodePool called ``general`` unless given."""
+    pools = objects.pop("nodepools", (a_nodepool(budgets=()),))
+    inventory = Inventory(nodepools=tuple(pools), **{name: tuple(values) for name, values in objects.items()})
+    return prepare(inventory, types, settings or Settings(), NOW_NS)
+
+
+def a_fleet(**objects: Any) -> Fleet:
+    return observed_fleet(prepared(**objects))
+
+
+def node_of(fleet: Fleet, name: str = "node-1") -> StateNode:
+    return next(node for node in fleet.nodes if node.name == name)
+
+
+def blockers_of(fleet: Fleet, name: str = "node-1"):
+    """Return the blockers of a node by code; of several of one code the last."""
+    return {str(blocker.code): blocker for blocker in BlockerSurvey(fleet).of(node_of(fleet, name))}
+
+
+__all__ = ["DAY_NS", "HOUR_NS", "NOW_NS"]

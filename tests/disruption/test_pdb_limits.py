@@ -1,0 +1,69 @@
+"""PodDisruptionBudgets."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.pdb_limits import PdbBlockKind, PdbLimits
+from karptui.kube.pod import Pod
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from tests.builders import a_pdb, a_pod, a_pod_template
+
+EMPTY_SELECTOR = LabelSelector()
+
+
+@pytest.mark.parametrize(
+    ("pdbs", "kind"),
+    [
+        ([], None),
+        ([a_pdb(allowed=1)], None),
+        ([a_pdb(allowed=0)], PdbBlockKind.EXHAUSTED),
+        ([a_pdb(allowed=5, name="a"), a_pdb(allowed=5, name="b")], PdbBlockKind.MULTIPLE),
+        ([a_pdb(allowed=0, namespace="other")], None),
+        ([a_pdb(allowed=0, selector=EMPTY_SELECTOR)], PdbBlockKind.EXHAUSTED),
+        ([a_pdb(allowed=0, selector=None)], None),
+        ([a_pdb(allowed=0, labels={"app": "api"})], None),
+        ([a_pdb(selector=LabelSelector((), (LabelSelectorRequirement("app", "In", ("web",)),)))], PdbBlockKind.EXHAUSTED),
+    ],
+)
+def test_what_blocks_now(pdbs, kind):
+    block = PdbLimits(pdbs).block(a_pod(node="n"))
+    assert (block.kind if block else None) == kind
+
+
+@pytest.mark.parametrize(("ready", "is_blocked"), [(False, False), (True, True), (None, True)])
+def test_unready_pods_pass_only_where_the_policy_says_so_and_the_condition_is_explicit(ready, is_blocked):
+    pod = Pod(name="p", template=a_pod_template(), node_name="n", phase="Running", ready=ready)
+    always = PdbLimits([a_pdb(unhealthy_pod_eviction_policy="AlwaysAllow", max_unavailable=0)])
+    assert (always.block(pod) is not None) is is_blocked
+    assert always.is_fully_blocked(pod) is is_blocked
+    assert PdbLimits([a_pdb(unhealthy_pod_eviction_policy="IfHealthyBudget")]).block(pod) is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_blocked"),
+    [
+        ({"max_unavailable": 0}, True),
+        ({"max_unavailable": "0%"}, True),
+        ({"min_available": "100%"}, True),
+        ({"max_unavailable": "0"}, False),
+        ({"min_available": 3}, False),
+        ({"max_unavailable": 1}, False),
+        ({"max_unavailable": "50%"}, False),
+    ],
+)
+def test_what_blocks_for_good(fields, is_blocked):
+    assert PdbLimits([a_pdb(allowed=1, **fields)]).is_fully_blocked(a_pod(node="n")) is is_blocked
+
+
+def test_two_budgets_block_for_good():
+    assert PdbLimits([a_pdb(name="a", allowed=1), a_pdb(name="b", allowed=1)]).is_fully_blocked(a_pod(node="n"))
+
+
+def test_labels_of_a_single_pod_count():
+    limits = PdbLimits([a_pdb(labels={"statefulset.kubernetes.io/pod-name": "db-0"})])
+    template = a_pod_template()
+    first = Pod(name="db-0", template=template, own_labels={"statefulset.kubernetes.io/pod-name": "db-0"})
+    second = Pod(name="db-1", template=template, own_labels={"statefulset.kubernetes.io/pod-name": "db-1"})
+    assert limits.block(first) is not None
+    assert limits.block(second) is None

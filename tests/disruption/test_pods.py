@@ -1,0 +1,124 @@
+"""Pod predicates, and what eviction costs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from karptui.disruption.pods import eviction_cost, is_critical, parse_float, positive_cost, tolerates_disrupted
+from karptui.disruption.predicates import PodPredicates
+from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, POD_DELETION_COST
+from karptui.kube.taints import Toleration
+from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
+
+EVERYTHING = (Toleration(operator="Exists"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1.0), ("1.5", 1.5), (".5", 0.5), ("5.", 5.0), ("-1e9", -1e9), ("+2", 2.0), ("1_000", 1000.0),
+        ("0x1p3", 8.0), ("0x_1p3", 8.0), ("0X1.8P-2", 0.375), ("0x.8p1", 1.0), ("-Inf", -math.inf), ("infinity", math.inf),
+        ("", None), (" 5", None), ("5 ", None), ("1__0", None), ("_1", None), ("1_", None), ("1._5", None), ("0b1", None),
+        ("0x1", None), ("1e400", None), ("0x1p9999999", None), ("+nan", None), ("NaN1", None), ("1e", None), ("٣", None),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_as_go_reads_them(text, value):
+    assert parse_float(text) == value
+
+
+def test_nan_stays_nan_through_clamping():
+    cost = eviction_cost(a_pod_template(annotations={POD_DELETION_COST: "nan"}))
+    assert math.isnan(cost)
+    assert math.isnan(positive_cost(cost))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "priority", "cost"),
+    [
+        ({}, 0, 1.0),
+        ({POD_DELETION_COST: "134217728"}, 0, 2.0),
+        ({POD_DELETION_COST: "what"}, 0, 1.0),
+        ({POD_DELETION_COST: "-Inf"}, 0, -10.0),
+        ({}, 2_000_001_000, 10.0),
+        ({}, -33_554_432, 0.0),
+    ],
+)
+def test_eviction_cost(annotations, priority, cost):
+    assert eviction_cost(a_pod_template(annotations=annotations, priority=priority)) == cost
+
+
+def test_costs_below_zero_do_not_count():
+    assert [positive_cost(cost) for cost in (-3.0, 0.0, 2.5)] == [0.0, 0.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerates"),
+    [
+        (Toleration(operator="Exists"), True),
+        (Toleration(key=DISRUPTED_TAINT.key, operator="Exists"), True),
+        (Toleration(key=DISRUPTED_TAINT.key, operator="Exists", effect="NoExecute"), False),
+        (Toleration(key="other", operator="Exists"), False),
+    ],
+)
+def test_tolerating_the_disrupted_taint(toleration, tolerates):
+    assert tolerates_disrupted(a_pod_template(tolerations=(toleration,))) is tolerates
+
+
+def test_only_the_two_system_classes_are_critical():
+    classes = ("system-cluster-critical", "system-node-critical", "my-critical", "")
+    assert [is_critical(a_pod_template(priority_class_name=name)) for name in classes] == [True, True, False, False]
+
+
+def _predicates(*pdbs):
+    return PodPredicates(pdbs, NOW_NS)
+
+
+@pytest.mark.parametrize(
+    ("pod", "reschedulable", "evictable", "disruptable", "waited_for"),
+    [
+        (a_pod(node="n"), True, True, True, True),
+        (a_pod(node="n", phase="Succeeded"), False, False, True, False),
+        (a_pod(node="n", phase="Failed"), False, False, True, False),
+        (a_pod(node="n", deletion_ns=NOW_NS), False, False, True, True),
+        (a_pod(node="n", deletion_ns=NOW_NS - MINUTE_NS), False, False, True, True),
+        (a_pod(node="n", deletion_ns=NOW_NS - MINUTE_NS - 1), False, False, True, False),
+        (a_pod(node="n", owner=an_owner(kind="StatefulSet"), deletion_ns=NOW_NS), True, False, True, True),
+        (a_pod(node="n", daemonset="agent"), False, True, True, True),
+        (a_pod(node="n", owner=an_owner(kind="Node", api_version="v1")), False, False, True, False),
+        (a_pod(node="n", owner=an_owner(kind="DaemonSet", api_version="apps.kruise.io/v1")), True, True, True, True),
+        (a_pod(node="n", tolerations=EVERYTHING), True, False, True, False),
+        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}), True, False, False, True),
+        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, tolerations=EVERYTHING), True, False, False, False),
+        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "false"}), True, True, True, True),
+        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, daemonset="agent"), False, False, False, True),
+        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, phase="Succeeded"), False, False, True, False),
+    ],
+)
+def test_predicates(pod, reschedulable, evictable, disruptable, waited_for):
+    predicates = _predicates()
+    assert predicates.is_reschedulable(pod) is reschedulable
+    assert predicates.is_evictable(pod) is evictable
+    assert predicates.is_disruptable(pod) is disruptable
+    assert predicates.is_waited_for(pod) is waited_for
+
+
+@pytest.mark.parametrize(
+    ("pod", "is_sought_a_place"),
+    [
+        (a_pod(node="n"), False),
+        (a_pod(node="n", labels={"app": "free"}), True),
+        (a_pod(node="n", annotations={DO_NOT_DISRUPT: "true"}, labels={"app": "free"}), False),
+        # Karpenter does not evict what tolerates the taint, so its budgets do not matter.
+        (a_pod(node="n", tolerations=EVERYTHING), True),
+        (a_pod(node="n", daemonset="agent", labels={"app": "free"}), False),
+    ],
+)
+def test_a_place_is_sought_for_pods_that_nothing_pins_for_good(pod, is_sought_a_place):
+    assert _predicates(a_pdb(max_unavailable=0, allowed=1)).is_currently_reschedulable(pod) is is_sought_a_place
+
+
+def test_disruption_cost_counts_what_is_above_zero():
+    pods = [a_pod(name="a"), a_pod(name="b", priority=-40_000_000), a_pod(name="c", priority=2_000_000_000)]
+    assert _predicates().disruption_cost(pods) == 12.0
