@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+PATIENCE_SECONDS: Final = 10.0
+"""How long a command that looks once waits for prices; what has not come by then is taken from the built-in list."""
+_POLL_SECONDS: Final = 0.05
 
 if TYPE_CHECKING:
     from karptui.config import Config
@@ -12,6 +16,7 @@ if TYPE_CHECKING:
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.metrics.source import MetricsSource
+    from karptui.state.cluster import ClusterState
 
 
 def add_price_flags(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +85,45 @@ def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
     if isinstance(source, ClusterSource):
         return EvidenceSource(base, metrics=_metrics(source), aws=_aws(config) if config.aws else None)
     return EvidenceSource(base)
+
+
+def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
+    """Return what is known of types and prices for a command that looks once.
+
+    Commands without the flags of ``add_price_flags`` ask nobody.
+
+    Raises:
+        UsageError: when the configuration cannot be used.
+    """
+    import os
+
+    from karptui.cli.source import UsageError
+    from karptui.config import ConfigError, load_config
+    from karptui.paths import config_file
+    from karptui.sources.evidence import EvidenceSource
+
+    if not hasattr(args, "disable_pricing"):
+        return EvidenceSource()
+    try:
+        config = load_config(config_file(), os.environ, price_flags(args))
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
+    args.disable_pricing = config.disable_pricing
+    return evidence_source(source, config)
+
+
+def await_prices(source: EvidenceSource, state: ClusterState) -> None:
+    """Wait until everybody who may be asked has answered or refused, but not for long."""
+    import time
+
+    from karptui.aws.place import place_of
+
+    source.start()
+    source.use_region(place_of(state.nodes.values(), state.nodeclasses.values()).region)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not source.is_settled and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    source.stop()
 
 
 def _metrics(source: ClusterSource) -> MetricsSource:

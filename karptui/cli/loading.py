@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from karptui.cli.evidence import await_prices, evidence_for
 from karptui.cli.source import UsageError, open_source
 
 if TYPE_CHECKING:
@@ -45,8 +46,10 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
     from karptui.views.cluster_view import ClusterView
 
     source, clock = open_source(args)
-    state, statuses = follow(source, needed, PATIENCE_SECONDS)
-    view = ClusterView(state, {str(kind): status for kind, status in statuses.items()})
+    evidence = evidence_for(args, source)
+    state, statuses = follow(source, needed, PATIENCE_SECONDS, and_then=lambda state: await_prices(evidence, state))
+    by_kind = {str(kind): status for kind, status in statuses.items()}
+    view = ClusterView(state, by_kind, evidence=evidence.latest())
     complaints = [status.last_error for status in statuses.values() if _is_missing(status, needed)]
     snapshot = getattr(source, "snapshot", None)
     notes: list[str] = []
@@ -60,9 +63,19 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
 
 
 def follow(
-    source: Source, needed: Sequence[Kind], patience_seconds: float
+    source: Source,
+    needed: Sequence[Kind],
+    patience_seconds: float,
+    *,
+    and_then: Callable[[ClusterState], None] = lambda _: None,
 ) -> tuple[ClusterState, dict[Kind, SourceStatus]]:
     """Return the state of a cluster once the kinds needed are complete, and how every kind stands.
+
+    Args:
+        source: where objects come from; ended on return.
+        needed: the kinds that must be complete.
+        patience_seconds: how long to wait for them.
+        and_then: what to do with the state while the source still answers.
 
     Raises:
         UsageError: when the source cannot start, cannot connect, or takes too long.
@@ -83,6 +96,7 @@ def follow(
             state = reduce(state, mail.batch)
             statuses |= mail.statuses
             if all(kind in statuses and statuses[kind].phase in settled for kind in needed):
+                and_then(state)
                 return state, statuses
             gone = next((s for s in statuses.values() if s.kind in needed and s.phase is Phase.DISCONNECTED), None)
             if gone is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
+from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, words
 from karptui.cli.listing import add_row_flags, print_rows, report, resource_columns, rows_of
 from karptui.cli.source import UsageError, fail
@@ -23,6 +24,7 @@ RESOURCES: Final = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_flags(parser)
+    add_price_flags(parser)
     add_row_flags(parser, labels_of="nodes", sort_flags=("--node-sort",))
     parser.add_argument("--node-selector", dest="selector", metavar="K=V", help="the same as -l")
     parser.add_argument("--extra-labels", metavar="KEY,KEY", type=words, default=(), help="node labels as columns")
@@ -40,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         left_out = resource_columns(args.resources, RESOURCES)
         loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
-        rows = rows_of(nodes_table(labels), loaded.view.node_entries, args, loaded.now_ns)
+        rows = rows_of(
+            nodes_table(labels, has_prices=not args.disable_pricing), loaded.view.node_entries, args, loaded.now_ns
+        )
     except UsageError as error:
         fail(str(error), "nodes")
     print_rows(rows, lambda entry: node_values(entry, loaded.now_ns, labels), args, left_out=left_out)

@@ -1,10 +1,14 @@
-"""`karptui types CASE`: the instance types that an EC2NodeClass and settings come to, with every number in them."""
+"""`karptui types`: the instance types that each NodePool may launch, or that an EC2NodeClass and settings come to."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from typing import Any, Final
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags
 
 HELP: Final = "what instance types an EC2NodeClass and settings come to"
 MIB: Final = 1 << 20
@@ -15,14 +19,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "case",
         metavar="CASE.json",
-        help="document with region, settings, nodeClass and zones, plain or gzip; - reads standard input",
+        nargs="?",
+        help="document with region, settings, nodeClass and zones, plain or gzip; - reads standard input. "
+        "Without one, the NodePools of a cluster are answered for",
     )
+    parser.add_argument("--pool", metavar="NAME", help="the types of this NodePool; all pools, a line each, without it")
+    parser.add_argument("--ledger", metavar="TYPE", help="where the memory of one type goes in the NodePool")
+    parser.add_argument("--all", action="store_true", help="also types that the NodePool's requirements rule out")
     parser.add_argument("--types", metavar="A,B", help="only these instance types")
-    parser.add_argument("-o", "--output", choices=("table", "json", "csv"), default="table", help="default: table")
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of="nothing: types have no labels")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answer; 2 where the case cannot be read."""
+    """Print the answer; 2 where the case or the cluster cannot be read."""
+    if args.case is None:
+        from karptui.cli.pool_types import run_pools
+
+        return run_pools(args)
     from karptui.aws.case import CaseError, answer, parse_case
     from karptui.aws.errors import NodeClassError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.aws.region_facts import FactPhase
 from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.metrics.source import MetricsNews, MetricsSource
 
@@ -55,6 +56,15 @@ class EvidenceSource:
         else:
             self._aws.start(region)
         self._region = region
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everybody who is asked has answered or refused at least once."""
+        known = self.latest()
+        statuses = [known.metrics_status] if known.metrics_status is not None else []
+        if self._region:
+            statuses += known.fact_statuses.values()
+        return all(status.phase is not FactPhase.WAITING for status in statuses)
 
     def latest(self) -> Evidence:
         """Return what is known now; the same object as long as there is nothing new."""

@@ -1,0 +1,105 @@
+"""`karptui types --pool`: the Types screen and the ledger as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from karptui.cli.flags import words
+from karptui.cli.listing import print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+    from karptui.views.types.entry import PoolEntry
+
+
+def run_pools(args: argparse.Namespace) -> int:
+    """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.types.resolve import notes_of, pool_entries
+
+    needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
+    try:
+        if args.ledger and args.pool is None:
+            fail("types: --ledger needs --pool")
+        loaded = load(args, needed)
+        pools = pool_entries(loaded.view)
+        if args.pool is None:
+            _print_pools(pools, args, loaded)
+        else:
+            _print_pool(_pool_of(pools, args.pool), args, loaded)
+    except UsageError as error:
+        fail(f"types: {error}")
+    if args.output not in ("json", "csv"):
+        for note in notes_of(loaded.view):
+            print(f"karptui types: {note}", file=sys.stderr)
+    return report("types", loaded)
+
+
+def _pool_of(pools: tuple[PoolEntry, ...], name: str) -> PoolEntry:
+    for pool in pools:
+        if pool.name == name:
+            return pool
+    known = ", ".join(pool.name for pool in pools) or "none"
+    raise UsageError(f"there is no NodePool {name}; there are: {known}")
+
+
+def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.types.pools import TABLE
+    from karptui.views.types.values import pool_values
+
+    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), pool_values, args)
+
+
+def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.types.summary import filter_lines, finding_lines, source_lines
+    from karptui.views.types.table import types_table
+    from karptui.views.types.values import type_values
+
+    if args.ledger:
+        _print_ledger(pool, args, loaded)
+        return
+    only = frozenset(words(args.types)) if args.types else None
+    types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
+    table = types_table(has_prices=not args.disable_pricing)
+    print_rows(rows_of(table, types, args, loaded.now_ns), lambda entry: type_values(pool, entry), args)
+    if args.output in ("table", "wide"):
+        view = loaded.view
+        for line in (*filter_lines(pool), *finding_lines(pool), *source_lines(pool, view.evidence, view.prices)):
+            print("".join(text for text, _ in line), file=sys.stderr)
+
+
+def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+    import json
+
+    from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
+    from karptui.views.types.offerings import offering_grid
+    from karptui.views.types.summary import source_lines
+    from karptui.views.types.values import type_values
+
+    entry = pool.type(args.ledger)
+    if entry is None:
+        raise UsageError(f"NodePool {pool.name} has no type {args.ledger}")
+    if args.output in ("json", "csv"):
+        json.dump(type_values(pool, entry), sys.stdout, indent=2)
+        print()
+        return
+    pod, evidence = (pool.pods[0] if pool.pods else None), loaded.view.evidence
+    sections = (
+        (title_pieces(pool, entry),),
+        account_lines(pool, entry, pod, evidence),
+        fit_lines(pool, entry, pod),
+        observed_lines(pool, entry),
+        source_lines(pool, evidence, loaded.view.prices),
+    )
+    for section in sections[:-1]:
+        print("\n".join("".join(text for text, _ in line).rstrip() for line in section), end="\n\n")
+    grid = offering_grid(entry)
+    for texts in (("zone", *grid.capacity_types), *((zone, *(one.text for one in row)) for zone, row in grid.rows)):
+        cells = (f"{text:<{width}}" for text, width in zip(texts, grid.widths, strict=True))
+        print("  ".join(cells).rstrip())
+    print()
+    print("".join(text for text, _ in sections[-1][0]))
