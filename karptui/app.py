@@ -91,6 +91,7 @@ class KarptuiApp(App[None]):
         self._contexts = contexts
         self._polls = 0
         self._is_in_front = True
+        self._is_polling = False
         self._commands: tuple[Command, ...] = ()
         for theme in OWN_THEMES:
             self.register_theme(theme)
@@ -119,7 +120,7 @@ class KarptuiApp(App[None]):
         if self._bad_theme:
             self.tell(f"there is no theme {self._bad_theme}; :theme lists them", Tone.WARNING)
 
-    @work(thread=True, group="source", exit_on_error=False)
+    @work(thread=True, group="source")
     def _start_source(self) -> None:
         self.session.start()
 
@@ -138,12 +139,30 @@ class KarptuiApp(App[None]):
 
     def _tick(self) -> None:
         self._polls += 1
-        if self._is_in_front or self._polls % IDLE_POLLS == 0:
+        if not self._is_in_front and self._polls % IDLE_POLLS:
+            return
+        if not self.session.is_large:
             self.poll_now()
+        elif not self._is_polling:
+            self._poll_aside()
 
     def poll_now(self) -> None:
         """Take over what the source has said, and show it."""
-        is_changed = self.session.poll()
+        self._show_changes(is_changed=self.session.poll())
+
+    @work(group="poll")
+    async def _poll_aside(self) -> None:
+        """Do the same in a thread, so that the work a large cluster makes holds up no key."""
+        self._is_polling = True
+        try:
+            session = self.session
+            is_changed = await asyncio.to_thread(session.poll)
+            if session is self.session:
+                self._show_changes(is_changed=is_changed)
+        finally:
+            self._is_polling = False
+
+    def _show_changes(self, *, is_changed: bool) -> None:
         screen = self.front
         if screen is not None:
             screen.refresh_view(is_forced=is_changed)
@@ -229,7 +248,7 @@ class KarptuiApp(App[None]):
             source = self._connect(name)
         except SourceError as error:
             raise CommandError(str(error)) from error
-        self.run_worker(self.session.stop, thread=True, group="source", exit_on_error=False)
+        self.run_worker(self.session.stop, thread=True, group="source")
         self.session = Session(source, evidence=self._evidence_of(source))
         self._start_source()
         self.poll_now()

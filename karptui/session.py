@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+import threading
+from typing import Final, Protocol, runtime_checkable
 
 from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
@@ -10,6 +11,8 @@ from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import reduce
 from karptui.views.cluster_view import ClusterView
+
+LARGE_FROM_PODS: Final = 3_000
 
 
 @runtime_checkable
@@ -41,11 +44,17 @@ class Session:
         self.failure = ""
         """Why the source could not start; empty when it did."""
         self._mailbox = Mailbox()
+        self._polling = threading.Lock()
 
     @property
     def title(self) -> str:
         """What the top bar calls it."""
         return self.source.title if self.source is not None else "no cluster"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether taking over a change takes longer than a key should wait."""
+        return len(self.view.state.pods) > LARGE_FROM_PODS
 
     def start(self) -> None:
         """Let the source begin."""
@@ -63,13 +72,19 @@ class Session:
             self.source.stop()
 
     def poll(self) -> bool:
-        """Take over what the source has said and return whether it said anything."""
+        """Take over what the source has said and return whether it said anything. May be called in a thread."""
+        with self._polling:
+            return self._poll()
+
+    def _poll(self) -> bool:
         mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
         if mail.is_empty and evidence is before.evidence:
             return False
         state = reduce(before.state, mail.batch) if mail.batch.deltas else before.state
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
-        self.view = ClusterView(state, statuses, before, evidence=evidence)
+        view = ClusterView(state, statuses, before, evidence=evidence)
+        _ = view.facts  # worked out here, where it may take its time
+        self.view = view
         self.evidence.use_region(self.view.place.region)
         return True
 

@@ -11,6 +11,7 @@ from karptui.cli.flags import add_cluster_flags, words
 from karptui.cli.source import UsageError, connect, fail, open_source
 
 if TYPE_CHECKING:
+    from karptui.app import KarptuiApp
     from karptui.sources.base import Source
 
 
@@ -32,6 +33,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
+    from karptui.first_frame import FirstFrame
+
+    frame = FirstFrame()
+    frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
+    try:
+        app = _app(args)
+        frame.hand_over()
+    except UsageError as error:
+        frame.wipe()
+        fail(str(error))
+    finally:
+        frame.wipe()
+    app.run()
+    return app.return_code or 0
+
+
+def _title(args: argparse.Namespace) -> str:
+    return "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "karptui"
+
+
+def _app(args: argparse.Namespace) -> KarptuiApp:
     import os
     from pathlib import Path
 
@@ -44,13 +66,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         config = load_config(Path(args.config) if args.config else config_file(), os.environ, flags)
         source, clock = open_source(args)
-    except (ConfigError, UsageError) as error:
-        fail(str(error))
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
     is_live = not args.demo and not args.snapshot
 
     from karptui.app import KarptuiApp
 
-    app = KarptuiApp(
+    return KarptuiApp(
         source,
         config=config,
         clock=clock,
@@ -58,8 +80,6 @@ def run(args: argparse.Namespace) -> int:
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
     )
-    app.run()
-    return app.return_code or 0
 
 
 def _connect(args: argparse.Namespace, name: str) -> Source:

@@ -119,7 +119,7 @@ class TableScreen(FrameScreen, Generic[ItemT]):
             now_ns=now_ns,
         )
 
-    @work(group="rows", exit_on_error=False)
+    @work(group="rows")
     async def _build_aside(self) -> None:
         """Build the rows of long lists without holding up keys, again as long as something newer is asked for."""
         self._is_building = True

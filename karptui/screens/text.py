@@ -55,7 +55,7 @@ class TextScreen(FrameScreen):
         self.area.focus()
         self._load()
 
-    @work(exclusive=True, exit_on_error=False)
+    @work(exclusive=True)
     async def _load(self) -> None:
         lines = clean_lines(await self._fetch())
         if self._language is not None and self._language in self.area.available_languages:

@@ -1,0 +1,86 @@
+"""From the command to the first frame: ``python benchmarks/ui_first_frame.py [RUNS] [-- ARGUMENTS OF KARPTUI]``.
+
+Runs karptui on a pseudo-terminal and watches what it writes: the first frame (drawn before the heavy imports), the
+frame of the app itself (the header of its table), and the first node. Without arguments a small snapshot made for the
+purpose is opened.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+MARKS = {"first frame": "…".encode(), "the app's own frame": b"STATUS", "first node": b"ip-10-0-0-1"}
+SECONDS = 20
+
+
+def small_snapshot(folder: Path) -> Path:
+    """Write a snapshot of one node."""
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "ip-10-0-0-1", "creationTimestamp": "2026-11-20T11:00:00Z"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "58"}},
+    }
+    path = folder / "one.json"
+    path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [node]}))
+    return path
+
+
+def one_run(arguments: list[str]) -> dict[str, float]:
+    """Return the seconds to each mark."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    command = [sys.executable, "-m", "karptui", *arguments]
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True
+    )
+    os.close(slave)
+    seen, found = b"", {}
+    while len(found) < len(MARKS) and time.perf_counter() - began < SECONDS:
+        if select.select([master], [], [], 0.05)[0]:
+            try:
+                seen += os.read(master, 65_536)
+            except OSError:
+                break
+        for name, mark in MARKS.items():
+            if name not in found and mark in seen:
+                found[name] = time.perf_counter() - began
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    os.close(master)
+    return found
+
+
+def main(runs: int, arguments: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = arguments or ["--snapshot", str(small_snapshot(Path(folder))), "--disable-pricing"]
+        one_run(arguments)
+        results = [one_run(arguments) for _ in range(runs)]
+    print(f"karptui {' '.join(arguments)}, {runs} runs after one to warm up")
+    for name in MARKS:
+        taken = [result[name] * 1000 for result in results if name in result]
+        if taken:
+            figures = (statistics.median(taken), min(taken), max(taken))
+            print("{:<22} median {:6.0f} ms   best {:6.0f} ms   worst {:6.0f} ms".format(name, *figures))
+        else:
+            print(f"{name:<22} not seen within {SECONDS} s")
+
+
+if __name__ == "__main__":
+    own, _, rest = " ".join(sys.argv[1:]).partition("--")
+    main(int(own) if own.strip() else 10, rest.split())

@@ -1,0 +1,68 @@
+"""The frame that is on the screen while the app is still being imported.
+
+Textual alone takes a good part of a quarter of a second to import. A person who starts a tool looks at the terminal at
+once; these few lines need nothing but the standard library, look like the app's own first frame, and make way for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+_ENTER = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J"
+_LEAVE = "\x1b[?25h\x1b[?1049l"
+_BOLD = "\x1b[1m"
+_DIM = "\x1b[2m"
+_REVERSE = "\x1b[7m"
+_RESET = "\x1b[0m"
+
+
+class FirstFrame:
+    """Draws on the alternate screen, the same that Textual draws on, and does nothing where there is no terminal."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        """Make a frame that is not drawn yet.
+
+        Args:
+            file: where to draw; where Textual does, by default.
+        """
+        self._file = sys.__stderr__ if file is None else file
+        self._is_drawn = False
+
+    def draw(self, title: str, doing: str = "connecting") -> None:
+        """Draw the frame.
+
+        Args:
+            title: what is being opened: a context, a file.
+            doing: what is being done until the app follows.
+        """
+        file = self._file
+        if file is None or not file.isatty() or os.environ.get("TERM", "") in ("", "dumb"):
+            return
+        try:
+            width, height = os.get_terminal_size(file.fileno())
+        except OSError:
+            return
+        text = "".join(char for char in title if char.isprintable())[: max(width - 30, 0)]
+        health = f"○ {doing}"
+        top = f"{_REVERSE}{_BOLD} {text or 'karptui'} {_RESET}"
+        lines = (
+            f"\x1b[1;1H{top}\x1b[1;{max(width - len(health), 1)}H{_DIM}{health}{_RESET}",
+            f"\x1b[3;1H{_DIM}{'─' * width}{_RESET}",
+            f"\x1b[{max(height // 2, 4)};{max((width - len(doing)) // 2, 1)}H{doing}…",
+        )
+        file.write(_ENTER + "".join(lines))
+        file.flush()
+        self._is_drawn = True
+
+    def hand_over(self) -> None:
+        """Leave the terminal as it is: the app draws over the frame, and gives the terminal back itself."""
+        self._is_drawn = False
+
+    def wipe(self) -> None:
+        """Give the terminal back as it was; needed only when the app does not follow."""
+        if self._is_drawn and self._file is not None:
+            self._file.write(_LEAVE)
+            self._file.flush()
+            self._is_drawn = False
