@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -41,17 +41,42 @@ class NodeUsage(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_USAGE: Final = NodeUsage()
+_NO_PODS: Final[Mapping[str, Pod]] = MappingProxyType({})
 
 
-@dataclass(slots=True)
 class _Sums:
-    """A node in the making: nano-units by resource."""
+    """A node in the making; a side that nothing has changed is still that of the node as it was."""
 
-    pods: dict[str, Pod]
-    daemonset: dict[str, int] = field(default_factory=dict)
-    workload: dict[str, int] = field(default_factory=dict)
-    daemonset_pods: int = 0
-    workload_pods: int = 0
+    __slots__ = ("daemonset", "daemonset_pods", "owns_daemonset", "owns_workload", "pods", "workload", "workload_pods")
+
+    def __init__(self, pods: Mapping[str, Pod], usage: NodeUsage) -> None:
+        self.pods = dict(pods)
+        self.daemonset = usage.daemonset
+        self.workload = usage.workload
+        self.daemonset_pods = usage.daemonset_pods
+        self.workload_pods = usage.workload_pods
+        self.owns_daemonset = self.owns_workload = False
+
+    def side(self, *, is_daemonset: bool, sign: int) -> dict[str, Quantity]:
+        """Count a pod, and return the sums to add its requests to."""
+        if is_daemonset:
+            self.daemonset_pods += sign
+            if not self.owns_daemonset:
+                self.daemonset, self.owns_daemonset = dict(self.daemonset), True
+            return self.daemonset  # type: ignore[return-value]  # a copy since the line above
+        self.workload_pods += sign
+        if not self.owns_workload:
+            self.workload, self.owns_workload = dict(self.workload), True
+        return self.workload  # type: ignore[return-value]  # as above
+
+    def usage(self) -> NodeUsage:
+        """Return the finished sums."""
+        return NodeUsage(
+            self.daemonset or resources.EMPTY,
+            self.workload or resources.EMPTY,
+            self.daemonset_pods,
+            self.workload_pods,
+        )
 
 
 class UsageTally:
@@ -61,12 +86,14 @@ class UsageTally:
         self._pods_by_node = pods_by_node
         self._usage = usage
         self._touched: dict[str, _Sums] = {}
-        # A template outlives the tally, as its pods are part of the state; looking at owners once per template is
-        # what keeps a hundred thousand pods fast.
-        self._is_daemonset: dict[PodTemplate, bool] = {}
+        self._bookings: dict[PodTemplate, tuple[bool, tuple[tuple[str, int], ...]]] = {}
+        """By template, as looking at each pod's owners would take most of the time."""
 
     def change(self, key: str, old: Pod | None, new: Pod | None) -> None:
         """Take one pod out and put another in; None where there is none."""
+        if old is not None and new is not None and _takes_the_same(old, new):
+            self._sums(new.node_name).pods[key] = new
+            return
         if old is not None and not old.is_terminal:
             sums = self._sums(old.node_name)
             del sums.pods[key]
@@ -88,41 +115,37 @@ class UsageTally:
                 continue
             by_node[node_name] = sums.pods
             if node_name:
-                usage[node_name] = NodeUsage(
-                    daemonset=_amounts(sums.daemonset),
-                    workload=_amounts(sums.workload),
-                    daemonset_pods=sums.daemonset_pods,
-                    workload_pods=sums.workload_pods,
-                )
+                usage[node_name] = sums.usage()
         return by_node, usage
 
     def _sums(self, node_name: str) -> _Sums:
         sums = self._touched.get(node_name)
         if sums is None:
-            before = self._usage.get(node_name, NO_USAGE)
-            sums = self._touched[node_name] = _Sums(
-                pods=dict(self._pods_by_node.get(node_name, {})),
-                daemonset={name: amount.nano for name, amount in before.daemonset.items()},
-                workload={name: amount.nano for name, amount in before.workload.items()},
-                daemonset_pods=before.daemonset_pods,
-                workload_pods=before.workload_pods,
-            )
+            pods = self._pods_by_node.get(node_name, _NO_PODS)
+            sums = self._touched[node_name] = _Sums(pods, self._usage.get(node_name, NO_USAGE))
         return sums
 
     def _count(self, sums: _Sums, template: PodTemplate, sign: int) -> None:
-        is_daemonset = self._is_daemonset.get(template)
-        if is_daemonset is None:
-            is_daemonset = self._is_daemonset[template] = template.is_daemonset_owned
-        if is_daemonset:
-            total = sums.daemonset
-            sums.daemonset_pods += sign
-        else:
-            total = sums.workload
-            sums.workload_pods += sign
-        total[PODS] = total.get(PODS, 0) + sign * NANO
-        for name, amount in template.requests.items():
-            total[name] = total.get(name, 0) + sign * amount.nano
+        booking = self._bookings.get(template)
+        if booking is None:
+            booking = self._bookings[template] = _booking(template)
+        is_daemonset, amounts = booking
+        total = sums.side(is_daemonset=is_daemonset, sign=sign)
+        for name, nano in amounts:
+            present = total.get(name)
+            left = sign * nano if present is None else present.nano + sign * nano
+            if left:
+                total[name] = Quantity(left)
+            else:
+                del total[name]
 
 
-def _amounts(nano: Mapping[str, int]) -> ResourceList:
-    return {name: Quantity(amount) for name, amount in nano.items() if amount} or resources.EMPTY
+def _takes_the_same(old: Pod, new: Pod) -> bool:
+    same_place = old.node_name == new.node_name and old.template is new.template
+    return same_place and not old.is_terminal and not new.is_terminal
+
+
+def _booking(template: PodTemplate) -> tuple[bool, tuple[tuple[str, int], ...]]:
+    """Return whether pods of a template belong to a DaemonSet, and what each takes, with its slot."""
+    amounts = [(name, amount.nano) for name, amount in template.requests.items() if amount]
+    return template.is_daemonset_owned, (*amounts, (PODS, NANO))
