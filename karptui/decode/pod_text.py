@@ -24,11 +24,6 @@ _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _NO_STATUS: Final = wires.TextPodStatus()
 
-_TOKEN_MOUNT: Final = b'{"name":"kube-api-access-'
-"""Begins the mount of the service account's token, whose volume has a random name in every pod."""
-_TOKEN_MOUNT_END: Final = b'","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}'
-_TOKEN_LENGTH: Final = 5
-
 
 def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     """Return a pod.
@@ -62,56 +57,56 @@ def _annotations(meta: wires.TextMeta) -> bytes:
     if meta.annotations is NO_TEXT:
         return b""
     text = bytes(meta.annotations)
-    if b"karpenter.sh/" not in text and b"kubernetes.io/" not in text and b"\\" not in text:
+    # Each key that decides something has one of these in it; a loop over them would cost as much as the search.
+    if (
+        b"karpenter.sh/" not in text
+        and b"pod-deletion-cost" not in text
+        and b"config.mirror" not in text
+        and b"safe-to-evict" not in text
+        and b"\\" not in text
+    ):
         return b""
     return _ENCODER.encode(deciding_annotations(_STRINGS.decode(text)))
 
 
 def _shared_text(text: wires.TextPod, status: wires.TextPodStatus, labels: bytes) -> bytes:
-    """Return everything a template is made of; each part is JSON or nothing, so the parts can be told apart again."""
+    """Return everything a template is made of; each part is JSON, nothing or a mark that is neither."""
     meta, spec = text.metadata, text.spec
-    return b"\n".join(
-        (
-            labels,
-            _annotations(meta),
-            meta.namespace,
-            meta.owner_references,
-            _without_token(spec.containers),
-            _without_token(spec.init_containers) if spec.init_containers is not NO_TEXT else b"",
-            spec.node_selector,
-            spec.affinity,
-            spec.topology_spread_constraints,
-            spec.tolerations,
-            spec.overhead,
-            spec.resources,
-            spec.resource_claims,
-            spec.priority,
-            spec.priority_class_name,
-            spec.scheduler_name,
-            spec.runtime_class_name,
-            spec.termination_grace_period_seconds,
-            spec.host_network,
-            *_reported(status),
-        )
-    )
+    parts = [
+        labels,
+        _annotations(meta),
+        meta.namespace,
+        meta.owner_references,
+        spec.node_selector,
+        spec.affinity,
+        spec.topology_spread_constraints,
+        spec.tolerations,
+        spec.overhead,
+        spec.resources,
+        spec.resource_claims,
+        spec.priority,
+        spec.priority_class_name,
+        spec.scheduler_name,
+        spec.runtime_class_name,
+        spec.termination_grace_period_seconds,
+        spec.host_network,
+    ]
+    for container in spec.containers or ():
+        parts += (container.name, container.image, container.restart_policy, container.resources, container.ports)
+    if spec.init_containers:
+        parts.append(b"init")
+        for container in spec.init_containers:
+            parts += (container.name, container.image, container.restart_policy, container.resources, container.ports)
+    _add_reported(parts, status)
+    return b"\n".join(parts)
 
 
-def _reported(status: wires.TextPodStatus) -> list[bytes | msgspec.Raw]:
-    """Return what the kubelet says of the containers' resources, which newer ones do of every container."""
-    parts: list[bytes | msgspec.Raw] = []
+def _add_reported(parts: list[bytes | msgspec.Raw], status: wires.TextPodStatus) -> None:
+    """Add what the kubelet says of the containers' resources, which newer ones do of every container."""
+    before = len(parts)
     for statuses in (status.container_statuses, status.init_container_statuses):
         for container in statuses or ():
             if container.resources is not NO_TEXT:
-                parts += (container.name, container.resources, container.allocated_resources)
-    if parts:
-        parts.append(b"1" if is_resize_infeasible(status) else b"0")
-    return parts
-
-
-def _without_token(containers: msgspec.Raw) -> bytes:
-    text = bytes(containers)
-    start = text.find(_TOKEN_MOUNT)
-    if start < 0:
-        return text
-    end = start + len(_TOKEN_MOUNT) + _TOKEN_LENGTH
-    return text.replace(text[start:end] + _TOKEN_MOUNT_END, b"{}")
+                parts += (b"status", container.name, container.resources, container.allocated_resources)
+    if len(parts) > before and is_resize_infeasible(status):
+        parts.append(b"infeasible")

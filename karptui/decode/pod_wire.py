@@ -245,13 +245,23 @@ class TextMeta(Wire):
     resource_version: str | None = None
 
 
+class TextContainer(Wire):
+    """A container, what templates read of it left as text; environment, mounts and probes are passed over."""
+
+    name: msgspec.Raw = NO_TEXT
+    image: msgspec.Raw = NO_TEXT
+    restart_policy: msgspec.Raw = NO_TEXT
+    resources: msgspec.Raw = NO_TEXT
+    ports: msgspec.Raw = NO_TEXT
+
+
 class TextPodSpec(Wire):
     """``spec`` of a pod, what it shares left as text."""
 
     node_name: str | None = None
     volumes: list[WireVolume] | None = None
-    containers: msgspec.Raw = NO_TEXT
-    init_containers: msgspec.Raw = NO_TEXT
+    containers: list[TextContainer] | None = None
+    init_containers: list[TextContainer] | None = None
     node_selector: msgspec.Raw = NO_TEXT
     affinity: msgspec.Raw = NO_TEXT
     topology_spread_constraints: msgspec.Raw = NO_TEXT
