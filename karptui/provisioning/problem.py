@@ -50,7 +50,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     excluded: frozenset[str] = frozenset()
     """Provider ids of nodes that are taken away."""
     moving: frozenset[str] = frozenset()
-    """Uids of every pod of the run."""
+    """Uids of the pods that do not count where they run, because the run places them."""
     reserved_fallback: bool = False
     """Whether pods may go without a reservation that others hold; so in disruption, not in provisioning."""
     enforces_consolidate_after: bool = False
@@ -295,16 +295,16 @@ class Prepared:
         Raises:
             Cancelled: when the reporter does.
         """
-        queued = [*self.pending, *pods, *self.leaving]
+        queued = [self._queued(pod) for pod in (*self.pending, *pods, *self.leaving)]
         variant = Variant(
             excluded=frozenset(excluded),
-            moving=frozenset(pod.uid for pod in queued),
+            moving=frozenset(one.pod.uid for one in queued if one.is_counted),
             reserved_fallback=reserved_fallback,
             enforces_consolidate_after=enforce_consolidate_after,
         )
         run = Run(self, variant)
         if queued and self.pools:
-            run.solve([self._queued(pod) for pod in queued], reporter)
+            run.solve(queued, reporter)
         return make_solution(run)
 
     def _queued(self, pod: Pod) -> QueuedPod:

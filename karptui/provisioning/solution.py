@@ -128,6 +128,8 @@ class Solution(msgspec.Struct, frozen=True):
     failed: tuple[Pod, ...]
     """The pods of ``errors``."""
     ties: tuple[Tie, ...] = ()
+    met_tie: bool = False
+    """Whether some choice was left to chance, if only on the way to a NodePool or node that did not take the pod."""
     had_pods: bool = True
     """Whether there was anything to place."""
 
@@ -141,7 +143,7 @@ class Solution(msgspec.Struct, frozen=True):
             "podErrors": {key: str(self.errors[key]) for key in sorted(self.errors)},
         }
         document["newNodeClaims"].sort(key=lambda claim: (claim["nodePool"], claim["pods"]))
-        if self.ties:
+        if self.met_tie:
             document["ties"] = [
                 {"pod": tie.pod_key, "topologyKey": tie.topology_key, "domains": list(tie.domains)} for tie in self.ties
             ]
@@ -185,7 +187,9 @@ def make_solution(run: Run) -> Solution:
     ]
     nodes.sort(key=lambda one: one.state.name)
     ties = tuple(Tie(*tie) for tie in run.ties)
-    return Solution(tuple(claims), tuple(nodes), errors, tuple(failed), ties, had_pods=bool(run.pods))
+    return Solution(
+        tuple(claims), tuple(nodes), errors, tuple(failed), ties, met_tie=run.topology.met_tie, had_pods=bool(run.pods)
+    )
 
 
 def _final_requirements(claim: Claim) -> Requirements:

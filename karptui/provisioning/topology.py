@@ -134,6 +134,11 @@ class Topology:
         return found
 
     @property
+    def met_tie(self) -> bool:
+        """Return whether any rule has chosen a domain among equals, even if nothing came of it."""
+        return any(group.met_tie for group in self._group_list)
+
+    @property
     def inverse_count(self) -> int:
         """Return how many rules keep pods away; grows while pods state new ones."""
         return len(self._inverse_list)

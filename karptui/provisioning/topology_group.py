@@ -34,7 +34,7 @@ _NOWHERE: Final = Choice(_NONE)
 class TopologyGroup:
     """Counts of one rule during a run."""
 
-    __slots__ = ("_choices", "_least", "counts", "is_hostname", "kind", "occupied", "spec", "version")
+    __slots__ = ("_choices", "_least", "counts", "is_hostname", "kind", "met_tie", "occupied", "spec", "version")
 
     def __init__(self, spec: TopologySpec, counts: dict[str, int]) -> None:
         self.spec = spec
@@ -44,6 +44,8 @@ class TopologyGroup:
         """Pods by known domain; 0 where there is none. Of host names only those that have pods."""
         self.occupied = sum(1 for count in counts.values() if count)
         """Domains that have pods."""
+        self.met_tie = False
+        """Whether a domain was ever chosen among equals."""
         self.version = 0
         """Grows whenever a choice may come out differently than before."""
         self._choices: dict[tuple[Requirement | None, Requirement | None, bool], Choice] = {}
@@ -133,7 +135,14 @@ class TopologyGroup:
         fewest = min(self.counts[domain] for domain in valid)
         # An empty label value cannot be chosen, and if it alone has the fewest pods nothing is.
         equals = tuple(sorted(domain for domain in valid if self.counts[domain] == fewest and domain))
-        return Choice(frozenset(equals[:1]), equals if len(equals) > 1 else ())
+        return self._first(equals)
+
+    def _first(self, equals: tuple[str, ...]) -> Choice:
+        """Choose the first of domains that are equal to Karpenter."""
+        if len(equals) > 1:
+            self.met_tie = True
+            return Choice(frozenset(equals[:1]), equals)
+        return Choice(frozenset(equals))
 
     def _affinity(
         self, pod_domains: Requirement | None, node_domains: Requirement | None, *, is_selected: bool
@@ -144,7 +153,7 @@ class TopologyGroup:
         if occupied or not is_selected or not self._may_begin(pod_domains):
             return Choice(occupied)
         equals = tuple(sorted(both)) or tuple(sorted(wanted))
-        return Choice(frozenset(equals[:1]), equals if len(equals) > 1 else ())
+        return self._first(equals)
 
     def _may_begin(self, pod_domains: Requirement | None) -> bool:
         """Return whether the first pod of a self-affine group may go anywhere."""

@@ -1,0 +1,227 @@
+"""Nodes, what runs on them, and daemons of the seeded snapshots."""
+
+from __future__ import annotations
+
+from scenario_pods import constraints, containers, node_requirement, requests, tolerations, volume
+from scenarios import APPS, AWS, CAPACITY_TYPE, HOSTNAME, NAMESPACES, ZONE, Json, Scenario
+
+
+def make_daemonsets(s: Scenario) -> None:
+    for i in range(s.pick(0, 0, 1, 1, 2, 3)):
+        template: Json = {"containers": [{"name": "agent", "image": "i", "resources": {"requests": requests(s)}}]}
+        template["containers"][0]["resources"]["requests"] = {
+            "cpu": s.pick("20m", "100m", "500m"),
+            "memory": s.pick("32Mi", "300Mi"),
+        }
+        if s.chance(0.1):
+            template["containers"][0]["resources"] = {"limits": {"cpu": "60m", "memory": "64Mi"}}
+        if s.chance(0.4):
+            template["tolerations"] = tolerations(s)
+        if s.chance(0.2):
+            template["nodeSelector"] = s.pick(
+                {"kubernetes.io/arch": "arm64"}, {"example.com/tier": "gold"}, {"karpenter.sh/registered": "true"}
+            )
+        if s.chance(0.3):
+            terms = [{"matchExpressions": [node_requirement(s)]} for _ in range(s.pick(1, 2))]
+            template["affinity"] = {
+                "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+            }
+        if s.chance(0.15):
+            template["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": s.pick(80, 443), "protocol": "TCP"}]
+        s.add(
+            "apps/v1",
+            "DaemonSet",
+            s.meta(f"ds-{i}", "ops"),
+            spec={
+                "selector": {"matchLabels": {"app": f"ds-{i}"}},
+                "template": {"metadata": {"labels": {"app": f"ds-{i}"}}, "spec": template},
+            },
+        )
+
+
+def amounts(it: Json) -> tuple[Json, Json]:
+    capacity = dict(it["capacity"])
+    allocatable = {**capacity, "cpu": f"{int(capacity['cpu']) * 1000 - 100}m"}
+    return capacity, allocatable
+
+
+def make_nodes(s: Scenario) -> None:
+    for i in range(s.pick(0, 0, 1, 2, 3, 5)):
+        make_node(s, i)
+
+
+def make_node(s: Scenario, i: int) -> None:
+    """A node in one of the states that a node can be in."""
+    it = s.r.choice(s.types)
+    pool = s.r.choice(s.pools)
+    name, claim = f"node-{i}", f"claim-node-{i}"
+    state = s.pick(
+        "ready", "ready", "ready", "uninitialized", "unregistered", "launched", "unmanaged", "deleting", "terminating"
+    )
+    zone = it["offerings"][0]["requirements"][1]["values"][0]
+    labels = {one["key"]: one["values"][0] for one in it["requirements"] if one["operator"] == "In"}
+    labels |= {
+        ZONE: zone,
+        CAPACITY_TYPE: s.pick("spot", "on-demand"),
+        "karpenter.sh/nodepool": pool["metadata"]["name"],
+        f"{AWS}/ec2nodeclass": "default",
+    }
+    labels |= pool["spec"]["template"]["metadata"]["labels"]
+    labels.pop(f"{AWS}/capacity-reservation-id", None)
+    if s.chance(0.2):
+        labels["example.com/team"] = s.pick("red", "blue")
+    claim_labels = dict(labels)
+    if s.chance(0.85):
+        labels[HOSTNAME] = name if s.chance(0.9) else f"{name}.internal"
+    provider_id = f"aws:///{zone}/i-{s.seed}-{i}"
+    capacity, allocatable = amounts(it)
+    taints = list(pool["spec"]["template"]["spec"].get("taints") or [])
+    if state not in ("uninitialized", "unregistered"):
+        labels |= {"karpenter.sh/initialized": "true"}
+    if state != "unregistered":
+        labels |= {"karpenter.sh/registered": "true"}
+    else:
+        taints.append({"key": "karpenter.sh/unregistered", "effect": "NoExecute"})
+    if state == "uninitialized":
+        taints += [
+            {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},
+            *(pool["spec"]["template"]["spec"].get("startupTaints") or []),
+        ]
+        if s.chance(0.5):
+            capacity, allocatable = (
+                {**capacity, "nvidia.com/gpu": "0"},
+                {**allocatable, "nvidia.com/gpu": "0", "memory": "0"},
+            )
+    if s.chance(0.08):
+        taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+    if state in ("deleting", "terminating"):
+        taints.append({"key": "karpenter.sh/disrupted", "effect": "NoSchedule"})
+    if state == "unmanaged":
+        for key in (
+            "karpenter.sh/nodepool",
+            "karpenter.sh/registered",
+            "karpenter.sh/initialized",
+            f"{AWS}/ec2nodeclass",
+        ):
+            labels.pop(key, None)
+    if state != "launched":
+        spec: Json = {"taints": taints}
+        if not (state == "unmanaged" and s.chance(0.5)):
+            spec["providerID"] = provider_id
+        metadata = s.meta(name, labels=labels)
+        s.add(
+            "v1",
+            "Node",
+            metadata,
+            spec=spec,
+            status={
+                "capacity": capacity,
+                "allocatable": allocatable,
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        )
+    if state != "unmanaged":
+        make_claim(s, claim, claim_labels, pool, it, provider_id, state)
+    if state not in ("launched",):
+        fill(s, i, name)
+    if s.chance(0.2):
+        s.add(
+            "storage.k8s.io/v1",
+            "CSINode",
+            s.meta(name),
+            spec={
+                "drivers": [
+                    {
+                        "name": "ebs.csi.aws.com",
+                        "nodeID": name,
+                        "topologyKeys": None,
+                        "allocatable": {"count": s.pick(0, 1, 2)},
+                    }
+                ]
+            },
+        )
+
+
+def make_claim(s: Scenario, name: str, labels: Json, pool: Json, it: Json, provider_id: str, state: str) -> None:
+    capacity, allocatable = amounts(it)
+    metadata = s.meta(name, labels=labels, generation=1)
+    conditions = [
+        {
+            "type": "Launched",
+            "status": "True",
+            "reason": "Launched",
+            "message": "",
+            "lastTransitionTime": "2026-11-20T09:00:00Z",
+        }
+    ]
+    if state == "deleting":
+        metadata |= {"deletionTimestamp": "2026-11-20T11:58:00Z", "finalizers": ["karpenter.sh/termination"]}
+    if state == "terminating":
+        conditions.append({**conditions[0], "type": "InstanceTerminating", "reason": "InstanceTerminating"})
+    template = pool["spec"]["template"]["spec"]
+    s.add(
+        "karpenter.sh/v1",
+        "NodeClaim",
+        metadata,
+        spec={
+            "nodeClassRef": template["nodeClassRef"],
+            "requirements": [],
+            "resources": {},
+            "taints": template.get("taints", []),
+            "startupTaints": template.get("startupTaints", []),
+        },
+        status={
+            "providerID": provider_id if s.chance(0.97) else "",
+            "capacity": capacity,
+            "allocatable": allocatable,
+            "conditions": conditions,
+        },
+    )
+
+
+def fill(s: Scenario, i: int, node: str) -> None:
+    """Pods that run on a node, or have ended there."""
+    for k in range(s.pick(0, 1, 2, 4)):
+        app, namespace = s.pick(*APPS), s.pick(*NAMESPACES)
+        phase = s.pick("Running", "Running", "Running", "Succeeded", "Pending")
+        status: Json = {
+            "phase": phase,
+            "startTime": "2026-11-20T11:00:00Z",
+            "conditions": [{"type": "Ready", "status": s.pick("True", "False")}],
+        }
+        spec: Json = constraints(s, app) if s.chance(0.4) else {}
+        spec["nodeName"] = node
+        containers(s, spec, status)
+        spec["containers"][0]["resources"]["requests"]["cpu"] = s.pick("50m", "200m", "700m")
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
+        if s.chance(0.15):
+            owner |= {
+                "kind": "DaemonSet",
+                "name": "ds-0",
+                "uid": next((o["metadata"]["uid"] for o in s.objects if o["kind"] == "DaemonSet"), "none"),
+            }
+            namespace = "ops"
+        elif s.chance(0.15):
+            owner["kind"] = "StatefulSet"
+        annotations = {"karpenter.sh/do-not-disrupt": s.pick("true", "30m", "3h", "yes")} if s.chance(0.1) else {}
+        labels = {"app": app, **({"rev": s.pick("1", "2")} if s.chance(0.5) else {})}
+        metadata = s.meta(f"run-{i}-{k}", namespace, labels=labels, ownerReferences=[owner], annotations=annotations)
+        if s.chance(0.08):
+            metadata |= {"deletionTimestamp": "2026-11-20T11:59:30Z", "finalizers": ["keep/me"]}
+        if s.chance(0.1):
+            spec["volumes"] = [volume(s)]
+        s.add("v1", "Pod", metadata, spec=spec, status=status)
+    if s.chance(0.15):
+        budget = s.pick(
+            {"maxUnavailable": 0},
+            {"maxUnavailable": "0%"},
+            {"minAvailable": "100%"},
+            {"maxUnavailable": 1},
+            {"minAvailable": 1},
+        )
+        s.add(
+            "policy/v1",
+            "PodDisruptionBudget",
+            s.meta(f"pdb-{i}", s.pick(*NAMESPACES)),
+            spec={"selector": {"matchLabels": {"app": s.pick(*APPS)}}, **budget},
+        )
