@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.views.cluster_view import ClusterView
+from karptui.views.evidence import evidence_rows
 from karptui.views.health import KindStatus
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
@@ -23,10 +24,10 @@ class SourcesScreen(ListScreen[KindStatus]):
         self._made: tuple[object, tuple[KindStatus, ...]] = (None, ())
 
     def items_of(self, view: ClusterView) -> Sequence[KindStatus]:
-        """Return the statuses; the same object as long as nothing is heard."""
-        statuses = view.statuses
-        if self._made[0] is not statuses:
-            self._made = (statuses, tuple(statuses.values()))
+        """Return how every kind stands, then who is asked for instance types and prices."""
+        if self._made[0] is not view:
+            rows = evidence_rows(view.evidence, self.host.now_ns())
+            self._made = (view, (*view.statuses.values(), *rows))
         return self._made[1]
 
     def explain_item(self, item: KindStatus) -> Pieces:

@@ -17,6 +17,8 @@ _TONES: Final = {
     "live": Tone.GOOD,
     "offline": Tone.RESERVED,
     "not installed": Tone.MUTED,
+    "off": Tone.MUTED,
+    "not available": Tone.MUTED,
     "connecting": Tone.ACTIVE,
     "syncing": Tone.ACTIVE,
     "stale": Tone.WARNING,
@@ -26,7 +28,7 @@ _TONES: Final = {
 
 
 def _count(status: KindStatus, _: int) -> Cell:
-    if status.phase in ("forbidden", "not installed"):
+    if status.phase in ("forbidden", "not installed", "not available", "off"):
         return NOT_APPLICABLE
     of = f" of about {count_text(status.total_estimate)}" if status.total_estimate and status.phase == "syncing" else ""
     return Cell(count_text(status.count) + of)
@@ -36,6 +38,11 @@ def _heard(status: KindStatus, now_ns: int) -> Cell:
     if not status.last_contact_ns:
         return NOT_APPLICABLE
     return Cell(f"{age_text(status.last_contact_ns, now_ns)} ago")
+
+
+def _why_tone(status: KindStatus) -> Tone:
+    """Return how loudly it is said; that a source of prices is not available is a normal state."""
+    return Tone.MUTED if status.phase in ("not available", "off") else Tone.WARNING
 
 
 FIELDS: Final[Mapping[str, Field[KindStatus]]] = {
@@ -73,7 +80,7 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
         ),
         Column(
             Heading("error", "WHY", "Why it is not live.", min_width=10, max_width=200),
-            lambda status, _: text_cell(status.last_error, Tone.WARNING),
+            lambda status, _: text_cell(status.last_error, _why_tone(status)),
             lambda status: status.last_error or None,
         ),
     ),

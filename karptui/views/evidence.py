@@ -1,0 +1,71 @@
+"""How things stand with the sources of instance types and prices, as rows beside those of the cluster's kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.region_facts import FactKind, FactPhase, FactStatus, RegionFacts
+
+_WORDS: Final[Mapping[FactPhase, str]] = {
+    FactPhase.OFF: "off",
+    FactPhase.WAITING: "connecting",
+    FactPhase.LIVE: "live",
+    FactPhase.CACHED: "stale",
+    FactPhase.UNAVAILABLE: "not available",
+}
+_FIELDS: Final[Mapping[FactKind, str]] = {
+    FactKind.INSTANCE_TYPES: "instance_types",
+    FactKind.OFFERINGS: "zone_ids_by_type",
+    FactKind.ON_DEMAND_PRICES: "on_demand",
+    FactKind.SPOT_PRICES: "spot",
+    FactKind.ZONES: "zones",
+    FactKind.SUBNETS: "subnets",
+    FactKind.RESERVATIONS: "reservations",
+}
+
+
+class SourceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One source of facts, in the shape of ``views.health.KindStatus``."""
+
+    kind: str
+    phase: str
+    since_ns: int
+    last_error: str
+    count: int
+    total_estimate: int | None = None
+    last_contact_ns: int = 0
+    retry_at_ns: int = 0
+
+
+def evidence_rows(evidence: Evidence, now_ns: int) -> tuple[SourceRow, ...]:
+    """Return a row for Karpenter's metrics and for each kind of fact that AWS is asked for; none where nobody is."""
+    rows = []
+    if evidence.metrics_status is not None:
+        offerings = len(evidence.metrics.offerings) if evidence.metrics is not None else 0
+        rows.append(_row("Karpenter's metrics", evidence.metrics_status, offerings, now_ns))
+    rows += [
+        _row(f"AWS {kind}", status, _count(evidence.facts, kind), now_ns)
+        for kind, status in evidence.fact_statuses.items()
+    ]
+    return tuple(rows)
+
+
+def _count(facts: RegionFacts, kind: FactKind) -> int:
+    fact = getattr(facts, _FIELDS[kind])
+    return len(fact.value) if fact is not None else 0
+
+
+def _row(kind: str, status: FactStatus, count: int, now_ns: int) -> SourceRow:
+    return SourceRow(
+        kind=kind,
+        phase=_WORDS[status.phase],
+        since_ns=status.as_of_ns or now_ns,
+        last_error=status.sentence,
+        count=count,
+        last_contact_ns=status.as_of_ns,
+        retry_at_ns=status.retry_at_ns,
+    )
