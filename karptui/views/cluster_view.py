@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
 from karptui.aws.place import Place, place_of
@@ -22,7 +22,12 @@ from karptui.views.nodes.totals import cluster_facts
 from karptui.views.pods.entry import PodEntry
 from karptui.views.prices import cost_fact, total_of
 from karptui.views.top_bar import Fact
+from karptui.views.why.held import held_fact, held_of
 
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import Analysis, NodeFindings
+
+_POD_PARTS: Final = frozenset({"pod_entries", "_pods_by_key"})
 _WORKED_OUT: Final = frozenset({"node_entries", "pod_entries", "facts", "_nodes_by_name", "_pods_by_key"})
 
 
@@ -50,6 +55,7 @@ class ClusterView:
         before: ClusterView | None = None,
         *,
         evidence: Evidence = NO_EVIDENCE,
+        analysis: Analysis | None = None,
     ) -> None:
         """Make a view.
 
@@ -58,17 +64,20 @@ class ClusterView:
             statuses: by kind.
             before: the view that this one follows.
             evidence: what is known of instance types and prices.
+            analysis: why nodes are still here, of this generation or one before it.
         """
         self.state = state
         self.statuses = statuses
         self.evidence = evidence
+        self.analysis = analysis
         self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}
         is_same = before is not None and before.state is state and before.evidence is evidence
         if before is not None and is_same and before.access is self.access:
             # Only the source has spoken: everything worked out still holds, as the same objects.
-            self.__dict__.update((name, made) for name, made in before.__dict__.items() if name in _WORKED_OUT)
+            kept = _WORKED_OUT if before.analysis is analysis else _POD_PARTS
+            self.__dict__.update((name, made) for name, made in before.__dict__.items() if name in kept)
 
     @cached_property
     def node_entries(self) -> tuple[NodeEntry, ...]:
@@ -85,7 +94,8 @@ class ClusterView:
         """The figures of the top bar."""
         has_prices = not self.evidence.price_settings.is_disabled
         cost = cost_fact(total_of(self.node_entries)) if has_prices else None
-        return cluster_facts(self.node_entries, len(self.state.pods), cost)
+        held = held_fact(held_of(self.node_entries)) if has_prices and self.analysis is not None else None
+        return cluster_facts(self.node_entries, len(self.state.pods), cost, held)
 
     @cached_property
     def place(self) -> Place:
@@ -160,18 +170,29 @@ class ClusterView:
         self, known: NodeEntry | None, node: Node | None, claim: NodeClaim | None, access: PodAccess
     ) -> NodeEntry:
         usage = self.state.node_usage.get(node.name) if node is not None else None
+        findings = self._findings_of(node, claim)
         if (
             known is not None
             and known.node is node
             and known.claim is claim
             and known.usage is usage
             and known.access is access
+            and known.findings is findings
             and self._is_same_book
         ):
             return known
         is_same_object = known is not None and known.node is node and known.claim is claim and self._is_same_book
         price = known.price if known is not None and is_same_object else self._price(NodeEntry(node, claim))
-        return NodeEntry(node, claim, usage, access, price)
+        entry = NodeEntry(node, claim, usage, access, price, findings)
+        if known is not None and known.node is node and known.claim is claim and known.usage is usage:
+            entry.take_over(known)
+        return entry
+
+    def _findings_of(self, node: Node | None, claim: NodeClaim | None) -> NodeFindings | None:
+        if self.analysis is None:
+            return None
+        name = f"claim/{claim.name}" if claim is not None else f"node/{node.name}" if node is not None else ""
+        return self.analysis.findings.get(name)
 
     @cached_property
     def _is_same_book(self) -> bool:

@@ -23,6 +23,7 @@ from karptui.views.units import (
     memory_pair_text,
     memory_text,
 )
+from karptui.views.why.codes import why_cell, why_sort
 
 NS_PER_SECOND: Final = 1_000_000_000
 CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
@@ -314,6 +315,17 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         lambda entry, _: price_cell(entry),
         sort_price,
+    ),
+    Column(
+        Heading(
+            "why",
+            "WHY",
+            "Why it is still here: the worst of what keeps it, or what Karpenter would do. The codes are below.",
+            min_width=9,
+            max_width=20,
+        ),
+        why_cell,
+        why_sort,
     ),
     Column(
         Heading(

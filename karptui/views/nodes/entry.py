@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from karptui.aws.prices import Price
 from karptui.karpenter import labels as karpenter_labels
@@ -20,9 +20,13 @@ from karptui.kube.timestamps import ABSENT_NS
 from karptui.state.usage import NodeUsage
 from karptui.views.shares import Share
 
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeFindings
+
 EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
 """Label of nodes in EKS managed node groups."""
 _EKS_WORDS: Final = {"ON_DEMAND": "on-demand", "SPOT": "spot", "CAPACITY_BLOCK": "reserved"}
+_WORKED_OUT: Final = frozenset({"cpu", "memory", "pods", "ephemeral", "accelerators", "delta"})
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 """Parts of the names of extended resources that are counted as accelerators."""
 
@@ -56,6 +60,8 @@ class NodeEntry:
     access: PodAccess = PodAccess.KNOWN
     price: Price | None = None
     """What it costs per hour; None where nobody knows."""
+    findings: NodeFindings | None = None
+    """Why it is still here; None until that is worked out."""
 
     @property
     def daemons(self) -> ResourceList:
@@ -173,6 +179,10 @@ class NodeEntry:
             resources.memory_bytes(real) - resources.memory_bytes(promised),
             resources.pod_count(real) - resources.pod_count(promised),
         )
+
+    def take_over(self, known: NodeEntry) -> None:
+        """Take over what an entry of the same node, claim and usage has worked out already."""
+        self.__dict__.update((name, made) for name, made in known.__dict__.items() if name in _WORKED_OUT)
 
     def _share(self, name: str, unit: int) -> Share:
         return Share(

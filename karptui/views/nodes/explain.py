@@ -9,6 +9,7 @@ from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import Tone
 from karptui.views.units import age_text, count_text, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+from karptui.views.why.sentence import why_sentence
 
 Pieces = tuple[tuple[str, Tone], ...]
 _BETWEEN = (" · ", Tone.MUTED)
@@ -19,12 +20,17 @@ def explain_node(entry: NodeEntry, now_ns: int, *, has_prices: bool = True) -> P
     status = node_status(entry)
     since = f" for {age_text(status.since_ns, now_ns)}" if status.since_ns else ""
     word = status.word + since
+    why = why_sentence(entry, now_ns)
+    if why and status.word in ("Ready", "Draining"):
+        return why
     pieces: list[tuple[str, Tone]] = [(word, status.tone)]
     if status.word not in ("Ready", "Cordoned"):
         pieces.append((f": {status.sentence}", Tone.NORMAL))
     elif status.word == "Cordoned":
         pieces.append((": the scheduler puts no more pods on it", Tone.NORMAL))
     costs = [(price_sentence(entry), Tone.MUTED)] if has_prices and entry.instance_type else []
+    if why:
+        pieces += [_BETWEEN, *why]
     for part in (*_requests(entry), *_claim_facts(entry), *costs):
         pieces += [_BETWEEN, part]
     return tuple(pieces)

@@ -12,6 +12,8 @@ from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.query import Subject
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
+from karptui.views.why.codes import is_held, why_words
+from karptui.views.why.held import held_per_hour
 
 FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
     "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim"),
@@ -51,6 +53,8 @@ FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
         lambda entry, _: entry.price.per_hour if entry.price is not None else None,
         help="price per hour",
     ),
+    "why": Field(FieldKind.TEXT, why_words, help="code of the WHY column: DND, PDB, BUDGET, OK*…"),
+    "held": Field(FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="what its blockers cost per hour"),
     "age": Field(
         FieldKind.DURATION,
         lambda entry, now_ns: (now_ns - entry.created_ns) / NS_PER_SECOND if entry.created_ns else None,
@@ -74,7 +78,7 @@ def _text(entry: NodeEntry) -> str:
 
 def _is_notable(entry: NodeEntry) -> bool:
     over = any(share.free < 0 and share.capacity for share in (entry.cpu, entry.memory, entry.pods))
-    return over or is_faulty(node_status(entry))
+    return over or is_faulty(node_status(entry)) or is_held(entry)
 
 
 def _tone(entry: NodeEntry) -> Tone:

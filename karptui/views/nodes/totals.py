@@ -21,13 +21,16 @@ def total_share(shares: Iterable[Share]) -> Share:
     return Share(daemons, workload, capacity)
 
 
-def cluster_facts(entries: Sequence[NodeEntry], pod_count: int, cost: Fact | None = None) -> tuple[Fact, ...]:
+def cluster_facts(
+    entries: Sequence[NodeEntry], pod_count: int, cost: Fact | None = None, held: Fact | None = None
+) -> tuple[Fact, ...]:
     """Return the figures of the top bar: nodes, pods, and how full they are.
 
     Args:
         entries: every node and claim.
         pod_count: pods there are, bound or not.
         cost: what the nodes cost, None where prices are off.
+        held: what is spent on nodes that something keeps, None where that is not known.
     """
     nodes = [entry for entry in entries if entry.node is not None]
     starting = len(entries) - len(nodes)
@@ -36,6 +39,8 @@ def cluster_facts(entries: Sequence[NodeEntry], pod_count: int, cost: Fact | Non
         facts.append(Fact(f"+{count_text(starting)} starting", f"+{count_text(starting)}", Tone.ACTIVE))
     if cost is not None:
         facts.append(cost)
+    if held is not None:
+        facts.append(held)
     access = nodes[0].access if nodes else PodAccess.PENDING
     if access is PodAccess.FORBIDDEN:
         return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))

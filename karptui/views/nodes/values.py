@@ -9,6 +9,8 @@ from karptui.views.nodes.columns import NS_PER_SECOND, expires_ns
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.shares import Share
+from karptui.views.why.codes import why_text
+from karptui.views.why.held import held_per_hour
 
 Values = Mapping[str, Any]
 
@@ -71,6 +73,18 @@ def _price(entry: NodeEntry, _: int) -> Values:
     }
 
 
+def _why(entry: NodeEntry, now_ns: int) -> Values:
+    found = entry.findings
+    lifted = found.outlook.lifted if found is not None and found.outlook is not None else None
+    return {
+        "why": why_text(found.why, now_ns) if found is not None else None,
+        "why_codes": [str(code) for code in found.why.codes] if found is not None else None,
+        "goes_without_blockers": str(lifted.outcome) if lifted is not None else None,
+        "held_per_hour": held_per_hour(entry),
+        "pods_in_last_hour": found.recent_pods if found is not None else None,
+    }
+
+
 def _age(entry: NodeEntry, now_ns: int) -> Values:
     return {"age_seconds": (now_ns - entry.created_ns) // NS_PER_SECOND if entry.created_ns else None}
 
@@ -92,6 +106,7 @@ VALUES: Final[Mapping[str, Callable[[NodeEntry, int], Values]]] = {
     "expires": _expires,
     "image": _image,
     "price": _price,
+    "why": _why,
     "age": _age,
 }
 """What a column comes to as values, by the column's id; None is what is not known or does not apply."""

@@ -1,0 +1,161 @@
+"""Why a node is still here, in one sentence: the line under the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.prices import node_price_text
+from karptui.views.row import Tone
+from karptui.views.units import age_text, count_text, duration_text
+from karptui.views.why.codes import MEANINGS, tone_of, why_text
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeFindings
+    from karptui.disruption.blocker import Blocker
+    from karptui.disruption.verdict import Verdict
+
+Pieces = tuple[tuple[str, Tone], ...]
+NAMED: Final = 2
+"""Objects that are named before the rest is counted."""
+_BETWEEN: Final = (" · ", Tone.MUTED)
+_SHOWN_AS: Final = {
+    "DND": ("POD_DND",),
+    "PDB": ("PDB_EXHAUSTED", "PDB_MULTIPLE"),
+    "NODE-DND": ("NODE_DND",),
+    "BUDGET": ("BUDGET_ZERO",),
+    "AFTER": ("CONSOLIDATE_AFTER", "NOT_CONSOLIDATABLE"),
+}
+
+
+def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
+    """Return what the WHY code of a node stands for; nothing before it is worked out."""
+    found = entry.findings
+    if found is None or entry.claim is None:
+        return ()
+    why, code = found.why, str(found.why.code)
+    pieces: list[tuple[str, Tone]] = [(why_text(why, now_ns), tone_of(code)), ("  ", Tone.NORMAL)]
+    pieces.append((_fact(found, now_ns), Tone.NORMAL))
+    for part in (*_without(found), *_also(found), *_arrivals(found)):
+        pieces += [_BETWEEN, part]
+    return tuple(pieces)
+
+
+def _fact(found: NodeFindings, now_ns: int) -> str:
+    code = str(found.why.code)
+    own = [one for one in found.blockers if one.code in _SHOWN_AS.get(code, ())]
+    match code:
+        case "DND":
+            return f"{names_of(own)} {'say' if len(own) > 1 else 'says'} do-not-disrupt ({span_text(own, now_ns)})"
+        case "PDB":
+            budgets = ", ".join(dict.fromkeys(one.value for one in own))
+            return f"{names_of(own)} held by {budgets} ({span_text(own, now_ns)})"
+        case "NODE-DND":
+            return "the node itself says do-not-disrupt, which has no time limit"
+        case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPE" | "NO-LABEL" | "AFTER":
+            return _first_message(found)
+        case "DRAIN" | "DELETING":
+            return drain_text(found, now_ns)
+        case "OK":
+            outlook = found.outlook
+            return verdict_text(outlook.now) if outlook is not None else ""
+        case _:
+            refusal = found.outlook.now.refusal_message if found.outlook is not None else ""
+            return refusal or next((text for sample, text in MEANINGS.items() if sample.split(" ")[0] == code), "")
+
+
+def _first_message(found: NodeFindings) -> str:
+    from karptui.disruption.why import CODES  # noqa: PLC0415 - loaded by now, and not needed for the first frame
+
+    return next((one.message for one in found.blockers if CODES[one.code] is found.why.code), "")
+
+
+def names_of(blockers: Sequence[Blocker]) -> str:
+    """Return the objects of blockers, the first by name."""
+    names = list(dict.fromkeys(one.object_key for one in blockers))
+    more = f" and {count_text(len(names) - NAMED)} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def span_text(blockers: Sequence[Blocker], now_ns: int) -> str:
+    """Return since when blockers stand in the way and until when."""
+    since = min((one.since_ns for one in blockers if one.since_ns), default=None)
+    ends = [one.until_ns for one in blockers]
+    until = None if None in ends or not ends else max(end for end in ends if end is not None)
+    began = f"since {age_text(since, now_ns)}" if since else "since when is not known"
+    if until is None:
+        return f"{began}, no time limit"
+    left = (until - now_ns) // 1_000_000_000
+    return f"{began}, {duration_text(left)} left" if left > 0 else f"{began}, time is up"
+
+
+def drain_text(found: NodeFindings, now_ns: int) -> str:
+    """Return how far the end of a node has come, what it waits for and when it is over."""
+    drain = found.drain
+    if drain is None:
+        return "on its way out"
+    parts = [str(drain.stage).lower()]
+    if drain.initiator is not None:
+        parts[0] += f" ({drain.initiator})"
+    holders = [one for one in drain.holders if str(one.hold) != "evicted now"]
+    if holders:
+        names = ", ".join(f"{one.pod.key} ({one.hold})" for one in holders[:NAMED])
+        more = f" and {count_text(len(holders) - NAMED)} more" if len(holders) > NAMED else ""
+        parts.append(f"waits for {names}{more}")
+    elif drain.waiting:
+        parts.append(f"waits for {count_text(len(drain.waiting))} pods that are being evicted")
+    if drain.latest_end_ns is not None:
+        left = (drain.latest_end_ns - now_ns) // 1_000_000_000
+        parts.append(f"over by force in {duration_text(left)}" if left > 0 else "its deadline has passed")
+    elif drain.has_no_end:
+        parts.append("never ends by itself: no terminationGracePeriod")
+    return ", ".join(parts)
+
+
+def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
+    """Return what becomes of a node in words."""
+    if not verdict.goes:
+        return verdict.refusal_message or ("cannot be told" if verdict.outcome == "unknown" else "stays")
+    saves = f", saves {node_price_text(verdict.savings_per_hour)}/h" if verdict.savings_per_hour else ""
+    if verdict.outcome == "delete":
+        how = "the pods fit elsewhere" if verdict.method != "Emptiness" else "it is empty"
+        return f"{'would be deleted' if would else 'delete'}: {how}{saves}" if verdict.method else "delete"
+    made = verdict.replacements[0] if verdict.replacements else None
+    kinds = "" if made is None or not made.type_names else f" by {made.type_names[0]}"
+    others = "" if made is None or len(made.type_names) < 2 else f" or {len(made.type_names) - 1} other types"
+    return f"{'would be replaced' if would else 'replace'}{kinds}{others}{saves}"
+
+
+def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
+    outlook = found.outlook
+    if not found.blockers or str(found.why.code) in ("OK", "DRAIN", "DELETING"):
+        return []
+    if outlook is None:
+        return [("would go without: being simulated", Tone.ACTIVE)]
+    codes = [code for code in _SHOWN_AS.get(str(found.why.code), ()) if any(one.code == code for one in found.blockers)]
+    by_code = {str(code): outcome for code, outcome in outlook.without_code.items()}
+    alone = by_code.get(codes[0], outlook.lifted.outcome) if len(codes) == 1 else outlook.lifted.outcome
+    if alone in ("delete", "replace"):
+        saved = f", saves {_money(outlook.lifted.savings_per_hour)}/h" if outlook.lifted.savings_per_hour else ""
+        return [(f"would go without (simulated): {alone}{saved}", Tone.STRONG)]
+    if outlook.lifted.goes:
+        return [(f"would go only if all were lifted (simulated): {outlook.lifted.outcome}", Tone.NORMAL)]
+    reason = outlook.lifted.refusal_message
+    words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
+    return [("what would follow cannot be told" if alone == "unknown" else words, Tone.MUTED)]
+
+
+def _money(amount: float) -> str:
+    return node_price_text(amount)
+
+
+def _also(found: NodeFindings) -> list[tuple[str, Tone]]:
+    others = [str(code) for code in found.why.codes[1:]]
+    return [(f"also {' '.join(others)}", Tone.NORMAL)] if others else []
+
+
+def _arrivals(found: NodeFindings) -> list[tuple[str, Tone]]:
+    if not found.recent_pods or str(found.why.code) not in ("DND", "NODE-DND", "PDB", "DRAIN"):
+        return []
+    return [(f"still receives pods: {count_text(found.recent_pods)} in the last hour", Tone.WARNING)]
