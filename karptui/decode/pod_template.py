@@ -23,7 +23,6 @@ from karptui.kube.pod import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from karptui.kube.quantity import Quantity
 from karptui.kube.requests import ContainerRequests, ContainerStatusResources, effective_requests
 from karptui.kube.resources import ResourceList
 from karptui.kube.taints import Toleration
@@ -45,7 +44,9 @@ _OWN_LABELS: Final = frozenset(
 )
 """Labels that differ between pods of one workload, and would make a template of each."""
 _DEFAULT_GRACE_SECONDS: Final = 30
-_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
+"""What it does not know is the read-only view that stands for an empty mapping."""
+_AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "limits"))
 
 
 class TemplateParts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -91,17 +92,13 @@ class TemplateInterner:
 
 
 def _digest(template: PodTemplate) -> bytes:
-    values = [getattr(template, name) for name in template.__struct_fields__]
-    return sha256(
-        _ENCODER.encode([_amounts(value) if isinstance(value, Mapping) else value for value in values])
-    ).digest()
-
-
-def _amounts(mapping: Mapping[str, str | Quantity]) -> dict[str, object]:
-    # Nano-units of a few gibibytes are past what the encoding's integers hold.
-    return {
-        key: (str(value.nano), value.format) if isinstance(value, Quantity) else value for key, value in mapping.items()
-    }
+    values = list(msgspec.structs.astuple(template))
+    for position in _AMOUNTS:
+        # Nano-units of a few gibibytes are past what the encoding's integers hold.
+        values[position] = [
+            (name, str(amount.nano), amount.format) for name, amount in sorted(values[position].items())
+        ]
+    return sha256(_ENCODER.encode(values)).digest()
 
 
 def split_labels(labels: Mapping[str, str] | None) -> tuple[Mapping[str, str] | None, Mapping[str, str]]:
