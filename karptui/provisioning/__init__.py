@@ -10,6 +10,8 @@ or with nodes taken away and their pods to be placed elsewhere. No clock, no ran
 
 from __future__ import annotations
 
+from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
+from karptui.provisioning.explain_node import NodeRefusal
 from karptui.provisioning.problem import IgnoredPod, InstanceTypes, Prepared, prepare
 from karptui.provisioning.rejection import Gate, PodError, Rejection
 from karptui.provisioning.reporter import Cancelled, Reporter
@@ -23,12 +25,16 @@ __all__ = [
     "IgnoredPod",
     "InstanceTypes",
     "NewClaim",
+    "NodeRefusal",
     "PodError",
+    "PodExplanation",
+    "PoolExplanation",
     "Prepared",
     "Rejection",
     "Reporter",
     "Solution",
     "StateNode",
     "Tie",
+    "explain",
     "prepare",
 ]

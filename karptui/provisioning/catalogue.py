@@ -291,6 +291,10 @@ class Catalogue:
                 rows &= ladder.at_least(amount) if ladder is not None else 0
         return rows
 
+    def allocatable_of(self, i: int) -> dict[str, int]:
+        """Return the allocatable of a type in nano-units, whatever its offerings change about it."""
+        return allocatable_nano(self.types[i])
+
     def types_of_rows(self, rows: int) -> int:
         """Return the types of which some row is among these."""
         if not self.row_types:

@@ -280,7 +280,7 @@ class ClaimCheck:
         catalogue = template.catalogue
         left = labels.filter_of(catalogue)
         with_offering = catalogue.types_of_rows(left.offering_rows)
-        labelled = offered = roomy = considered = 0
+        labelled = offered = roomy = considered = both = 0
         groups = [group for group in template.groups if not self._daemons_clash(group, queued)]
         for group in groups:
             its = group.types & types
@@ -288,6 +288,7 @@ class ClaimCheck:
             considered |= its
             labelled |= its & left.types
             offered |= its & with_offering
+            both |= its & left.types & with_offering
             roomy |= its & catalogue.types_of_rows(left.offering_rows & template.fitting_rows(total))
         return TypesExhausted(
             requirements=labels.value,
@@ -296,6 +297,7 @@ class ClaimCheck:
             considered=considered.bit_count(),
             with_labels=labelled.bit_count(),
             with_offering=offered.bit_count(),
+            with_labels_and_offering=both.bit_count(),
             with_room=roomy.bit_count(),
             clashing_ports=len(groups) < len(template.groups),
             unmet_min_values=tuple(sorted(unmet.items())),

@@ -53,8 +53,8 @@ class NodeCheck:
         self._placed_since = 0
         self._interner = run.prepared.interner
 
-    def place(self, queued: QueuedPod, stage_run: StageRun) -> bool:
-        """Place a pod on the first node that takes it; return whether there was one."""
+    def place(self, queued: QueuedPod, stage_run: StageRun) -> Destination | None:
+        """Place a pod on the first node that takes it and return that node, None if there is none."""
         if stage_run.open_nodes < 0:
             stage_run.open_nodes = self._open_nodes(queued, stage_run)
         left = stage_run.open_nodes
@@ -67,8 +67,8 @@ class NodeCheck:
                 stage_run.open_nodes ^= low
             elif verdict is not None:
                 self._add(queued, stage_run, destination, verdict)
-                return True
-        return False
+                return destination
+        return None
 
     def _open_nodes(self, queued: QueuedPod, stage_run: StageRun) -> int:
         """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
@@ -102,7 +102,7 @@ class NodeCheck:
         if not verdict:
             return verdict
         labels = destination.kind.labels if filled is None else filled.labels
-        final = self._labels_with(stage_run, labels, destination.hostname)
+        final = self.labels_with(stage_run, labels, destination.hostname)
         if not final:
             return final
         owner = queued.owner
@@ -110,11 +110,11 @@ class NodeCheck:
             queued.pod.key, owner.host_ports, destination.ports if filled is None else filled.ports
         ):
             return False
-        if destination.limits and self._exceeds_limits(queued, destination, filled):
+        if destination.limits and self.exceeds_limits(queued, destination, filled):
             return None
         return final
 
-    def _labels_with(
+    def labels_with(
         self, stage_run: StageRun, labels: RequirementSet, hostname: str
     ) -> RequirementSet | Literal[False] | None:
         known = stage_run.node_sets
@@ -167,7 +167,7 @@ class NodeCheck:
         self._placed_since = 0
 
     @staticmethod
-    def _exceeds_limits(queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> bool:
+    def exceeds_limits(queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> bool:
         """Return whether any driver would have more attachments than allowed; drivers the pod does not use count too."""
         attached = destination.attached if filled is None else filled.attached
         wanted: dict[str, set[str]] = {}

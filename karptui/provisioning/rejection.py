@@ -23,7 +23,7 @@ _MAX_DOMAINS: Final = 25
 
 
 class Gate(StrEnum):
-    """The checks that a pod passes on its way onto a claim, in the order in which they are made."""
+    """The checks that a pod passes on its way onto a node or claim."""
 
     DYNAMIC_RESOURCES = "dynamic resources"
     NODEPOOLS = "NodePools"
@@ -35,6 +35,8 @@ class Gate(StrEnum):
     INSTANCE_TYPES = "instance types"
     RESERVATIONS = "reservations"
     MIN_VALUES = "minValues"
+    ROOM = "room"
+    PORTS = "host ports"
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -147,17 +149,6 @@ class NotReservable(Rejection, frozen=True):
         return "one or more instance types with compatible reserved offerings are available, but could not be reserved"
 
 
-class Shortfall(msgspec.Struct, frozen=True):
-    """A resource of which no remaining instance type has enough."""
-
-    resource: str
-    need: Quantity
-    """The pod's request with the daemons'."""
-    best: Quantity
-    """The most that any type leaves for pods."""
-    best_type: str
-
-
 class TypesExhausted(Rejection, frozen=True, kw_only=True):
     """No instance type is left that has the labels, the room and an offering."""
 
@@ -171,13 +162,14 @@ class TypesExhausted(Rejection, frozen=True, kw_only=True):
     """Types of them whose labels suit."""
     with_offering: int
     """Types of them with a suitable offering."""
+    with_labels_and_offering: int
+    """Types of them with both."""
     with_room: int
     """Types of them with a suitable offering and room for the pod and the daemons."""
     clashing_ports: bool = False
     """Whether daemons take the pod's host ports on some types."""
     unmet_min_values: tuple[tuple[str, int], ...] = ()
     """Labels with fewer values than ``minValues`` among the types that are left, and how many there are."""
-    shortfalls: tuple[Shortfall, ...] = ()
 
     @property
     def gate(self) -> Gate:

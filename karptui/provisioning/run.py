@@ -69,6 +69,8 @@ class Run:
         self.order = ClaimOrder()
         self.claims: list[Claim] = []
         self.pods: Sequence[QueuedPod] = ()
+        self.placed: dict[str, tuple[Stage, str]] = {}
+        """By pod uid: what it still asked for when it found its place, and the name of that node or claim's host."""
         self.errors: dict[str, PodError] = {}
         """By pod uid."""
         self.relaxed: dict[int, bool] = {}
@@ -79,6 +81,7 @@ class Run:
         self.node_check = NodeCheck(self)
         self.claim_check = ClaimCheck(self)
         self._hostnames = 0
+        self._last_host = ""
         self._host_counts: dict[TopologyGroup, tuple[int, dict[str, int]]] = {}
 
     def solve(self, pods: Sequence[QueuedPod], reporter: Reporter = silent) -> None:
@@ -123,9 +126,10 @@ class Run:
         stage: Stage | None = queued.owner.first
         error = PodError(())
         while stage is not None:
-            stage_run = self._stage_run(stage, queued)
+            stage_run = self.stage_run(stage, queued)
             outcome = self._attempt(queued, stage_run)
             if outcome is None:
+                self.placed[queued.pod.uid] = (stage, self._last_host)
                 return None
             error = outcome
             queued.is_counted = True
@@ -134,7 +138,8 @@ class Run:
             stage = self.prepared.classes.relaxed(stage)
         return error
 
-    def _stage_run(self, stage: Stage, queued: QueuedPod) -> StageRun:
+    def stage_run(self, stage: Stage, queued: QueuedPod) -> StageRun:
+        """Return what the run knows about a stage, up to date."""
         key = (stage, queued.is_exempt, queued.is_counted)
         found = self._stages.get(key)
         if found is None:
@@ -148,8 +153,11 @@ class Run:
         owner = queued.owner
         if owner.has_dra and self.settings.ignore_dra_requests:
             return PodError((("", DynamicResourcesUnsupported()),))
-        if owner.attachments is not None and self.node_check.place(queued, stage_run):
-            return None
+        if owner.attachments is not None:
+            node = self.node_check.place(queued, stage_run)
+            if node is not None:
+                self._last_host = node.state.name
+                return None
         self.order.settle()
         if self._join_claim(queued, stage_run):
             return None
@@ -255,6 +263,7 @@ class Run:
 
     def _add(self, queued: QueuedPod, claim: Claim, fit: Fit) -> None:
         owner = queued.owner
+        self._last_host = claim.hostname
         claim.pods.append(queued.pod)
         claim.types = fit.types
         claim.labels = fit.labels

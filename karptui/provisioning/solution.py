@@ -132,6 +132,8 @@ class Solution(msgspec.Struct, frozen=True):
     """Whether some choice was left to chance, if only on the way to a NodePool or node that did not take the pod."""
     had_pods: bool = True
     """Whether there was anything to place."""
+    run: object = None
+    """The run behind it, which `karptui.provisioning.explain` questions."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the decision in the form of ``karptui simulate -o json``."""
@@ -188,7 +190,14 @@ def make_solution(run: Run) -> Solution:
     nodes.sort(key=lambda one: one.state.name)
     ties = tuple(Tie(*tie) for tie in run.ties)
     return Solution(
-        tuple(claims), tuple(nodes), errors, tuple(failed), ties, met_tie=run.topology.met_tie, had_pods=bool(run.pods)
+        tuple(claims),
+        tuple(nodes),
+        errors,
+        tuple(failed),
+        ties,
+        met_tie=run.topology.met_tie,
+        had_pods=bool(run.pods),
+        run=run,
     )
 
 

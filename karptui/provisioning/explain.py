@@ -1,0 +1,276 @@
+"""Why a pod goes where it goes, or nowhere: per NodePool the gates it passed and the first that it did not.
+
+Everything is data; Karpenter's words are those of the `Rejection` in it. It tells how things stand at the end of the run.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import Quantity, QuantityFormat
+from karptui.provisioning.catalogue import bits
+from karptui.provisioning.claim_check import Fit
+from karptui.provisioning.explain_node import NodeRefusal, refusal_of
+from karptui.provisioning.explain_pool import bystander
+from karptui.provisioning.limits import LimitState
+from karptui.provisioning.pod_class import Stage, Wishes
+from karptui.provisioning.rejection import Gate, LimitReached, PodError, Rejection, TypesExhausted
+from karptui.provisioning.run import QueuedPod, Run
+from karptui.provisioning.solution import Solution
+from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.template import Template
+
+GATES = (
+    Gate.LIMITS,
+    Gate.TAINTS,
+    Gate.REQUIREMENTS,
+    Gate.VOLUMES,
+    Gate.TOPOLOGY,
+    Gate.INSTANCE_TYPES,
+    Gate.RESERVATIONS,
+)
+"""The gates of a NodePool in the order in which they are passed."""
+
+
+class TypesLeft(msgspec.Struct, frozen=True):
+    """Instance types that are left after a filter."""
+
+    after: str
+    """``all``, ``on offer``, ``limits``, ``labels``, ``offering``, ``room``."""
+    count: int
+
+
+class LabelCost(msgspec.Struct, frozen=True):
+    """A requirement that rules types out, and how many meet it."""
+
+    requirement: str
+    meeting: int
+
+
+class Shortfall(msgspec.Struct, frozen=True):
+    """A resource of which the type that comes nearest has too little."""
+
+    resource: str
+    need: Quantity
+    """The pod's request with what daemons ask."""
+    room: Quantity
+    """What the type leaves for pods."""
+
+
+class NearestMiss(msgspec.Struct, frozen=True):
+    """The type with labels and offering that comes nearest to having room."""
+
+    instance_type: str
+    shortfalls: tuple[Shortfall, ...]
+
+
+class PoolExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one NodePool says to a pod."""
+
+    nodepool: str
+    weight: int
+    position: int
+    """Place in the order in which NodePools are tried, from 0; -1 where it takes no part."""
+    passed: tuple[Gate, ...] = ()
+    failed: Gate | None = None
+    """None where a new claim of the NodePool would take the pod, or where it takes no part."""
+    rejection: Rejection | None = None
+    """Its ``str`` is what Karpenter says."""
+    takes_no_part: str = ""
+    """Why the NodePool is not asked at all."""
+    types_left: tuple[TypesLeft, ...] = ()
+    label_costs: tuple[LabelCost, ...] = ()
+    """Requirements that rule types out, the most costly first."""
+    nearest: NearestMiss | None = None
+
+
+class PodExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a pod goes, and why not elsewhere."""
+
+    pod: Pod
+    place: str = ""
+    """Node, or NodePool of the new claim, that takes it; empty if nothing does."""
+    is_new_claim: bool = False
+    error: PodError | None = None
+    given_up: tuple[str, ...] = ()
+    """Wishes that were dropped on the way, in order."""
+    pools: tuple[PoolExplanation, ...] = ()
+    nodes: tuple[NodeRefusal, ...] = ()
+    """Why each node that exists does not take it, in the order in which they are tried."""
+
+
+def explain(solution: Solution, pod: Pod) -> PodExplanation:
+    """Explain one pod of a run.
+
+    Args:
+        solution: What `Prepared.solve` returned.
+        pod: A pod that the run placed or failed to place.
+
+    Raises:
+        LookupError: when the pod was not part of the run.
+    """
+    run = solution.run
+    assert isinstance(run, Run)
+    queued = next((one for one in run.pods if one.pod.uid == pod.uid), None)
+    if queued is None:
+        raise LookupError(f"pod {pod.key} is not part of this run")
+    error = solution.errors.get(pod.key)
+    placed = run.placed.get(pod.uid)
+    stage, host = placed if placed is not None else (_last_stage(run, queued, error), "")
+    stage_run = run.stage_run(stage, queued)
+    claim = next((one for one in run.claims if one.hostname == host), None)
+    limits = {limit.template.name: limit for limit in run.limits}
+    pools = [
+        _explain_pool(run, queued, stage_run, limits[pool.name])
+        if pool.name in limits
+        else PoolExplanation(
+            nodepool=pool.name,
+            weight=pool.weight,
+            position=-1,
+            takes_no_part=bystander(pool, left_out=run.prepared.left_out),
+        )
+        for pool in sorted(run.prepared.inventory.nodepools, key=lambda pool: (-pool.weight, pool.name))
+    ]
+    pools.sort(key=lambda one: (one.position < 0, one.position, one.nodepool))
+    return PodExplanation(
+        pod=pod,
+        place=claim.template.name if claim is not None else host,
+        is_new_claim=claim is not None,
+        error=error,
+        given_up=tuple(_given_up(run, queued.owner.first, stage)),
+        pools=tuple(pools),
+        nodes=tuple(
+            refusal
+            for destination in run.prepared.destinations
+            if (refusal := refusal_of(run, queued, stage_run, destination)) is not None
+        ),
+    )
+
+
+def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
+    """Return the stage whose failure is reported: the most relaxed one, unless relaxing was not to help."""
+    stage = queued.owner.first
+    if queued.owner.has_dra or (error is not None and error.is_reserved):
+        return stage
+    while (relaxed := run.prepared.classes.relaxed(stage)) is not None:
+        stage = relaxed
+    return stage
+
+
+def _given_up(run: Run, stage: Stage, last: Stage) -> list[str]:
+    """Return a line for each wish dropped between two stages of a pod."""
+    lines = []
+    while stage is not last:
+        relaxed = run.prepared.classes.relaxed(stage)
+        assert relaxed is not None
+        lines.append(_dropped(stage.wishes, relaxed.wishes))
+        stage = relaxed
+    return lines
+
+
+def _dropped(before: Wishes, after: Wishes) -> str:
+    if before.required != after.required:
+        left = len(after.required or ())
+        return f"first alternative of the required node affinity, {left} left"
+    for name, old, new in (
+        ("pod affinity", before.preferred_affinity, after.preferred_affinity),
+        ("pod anti-affinity", before.preferred_anti_affinity, after.preferred_anti_affinity),
+        ("node affinity", before.preferred, after.preferred),
+    ):
+        if old != new:
+            return f"preferred {name} of weight {max(term.weight for term in old)}"
+    if before.spread != after.spread:
+        gone = next(one for one in before.spread if one.when_unsatisfiable == "ScheduleAnyway")
+        return f"topology spread over {gone.topology_key} (ScheduleAnyway)"
+    return "avoidance of PreferNoSchedule taints"
+
+
+def _explain_pool(run: Run, queued: QueuedPod, stage_run: StageRun, limit: LimitState) -> PoolExplanation:
+    template = limit.template
+    outcome: Fit | Rejection
+    if limit.is_out_of_nodes or not limit.types:
+        outcome = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
+    else:
+        outcome = run.claim_check.judge_new(queued, stage_run, template, limit.types)
+    failed = outcome.gate if isinstance(outcome, Rejection) else None
+    passed = GATES if failed is None else GATES[: GATES.index(failed)]
+    nearest = None
+    costs: tuple[LabelCost, ...] = ()
+    if isinstance(outcome, TypesExhausted):
+        nearest = _nearest(run, queued, template, limit.types, outcome)
+        costs = _label_costs(template, limit.types, outcome)
+    return PoolExplanation(
+        nodepool=template.name,
+        weight=template.pool.weight,
+        position=template.index,
+        passed=passed,
+        failed=failed,
+        rejection=outcome if isinstance(outcome, Rejection) else None,
+        types_left=_types_left(template, limit, outcome),
+        label_costs=costs,
+        nearest=nearest,
+    )
+
+
+def _types_left(template: Template, limit: LimitState, outcome: Fit | Rejection) -> tuple[TypesLeft, ...]:
+    found = [
+        TypesLeft("all", len(template.catalogue)),
+        TypesLeft("on offer", template.types.bit_count()),
+        TypesLeft("limits", limit.types.bit_count()),
+    ]
+    if isinstance(outcome, Fit):
+        found.append(TypesLeft("room", outcome.types.bit_count()))
+    elif isinstance(outcome, TypesExhausted):
+        found.append(TypesLeft("labels", outcome.with_labels))
+        found.append(TypesLeft("offering", outcome.with_labels_and_offering))
+        found.append(TypesLeft("room", 0 if not outcome.unmet_min_values else outcome.with_room))
+    return tuple(found)
+
+
+def _label_costs(template: Template, types: int, outcome: TypesExhausted) -> tuple[LabelCost, ...]:
+    catalogue = template.catalogue
+    costs = []
+    for requirement in outcome.requirements:
+        meeting = (catalogue.meeting(requirement) & types).bit_count()
+        if meeting < types.bit_count():
+            costs.append(LabelCost(str(requirement), meeting))
+    return tuple(sorted(costs, key=lambda cost: (cost.meeting, cost.requirement)))
+
+
+def _nearest(
+    run: Run, queued: QueuedPod, template: Template, types: int, outcome: TypesExhausted
+) -> NearestMiss | None:
+    """Return the type that has labels and an offering and lacks the least, measured by its scarcest resource."""
+    labels = run.prepared.interner.of(outcome.requirements)
+    left = labels.filter_of(template.catalogue)
+    types &= left.types & template.catalogue.types_of_rows(left.offering_rows)
+    best: tuple[float, int, list[tuple[int, int, int]]] | None = None
+    for group in template.groups:
+        need = [a + b for a, b in zip(queued.owner.row, group.row, strict=True)]
+        for i in bits(group.types & types):
+            allocatable = template.catalogue.allocatable_of(i)
+            short = [
+                (column, amount, allocatable.get(name, 0))
+                for column, (name, amount) in enumerate(zip(run.prepared.columns.names, need, strict=True))
+                if amount > allocatable.get(name, 0)
+            ]
+            if short:
+                worst = max(amount / max(room, 1) for _, amount, room in short)
+                if best is None or worst < best[0]:
+                    best = (worst, i, short)
+    if best is None:
+        return None
+    return NearestMiss(
+        template.catalogue.types[best[1]].name,
+        tuple(
+            Shortfall(name, _shown(name, need), _shown(name, room))
+            for column, need, room in best[2]
+            for name in (run.prepared.columns.names[column],)
+        ),
+    )
+
+
+def _shown(resource: str, nano: int) -> Quantity:
+    is_binary = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return Quantity(nano, QuantityFormat.BINARY_SI if is_binary else QuantityFormat.DECIMAL_SI)
