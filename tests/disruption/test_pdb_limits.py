@@ -23,7 +23,10 @@ EMPTY_SELECTOR = LabelSelector()
         ([a_pdb(allowed=0, selector=EMPTY_SELECTOR)], PdbBlockKind.EXHAUSTED),
         ([a_pdb(allowed=0, selector=None)], None),
         ([a_pdb(allowed=0, labels={"app": "api"})], None),
-        ([a_pdb(selector=LabelSelector((), (LabelSelectorRequirement("app", "In", ("web",)),)))], PdbBlockKind.EXHAUSTED),
+        (
+            [a_pdb(selector=LabelSelector((), (LabelSelectorRequirement("app", "In", ("web",)),)))],
+            PdbBlockKind.EXHAUSTED,
+        ),
     ],
 )
 def test_what_blocks_now(pdbs, kind):

@@ -45,22 +45,28 @@ def test_no_annotation_is_no_protection():
         (
             "30m",
             [
-                "DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is now"
-                " disruptable"
+                (
+                    "DoNotDisruptGracePeriodElapsed: The karpenter.sh/do-not-disrupt grace period has elapsed, pod is"
+                    " now disruptable"
+                )
             ],
         ),
         (
             "1d",
             [
-                "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse"
-                ' "1d" as a duration: time: unknown unit "d" in duration "1d", ignoring annotation'
+                (
+                    "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation: failed to parse"
+                    ' "1d" as a duration: time: unknown unit "d" in duration "1d", ignoring annotation'
+                )
             ],
         ),
         (
             "0s",
             [
-                "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation:"
-                ' duration "0s" must be positive, ignoring annotation'
+                (
+                    "InvalidDoNotDisruptAnnotation: Invalid karpenter.sh/do-not-disrupt annotation:"
+                    ' duration "0s" must be positive, ignoring annotation'
+                )
             ],
         ),
     ],

@@ -1,0 +1,230 @@
+"""Stages, deadlines, tiers and holds of a node on its way out; expiry; who set it going."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.deadline import Deadline, deadline_of, forced_at, is_forced
+from karptui.disruption.drain import Hold, Stage, drain_state
+from karptui.disruption.expiry import Expiry, expiry_calendar
+from karptui.disruption.initiator import Initiator
+from karptui.karpenter import labels
+from karptui.kube.taints import NO_SCHEDULE, Taint, Toleration
+from tests.builders import (
+    DAY_NS,
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+    an_event,
+    an_owner,
+)
+from tests.disruption.making import a_claim, a_fleet, consolidatable, drifted
+
+TAINTED = a_node(taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),))
+IN_COMMAND = a_condition("DisruptionReason", reason="Drifted", since_ns=NOW_NS - MINUTE_NS)
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
+DELETED = {"deletion_ns": NOW_NS - HOUR_NS}
+STARTED = a_condition("Drained", status="Unknown", reason="Draining", since_ns=NOW_NS - HOUR_NS + SECOND_NS)
+
+
+def _state(*, node=None, claim=None, **objects):
+    fleet = a_fleet(nodes=[node or a_node()], nodeclaims=[claim or a_claim()], **objects)
+    return drain_state(fleet, fleet.nodes[0])
+
+
+@pytest.mark.parametrize(
+    ("node", "claim", "stage"),
+    [
+        (a_node(), a_claim(), Stage.IDLE),
+        (a_node(), a_claim(conditions=(drifted(),)), Stage.WANTED),
+        (a_node(), a_claim(conditions=(consolidatable(),)), Stage.WANTED),
+        (TAINTED, a_claim(conditions=(IN_COMMAND,)), Stage.COMMANDED),
+        (a_node(), a_claim(conditions=(IN_COMMAND,)), Stage.IDLE),
+        (a_node(), a_claim(**DELETED), Stage.DELETING),
+        (a_node(), a_claim(**DELETED, conditions=(STARTED,)), Stage.DRAINING),
+        (a_node(), a_claim(**DELETED, conditions=(a_condition("Drained"),)), Stage.VOLUMES),
+        (
+            a_node(),
+            a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached", status="Unknown"))),
+            Stage.VOLUMES,
+        ),
+        (
+            a_node(),
+            a_claim(**DELETED, conditions=(a_condition("Drained"), a_condition("VolumesDetached"))),
+            Stage.INSTANCE,
+        ),
+        (
+            a_node(),
+            a_claim(
+                **DELETED,
+                conditions=(
+                    a_condition("Drained"),
+                    a_condition("VolumesDetached", status="False", reason="TerminationGracePeriodElapsed"),
+                ),
+            ),
+            Stage.INSTANCE,
+        ),
+        (a_node(), a_claim(**DELETED, conditions=(a_condition("InstanceTerminating"),)), Stage.INSTANCE),
+    ],
+)
+def test_stages(node, claim, stage):
+    assert _state(node=node, claim=claim).stage is stage
+
+
+def test_unmanaged_nodes_are_idle():
+    fleet = a_fleet(nodes=[a_node(pool="")])
+    assert drain_state(fleet, fleet.nodes[0]).stage is Stage.IDLE
+
+
+def test_the_written_deadline_wins_over_the_grace_period():
+    def claim(written=None, **fields):
+        annotations = {} if written is None else {labels.TERMINATION_TIMESTAMP: written}
+        return a_claim(annotations=annotations, **fields)
+
+    assert deadline_of(claim("2026-11-21T12:00:00+01:00", **DELETED)) == Deadline(NOW_NS + 23 * HOUR_NS)
+    assert deadline_of(claim(termination_grace_period_ns=DAY_NS, **DELETED)) == Deadline(
+        NOW_NS + 23 * HOUR_NS, is_provisional=True
+    )
+    assert deadline_of(claim("soon", termination_grace_period_ns=DAY_NS, **DELETED)) is None
+    assert deadline_of(claim(**DELETED)) is None
+    assert deadline_of(claim(termination_grace_period_ns=DAY_NS)) is None
+
+
+def test_pods_are_forced_their_own_grace_before_the_deadline():
+    pod = a_pod(node="n", termination_grace_seconds=3600)
+    assert forced_at(pod, NOW_NS + DAY_NS) == NOW_NS + 23 * HOUR_NS
+    assert not is_forced(pod, NOW_NS + HOUR_NS, NOW_NS)
+    assert is_forced(pod, NOW_NS + HOUR_NS - 1, NOW_NS)
+    leaving = a_pod(node="n", deletion_ns=NOW_NS + HOUR_NS)
+    assert is_forced(leaving, NOW_NS + MINUTE_NS, NOW_NS)
+    assert not is_forced(leaving, NOW_NS + 2 * HOUR_NS, NOW_NS)
+
+
+def _draining(pods, *, claim=None, pdbs=()):
+    made = claim or a_claim(**DELETED, conditions=(STARTED,))
+    state = _state(claim=made, pods=pods, pdbs=pdbs)
+    return state, {waiting.pod.name: waiting for waiting in state.waiting}
+
+
+def test_tiers_go_one_after_the_other():
+    critical = {"priority_class_name": "system-node-critical"}
+    pods = [
+        a_pod(name="d", node="node-1", daemonset="agent", **critical),
+        a_pod(name="c", node="node-1", **critical),
+        a_pod(name="b", node="node-1", daemonset="agent"),
+        a_pod(name="a", node="node-1", annotations=PROTECTED),
+    ]
+    state, _ = _draining(pods)
+    assert [(one.pod.name, one.tier) for one in state.waiting] == [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
+    assert state.tier == 1
+    assert [one.pod.name for one in state.holders] == ["a"]
+
+
+def test_what_is_not_waited_for():
+    pods = [
+        a_pod(name="done", node="node-1", phase="Succeeded"),
+        a_pod(name="static", node="node-1", owner=an_owner(kind="Node", api_version="v1")),
+        a_pod(name="bold", node="node-1", annotations=PROTECTED, tolerations=(Toleration(operator="Exists"),)),
+        a_pod(name="stuck", node="node-1", deletion_ns=NOW_NS - 2 * MINUTE_NS),
+    ]
+    state, _ = _draining(pods)
+    assert (state.waiting, state.tier, state.has_no_end) == ((), None, False)
+
+
+def test_holds():
+    pods = [
+        a_pod(name="dnd", node="node-1", annotations=PROTECTED, labels={"app": "x"}),
+        a_pod(name="timed", node="node-1", annotations={labels.DO_NOT_DISRUPT: "2h"}, labels={"app": "x"}),
+        a_pod(name="held", node="node-1"),
+        a_pod(name="leaving", node="node-1", deletion_ns=NOW_NS + MINUTE_NS),
+        a_pod(name="free", node="node-1", labels={"app": "x"}),
+    ]
+    state, waiting = _draining(pods, pdbs=[a_pdb()])
+    assert {name: one.hold for name, one in waiting.items()} == {
+        "dnd": Hold.DND,
+        "timed": Hold.DND,
+        "held": Hold.PDB,
+        "leaving": Hold.TERMINATING,
+        "free": Hold.EVICTED_NOW,
+    }
+    assert waiting["timed"].until_ns == NOW_NS + HOUR_NS + SECOND_NS
+    assert waiting["leaving"].until_ns == NOW_NS + 2 * MINUTE_NS
+    assert waiting["held"].holder == "default/web"
+    assert (state.deadline, state.latest_end_ns, state.has_no_end) == (None, None, True)
+
+
+def test_a_deadline_bounds_the_wait():
+    pods = [
+        a_pod(name="soon", node="node-1", annotations=PROTECTED, termination_grace_seconds=3600),
+        a_pod(name="late", node="node-1", annotations=PROTECTED, termination_grace_seconds=3 * 86_400),
+    ]
+    claim = a_claim(**DELETED, termination_grace_period_ns=DAY_NS, conditions=(STARTED,))
+    state, waiting = _draining(pods, claim=claim)
+    assert state.latest_end_ns == NOW_NS + 23 * HOUR_NS + MINUTE_NS
+    assert not state.has_no_end
+    assert (waiting["soon"].hold, waiting["soon"].forced_ns) == (Hold.DND, NOW_NS + 22 * HOUR_NS)
+    # A grace longer than the node's: deleted as soon as the drain begins, protected or not.
+    assert (waiting["late"].hold, waiting["late"].forced_ns) == (Hold.FORCED, NOW_NS - HOUR_NS)
+
+
+def _expiring(at_ns):
+    return a_claim(**DELETED, created_ns=at_ns - DAY_NS, expire_after_ns=DAY_NS)
+
+
+@pytest.mark.parametrize(
+    ("claim", "objects", "initiator"),
+    [
+        (a_claim(), {}, None),
+        (a_claim(**DELETED, conditions=(IN_COMMAND,)), {}, Initiator.DRIFTED),
+        (a_claim(**DELETED, conditions=(a_condition("DisruptionReason", reason="Other"),)), {}, Initiator.MANUAL),
+        (a_claim(**DELETED, annotations={labels.TERMINATION_TIMESTAMP: "2026-11-20T11:00:02Z"}), {}, Initiator.REPAIR),
+        (a_claim(**DELETED, termination_grace_period_ns=0), {}, Initiator.MANUAL),
+        (
+            a_claim(**DELETED),
+            {"events": [an_event(about="NodeClaim/claim-node-1", reason="SpotInterrupted")]},
+            Initiator.INTERRUPTION,
+        ),
+        (
+            a_claim(**DELETED),
+            {
+                "events": [
+                    an_event(about="Node/other", reason="SpotInterrupted"),
+                    an_event(about="Pod/default/node-1", reason="SpotInterrupted"),
+                ]
+            },
+            Initiator.MANUAL,
+        ),
+        (_expiring(NOW_NS - HOUR_NS - 30 * SECOND_NS), {}, Initiator.EXPIRY),
+        (_expiring(NOW_NS + HOUR_NS), {}, Initiator.MANUAL),
+        (a_claim(**DELETED), {"nodepools": ()}, Initiator.NODEPOOL_DELETED),
+        (a_claim(**DELETED), {"nodepools": (a_nodepool(deletion_ns=NOW_NS),)}, Initiator.NODEPOOL_DELETED),
+        (a_claim(**DELETED), {"nodepools": (a_nodepool(replicas=1),)}, Initiator.STATIC_SCALE_DOWN),
+    ],
+)
+def test_who_set_it_going(claim, objects, initiator):
+    assert _state(claim=claim, **objects).initiator is initiator
+
+
+def test_expiries_in_order():
+    fleet = a_fleet(
+        nodes=[a_node(name="a"), a_node(name="b"), a_node(name="u", pool="")],
+        nodeclaims=[
+            a_claim("a", created_ns=NOW_NS, expire_after_ns=DAY_NS),
+            a_claim("b", created_ns=NOW_NS, expire_after_ns=HOUR_NS, termination_grace_period_ns=MINUTE_NS),
+            a_nodeclaim(name="lone", stage="Launched", node="x", created_ns=NOW_NS, expire_after_ns=2 * DAY_NS),
+            a_claim("never"),
+            a_claim("gone", deletion_ns=NOW_NS, expire_after_ns=HOUR_NS),
+        ],
+    )
+    assert expiry_calendar(fleet.nodes) == (
+        Expiry("claim-b", "b", NOW_NS + HOUR_NS, NOW_NS + HOUR_NS + MINUTE_NS),
+        Expiry("claim-a", "a", NOW_NS + DAY_NS, None),
+        Expiry("lone", "", NOW_NS + 2 * DAY_NS, None),
+    )

@@ -1,0 +1,141 @@
+"""The gates, in Karpenter's order and all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.candidate import find_candidates
+from karptui.disruption.events import Recorder
+from karptui.disruption.gates import Gate, all_gates, first_failure, is_overridden
+from karptui.karpenter import labels
+from karptui.kube.taints import NO_SCHEDULE, Taint
+from tests.builders import NOW_NS, SECOND_NS, a_condition, a_node, a_nodeclaim, a_nodepool, a_pdb, a_pod, an_event
+from tests.disruption.making import a_claim, a_fleet, node_of
+
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
+
+
+def _fleet(*, node=None, claim=None, **objects):
+    nodes = [] if node is False else [node or a_node()]
+    claims = [] if claim is False else [claim or a_claim()]
+    return a_fleet(nodes=nodes, nodeclaims=claims, **objects)
+
+
+COMMANDED = (a_condition("DisruptionReason", reason="Drifted"),)
+DISRUPTED = (Taint("karpenter.sh/disrupted", NO_SCHEDULE),)
+
+
+@pytest.mark.parametrize(
+    ("fleet", "gate", "key"),
+    [
+        (_fleet(node=a_node(taints=DISRUPTED), claim=a_claim(conditions=COMMANDED)), Gate.IN_COMMAND, ""),
+        (_fleet(claim=False), Gate.UNMANAGED, ""),
+        (_fleet(node=False), Gate.NO_NODE, "NodeClaim/claim-node-1"),
+        (_fleet(node=a_node(is_initialized=False)), Gate.NOT_INITIALIZED, ""),
+        (_fleet(claim=a_claim(deletion_ns=NOW_NS)), Gate.DELETING, "NodeClaim/claim-node-1"),
+        (
+            _fleet(events=[an_event(reason="Nominated", message="Pod should schedule on: nodeclaim/x, node/node-1")]),
+            None,
+            "",
+        ),
+        (
+            _fleet(
+                events=[
+                    an_event(
+                        reason="Nominated",
+                        message="Pod should schedule on: nodeclaim/claim-node-1",
+                        last_ns=NOW_NS - 19 * SECOND_NS,
+                    )
+                ]
+            ),
+            Gate.NOMINATED,
+            "",
+        ),
+        (_fleet(node=a_node(annotations=PROTECTED)), Gate.NODE_DND, ""),
+        (_fleet(node=a_node(annotations={labels.DO_NOT_DISRUPT: "2h"})), None, ""),
+        (_fleet(claim=a_claim(annotations=PROTECTED)), None, ""),
+        (_fleet(node=a_node(pool="other"), claim=a_claim(pool="other")), Gate.NODEPOOL_UNRESOLVED, "NodePool/other"),
+        (_fleet(types=()), Gate.NODEPOOL_UNRESOLVED, "NodePool/general"),
+        (_fleet(pods=[a_pod(node="node-1", annotations=PROTECTED)]), Gate.POD_DND, "Pod/default/web-1"),
+        (
+            _fleet(pods=[a_pod(node="node-1")], pdbs=[a_pdb(name="a", allowed=1), a_pdb(name="b", allowed=1)]),
+            Gate.PDB_MULTIPLE,
+            "Pod/default/web-1",
+        ),
+        (_fleet(pods=[a_pod(node="node-1")], pdbs=[a_pdb()]), Gate.PDB_EXHAUSTED, "Pod/default/web-1"),
+        (_fleet(), None, ""),
+    ],
+)
+def test_the_first_shut_gate(fleet, gate, key):
+    failure = first_failure(fleet, fleet.nodes[0])
+    assert (failure.gate if failure else None) is gate
+    assert (failure.object_key if failure else "") == key
+
+
+def test_a_label_that_is_missing():
+    own = {key: value for key, value in a_node().labels.items() if key != labels.NODEPOOL}
+    node = a_node(pool="", labels={**own, labels.INITIALIZED: "true", labels.REGISTERED: "true"})
+    fleet = _fleet(node=node, claim=a_nodeclaim(name="claim-node-1"))
+    failure = first_failure(fleet, fleet.nodes[0])
+    assert failure.gate is Gate.NO_NODEPOOL_LABEL
+    assert failure.message == "Node doesn't have required label (label=karpenter.sh/nodepool)"
+
+
+def test_every_gate_is_answered():
+    protected = a_pod(name="a", node="node-1", annotations=PROTECTED)
+    fleet = _fleet(
+        node=a_node(annotations=PROTECTED, is_initialized=False),
+        pods=[protected, a_pod(name="b", node="node-1")],
+        pdbs=[a_pdb()],
+    )
+    answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
+    assert list(answers) == list(Gate)
+    assert {gate for gate, is_open in answers.items() if not is_open} == {
+        Gate.NOT_INITIALIZED,
+        Gate.NODE_DND,
+        Gate.POD_DND,
+        Gate.PDB_EXHAUSTED,
+    }
+
+
+def test_of_unmanaged_nodes_nothing_more_is_asked():
+    fleet = _fleet(claim=False)
+    answers = {check.gate: check.is_open for check in all_gates(fleet, fleet.nodes[0])}
+    assert list(answers) == list(Gate)
+    assert answers[Gate.UNMANAGED] is False
+    assert {answers[gate] for gate in list(Gate)[2:]} == {None}
+
+
+def test_a_protected_pod_hides_budgets_and_ends_the_weighing_of_annotations():
+    pods = [
+        a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
+        a_pod(name="b", node="node-1", annotations=PROTECTED),
+        a_pod(name="c", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1w"}),
+    ]
+    fleet = _fleet(pods=pods, pdbs=[a_pdb()])
+    recorder = Recorder()
+    find_candidates(fleet, recorder)
+    assert set(recorder.by_object()) == {"Node/node-1", "NodeClaim/claim-node-1", "Pod/default/a"}
+
+
+@pytest.mark.parametrize(
+    ("grace_ns", "gate", "is_passed"),
+    [(None, Gate.POD_DND, False), (0, Gate.POD_DND, True), (0, Gate.PDB_EXHAUSTED, True), (0, Gate.NODE_DND, False)],
+)
+def test_a_grace_period_opens_pod_gates_only(grace_ns, gate, is_passed):
+    fleet = _fleet(claim=a_claim(termination_grace_period_ns=grace_ns))
+    assert is_overridden(gate, fleet.nodes[0]) is is_passed
+
+
+def test_drift_passes_what_emptiness_does_not():
+    claim = a_claim(termination_grace_period_ns=0)
+    fleet = _fleet(claim=claim, pods=[a_pod(node="node-1", annotations=PROTECTED)])
+    candidates = find_candidates(fleet, Recorder())
+    assert candidates.graceful == ()
+    assert [one.name for one in candidates.eventual] == ["node-1"]
+
+
+def test_a_deleting_or_unready_nodepool_still_resolves():
+    for pool in (a_nodepool(deletion_ns=NOW_NS), a_nodepool(is_ready=False)):
+        fleet = _fleet(nodepools=[pool])
+        assert first_failure(fleet, node_of(fleet)) is None
