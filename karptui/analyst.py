@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karptui.disruption.analysis import Analysis
-from karptui.disruption.candidate import Candidate
-from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.simulation import Simulation
-from karptui.disruption.study import NOTHING_KNOWN, Study
-from karptui.views.cluster_view import ClusterView
-from karptui.views.why.prepare import prepare_view
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import Analysis
+    from karptui.disruption.candidate import Candidate
+    from karptui.disruption.removal import EngineSimulator
+    from karptui.disruption.simulation import Simulation
+    from karptui.disruption.study import Study
+    from karptui.views.cluster_view import ClusterView
 
 SLICE_SECONDS: Final = 0.002
 """How long it works before it lets the screen have its turn."""
@@ -55,13 +55,13 @@ class Analyst:
         self._focus = Focus()
         self._is_stopped = False
         self._thread: threading.Thread | None = None
-        self._latest = NOTHING_KNOWN
+        self._latest: Analysis | None = None
         self._failure = ""
         self._submitted: tuple[object, object, int] = (None, None, 0)
 
     @property
-    def latest(self) -> Analysis:
-        """What is known so far; the same object as long as there is nothing new."""
+    def latest(self) -> Analysis | None:
+        """What is known so far, None before anything is; the same object as long as there is nothing new."""
         return self._latest
 
     @property
@@ -115,8 +115,12 @@ class Analyst:
             return None if self._is_stopped else job
 
     def _work(self, job: _Job) -> None:
+        # Imported here, in the thread: the first frame does not wait for the engines.
+        from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
+        from karptui.views.why.prepare import prepare_view  # noqa: PLC0415
+
         prepared, notes = prepare_view(job.view, job.now_ns)
-        study = Study(prepared, job.view.state.generation, self._latest, notes)
+        study = Study(prepared, job.view.state.generation, self._latest or NOTHING_KNOWN, notes)
         turns = _Turns()
         for _ in study.survey():
             turns.take()

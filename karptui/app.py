@@ -11,6 +11,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from karptui.analyst import Focus
 from karptui.clock import Clock, SystemClock
 from karptui.commands import app_commands
 from karptui.config import DEFAULTS, Config
@@ -163,6 +164,7 @@ class KarptuiApp(App[None]):
             self._is_polling = False
 
     def _show_changes(self, *, is_changed: bool) -> None:
+        self.session.analyse(self.now_ns())
         screen = self.front
         if screen is not None:
             screen.refresh_view(is_forced=is_changed)
@@ -190,6 +192,10 @@ class KarptuiApp(App[None]):
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch."""
         return self._clock.now_ns()
+
+    def look_at(self, focus: Focus) -> None:
+        """Say which nodes are looked at, so that they are analysed first."""
+        self.session.analyst.look_at(focus)
 
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from typing import Final, Protocol, runtime_checkable
 
+from karptui.analyst import Analyst
 from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.reducer import reduce
 from karptui.views.cluster_view import ClusterView
+from karptui.views.why.readiness import unready_because
 
 LARGE_FROM_PODS: Final = 3_000
 
@@ -43,6 +45,8 @@ class Session:
         """What screens show; replaced, never changed."""
         self.failure = ""
         """Why the source could not start; empty when it did."""
+        self.analyst = Analyst()
+        """Works out why nodes are still here."""
         self._mailbox = Mailbox()
         self._polling = threading.Lock()
 
@@ -67,6 +71,7 @@ class Session:
 
     def stop(self) -> None:
         """End the source."""
+        self.analyst.stop()
         self.evidence.stop()
         if self.source is not None:
             self.source.stop()
@@ -78,15 +83,21 @@ class Session:
 
     def _poll(self) -> bool:
         mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
-        if mail.is_empty and evidence is before.evidence:
+        analysis = self.analyst.latest
+        if mail.is_empty and evidence is before.evidence and analysis is before.analysis:
             return False
         state = reduce(before.state, mail.batch) if mail.batch.deltas else before.state
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
-        view = ClusterView(state, statuses, before, evidence=evidence)
+        view = ClusterView(state, statuses, before, evidence=evidence, analysis=analysis)
         _ = view.facts  # worked out here, where it may take its time
         self.view = view
         self.evidence.use_region(self.view.place.region)
         return True
+
+    def analyse(self, now_ns: int) -> None:
+        """Have the nodes looked at, once enough is known of the cluster."""
+        if not unready_because(self.view):
+            self.analyst.submit(self.view, now_ns)
 
     def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, or a comment that says why not; may take as long as a request."""

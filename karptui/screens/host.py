@@ -10,6 +10,7 @@ from karptui.views.top_bar import TopBarValues
 if TYPE_CHECKING:
     from textual.app import App
 
+    from karptui.analyst import Focus
     from karptui.config import Config
     from karptui.screens.commands import Command
     from karptui.views.cluster_view import ClusterView
@@ -33,6 +34,10 @@ class Host(Protocol):
 
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch; of an offline snapshot, when it was taken."""
+        ...
+
+    def look_at(self, focus: Focus) -> None:
+        """Say which nodes are looked at, so that they are analysed first."""
         ...
 
     def top_bar(self) -> TopBarValues:

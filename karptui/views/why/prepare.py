@@ -16,6 +16,7 @@ from karptui.provisioning import Prepared, prepare
 from karptui.state.inventory import inventory_of
 from karptui.views.cluster_view import ClusterView
 from karptui.views.types.seen import seen_types
+from karptui.views.why.readiness import unheeded
 
 
 def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, ...]]:
@@ -30,7 +31,7 @@ def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, .
     """
     evidence, inventory = view.evidence, inventory_of(view.state)
     if evidence.instance_types is not None:
-        return prepare(inventory, evidence.instance_types, evidence.settings, now_ns), ()
+        return prepare(inventory, evidence.instance_types, evidence.settings, now_ns), unheeded(view)
     resolved = cluster_types(
         inventory,
         evidence.settings,
@@ -38,7 +39,7 @@ def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, .
         facts=live_instance_types(evidence.facts).values(),
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
-    notes = [*resolved.notes, *(f"{KIND} {name}: {why}" for name, why in resolved.problems.items())]
+    notes = [*unheeded(view), *resolved.notes, *(f"{KIND} {name}: {why}" for name, why in resolved.problems.items())]
     for pool in inventory.nodepools:
         found = resolved.by_nodeclass.get(pool.node_class_ref.name) if _is_ec2(pool) else None
         if found is not None:
