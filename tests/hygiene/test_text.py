@@ -1,0 +1,69 @@
+"""Nothing in the repository speaks of the machines it was made on, or of where packages are fetched from."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST_BYTES = 2_000_000
+HOSTS = ("py" + "pi.org", "python" + "hosted.org", "proxy.go" + "lang.org", "registry.npm" + "js.org", "crates" + ".io")
+FORBIDDEN = re.compile(
+    # Folders of one machine, but not those inside of a container or an address.
+    r"(?<![\w./~-])/(?:wo" + r"rk|ro" + r"ot|ho" + r"me/(?!me/|you/)\w+)/"
+    "|" + "|".join(map(re.escape, HOSTS))
+)
+
+
+def tracked_files() -> list[Path]:
+    """Return the files that are part of the repository."""
+    result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if result.returncode:
+        pytest.skip("not a git checkout")
+    return [path for name in result.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    for path in tracked_files():
+        if path.stat().st_size <= LARGEST_BYTES:
+            data = path.read_bytes()
+            if b"\0" not in data:
+                yield path.relative_to(ROOT).as_posix(), data.decode("utf-8", "replace")
+
+
+def test_no_text_names_a_machines_folders_or_a_package_registry() -> None:
+    found = [
+        f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match.group()}"
+        for name, text in texts()
+        for match in FORBIDDEN.finditer(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text", ["see /ro" + "ot/x", "'/wo" + "rk/main/x'", "(/ho" + "me/someone/x)", f"https://{HOSTS[0]}/x"]
+)
+def test_the_check_finds_what_it_looks_for(text: str) -> None:
+    assert FORBIDDEN.search(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["~/work/notes", "a/work/b", "https://example.com/work/x", "/workspace/x", "/ho" + "me/me/x"]
+)
+def test_the_check_passes_over_what_only_looks_like_it(text: str) -> None:
+    assert not FORBIDDEN.search(text)
+
+
+def test_every_module_delays_its_annotations() -> None:
+    late = [
+        path.relative_to(ROOT).as_posix()
+        for path in tracked_files()
+        if path.suffix == ".py"
+        and "from __future__ import annotations" not in path.read_text(encoding="utf-8")
+        and path.stat().st_size
+    ]
+    assert late == []
