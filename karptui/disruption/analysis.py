@@ -8,6 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.budgets import BudgetState
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
 from karptui.disruption.outlook import Outcome
@@ -60,6 +61,10 @@ class NodeDetail(msgspec.Struct, frozen=True, eq=False):
     """Where each of its pods would land, by ``namespace/name``."""
     problem: str = ""
     """Why no removal could be simulated."""
+    budgets: tuple[BudgetState, ...] = ()
+    """What its NodePool's budgets leave for each reason; nothing where the NodePool is not known."""
+    consolidation_policy: str = ""
+    """Of its NodePool."""
 
 
 class NextCommand(msgspec.Struct, frozen=True, gc=False):

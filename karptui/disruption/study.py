@@ -22,6 +22,7 @@ from karptui.disruption.analysis import (
 from karptui.disruption.arrivals import arrivals
 from karptui.disruption.blocker import Blocker, Code
 from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command
 from karptui.disruption.drain import Stage, drain_state
@@ -182,16 +183,20 @@ class Study:
         if node.claim is None or resolved is None or node.node is None:
             self._detail = NodeDetail(key, gates, problem="no removal can be simulated: its NodePool is not known")
             return
-        candidate = Candidate(self.fleet, node, *resolved)
+        pool, book = resolved
+        use = self.fleet.use.get(pool.name)
+        budgets = tuple(budget_state(pool, reason, use, self.fleet.now_ns) for reason in Reason)
+        detail = NodeDetail(key, gates, budgets=budgets, consolidation_policy=pool.consolidation_policy)
+        candidate = Candidate(self.fleet, node, pool, book)
         pinned = frozenset(pod.uid for pod in node.pods)
         simulator = LiftingSimulator(EngineSimulator(self._prepared, self.fleet), pinned)
         try:
             landings = landings_of(simulator.remove((candidate,), is_consolidation=True))
         except SimulationError as error:
-            self._detail = NodeDetail(key, gates, problem=str(error))
+            self._detail = msgspec.structs.replace(detail, problem=str(error))
             return
         own = {pod.key: landings[pod.key] for pod in candidate.reschedulable_pods if pod.key in landings}
-        self._detail = NodeDetail(key, gates, MappingProxyType(own))
+        self._detail = msgspec.structs.replace(detail, landings=MappingProxyType(own))
 
     # The whole cluster
 

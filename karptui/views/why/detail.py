@@ -1,0 +1,191 @@
+"""Why one node is still here, at length: Karpenter's gates in order, every blocker, and the places of its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from karptui.views.nodes.columns import short_name
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import age_text, count_text, duration_text
+from karptui.views.why.kinds import kind_text
+from karptui.views.why.sentence import drain_text, verdict_text
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeDetail, NodeFindings
+    from karptui.disruption.blocker import Blocker
+    from karptui.disruption.gates import GateCheck
+    from karptui.disruption.verdict import Landing
+
+Pieces = tuple[tuple[str, Tone], ...]
+UNLIMITED_FROM: Final = 1_000_000
+OPEN: Final[Mapping[str, str]] = {
+    "IN_COMMAND": "in no command",
+    "UNMANAGED": "managed",
+    "NO_NODE": "has a node",
+    "NOT_INITIALIZED": "initialised",
+    "DELETING": "not deleting",
+    "NOMINATED": "not nominated",
+    "NODE_DND": "no node annotation",
+    "NO_NODEPOOL_LABEL": "pool label",
+    "NODEPOOL_UNRESOLVED": "NodePool known",
+    "POD_DND": "no protected pod",
+    "PDB_MULTIPLE": "no pod with two PDBs",
+    "PDB_EXHAUSTED": "PDBs allow evictions",
+}
+"""What an open gate says."""
+_SHUT: Final[Mapping[str, str]] = {
+    "IN_COMMAND": "held by a command",
+    "UNMANAGED": "not managed by Karpenter",
+    "NO_NODE": "no node yet",
+    "NOT_INITIALIZED": "not initialised",
+    "DELETING": "being deleted",
+    "NOMINATED": "nominated",
+    "NODE_DND": "node annotation",
+    "NO_NODEPOOL_LABEL": "no pool label",
+    "NODEPOOL_UNRESOLVED": "NodePool unresolved",
+    "POD_DND": "protected pods",
+    "PDB_MULTIPLE": "two PDBs on a pod",
+    "PDB_EXHAUSTED": "PDBs",
+}
+_WIDTH: Final = 22
+_RULES: Final = (
+    ("consolidateAfter", ("CONSOLIDATE_AFTER", "NOT_CONSOLIDATABLE", "CONSOLIDATION_DISABLED"), "has passed"),
+    ("policy", ("WHEN_EMPTY_POLICY",), ""),
+    ("labels and type", ("INSTANCE_TYPE_UNKNOWN", "NO_CAPACITY_TYPE_LABEL", "NO_ZONE_LABEL"), "known"),
+)
+
+
+def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple[Pieces, ...]:
+    """Return the lines of "Why is it still here?", nothing before they are worked out."""
+    found = entry.findings
+    head: Pieces = (("Why is it still here?", Tone.STRONG),)
+    if found is None:
+        words = "Karpenter does not manage it" if entry.claim is None else "being worked out"
+        return head, ((f" {words}", Tone.MUTED),), ()
+    lines: list[Pieces] = [head]
+    own = detail if detail is not None and detail.key == found.key else None
+    if own is not None:
+        lines += _gate_lines(own.gates, found)
+        if entry.claim is not None and not entry.is_deleting:
+            lines += _budget_lines(own, found)
+            lines += _rule_lines(own, found)
+    if found.drain is not None and entry.is_deleting:
+        lines.append(_line("…", Tone.LEAVING, "its end", drain_text(found, now_ns)))
+    lines += _outlook_lines(found)
+    if found.recent_pods:
+        many = f"{count_text(found.recent_pods)} in the last hour"
+        lines.append(_line("!", Tone.WARNING, "still receives pods", many))
+    if own is not None and own.problem:
+        lines.append(_line("?", Tone.WARNING, "simulated removal", own.problem))
+    lines += _blocker_lines(found, now_ns)
+    lines.append(())
+    return tuple(lines)
+
+
+def _line(mark: str, tone: Tone, what: str, said: str, said_tone: Tone = Tone.NORMAL) -> Pieces:
+    return ((f" {mark} ", tone), (f"{what:<{_WIDTH}} ", Tone.NORMAL), (clean(said), said_tone))
+
+
+def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings) -> list[Pieces]:
+    """Return the gates in order; those open one after the other share a line."""
+    lines: list[Pieces] = []
+    run: list[str] = []
+    is_first = True
+    for check in gates:
+        if check.is_open:
+            run.append(OPEN[check.gate])
+            continue
+        if run:
+            lines.append(((" ✔ ", Tone.GOOD), (", ".join(run), Tone.NORMAL)))
+            run = []
+        if check.is_open is None:
+            continue
+        count = sum(1 for one in found.blockers if one.code == str(check.gate))
+        what = f"{_SHUT[check.gate]}: {count}" if count > 1 else _SHUT[check.gate]
+        said = check.message or check.object_key
+        lines.append(_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said))
+        is_first = False
+    if run:
+        lines.append(((" ✔ ", Tone.GOOD), (", ".join(run), Tone.NORMAL)))
+    return lines
+
+
+def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
+    if not detail.budgets:
+        return []
+    shut = any(one.code == "BUDGET_ZERO" for one in found.blockers)
+    parts = []
+    for state in detail.budgets:
+        of = f"{state.left} of {state.allowed}" if state.allowed < UNLIMITED_FROM else "no limit"
+        parts.append(f"{state.reason} {of}")
+    problem = next((state.problem for state in detail.budgets if state.problem), "")
+    said = f"closed, a budget cannot be read: {problem}" if problem else f"left: {', '.join(parts)}"
+    return [_line("✘" if shut else "✔", Tone.WARNING if shut else Tone.GOOD, "disruption budgets", said)]
+
+
+def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
+    lines = []
+    for what, codes, open_text in _RULES:
+        held = next((one for one in found.blockers if one.code in codes), None)
+        said = held.message if held is not None else (open_text or detail.consolidation_policy)
+        lines.append(_line("✔" if held is None else "✘", Tone.GOOD if held is None else Tone.WARNING, what, said))
+    return lines
+
+
+def _outlook_lines(found: NodeFindings) -> list[Pieces]:
+    outlook = found.outlook
+    if outlook is None:
+        return [_line("?", Tone.ACTIVE, "simulated removal", "being worked out")]
+    if not found.blockers or outlook.now.goes:
+        return [_line("?", Tone.ACTIVE, "simulated as it is", verdict_text(outlook.now), Tone.STRONG)]
+    return [_line("?", Tone.ACTIVE, "simulated without them", verdict_text(outlook.lifted), Tone.STRONG)]
+
+
+def _blocker_lines(found: NodeFindings, now_ns: int) -> list[Pieces]:
+    if not found.blockers:
+        return []
+    without = found.outlook.without if found.outlook is not None else ()
+    lines: list[Pieces] = [(), ((f"Blockers ({count_text(len(found.blockers))})", Tone.STRONG),)]
+    for index, one in enumerate(found.blockers):
+        outcome = str(without[index]) if index < len(without) else "…"
+        lines.append(_blocker_line(one, outcome, now_ns))
+        if one.quoted_ns is not None:
+            said = f'Karpenter said {age_text(one.quoted_ns, now_ns)} ago: "{clean(one.message)}"'
+            lines.append(((f"     {said}", Tone.MUTED),))
+    return lines
+
+
+def _blocker_line(one: Blocker, outcome: str, now_ns: int) -> Pieces:
+    parts = [one.object_key or one.claim_name, one.value, times_text(one, now_ns)]
+    reported = (" ◂ Karpenter names this one", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
+    return (
+        (f" {kind_text(one.code):<9} ", Tone.WARNING),
+        (clean("  ".join(part for part in parts if part)), Tone.NORMAL),
+        (f"  without it: {outcome}", Tone.MUTED),
+        reported,
+    )
+
+
+def times_text(one: Blocker, now_ns: int) -> str:
+    """Return since when and until when a blocker holds, as far as that is known."""
+    parts = []
+    if one.since_ns:
+        parts.append(f"since {age_text(one.since_ns, now_ns)}")
+    if one.until_ns is not None:
+        left = (one.until_ns - now_ns) // 1_000_000_000
+        parts.append(f"{duration_text(left)} left" if left > 0 else "time is up")
+    return ", ".join(parts)
+
+
+def landing_cell(landing: Landing | None, *, is_daemon: bool) -> Cell:
+    """Return where a pod would land."""
+    if landing is None:
+        return Cell("leaves with the node", Tone.MUTED) if is_daemon else NOT_APPLICABLE
+    if landing.error:
+        return Cell(f"✘ {clean(landing.error)}", Tone.FAULT)
+    if landing.node_name:
+        return Cell(f"→ {clean(short_name(landing.node_name))}", Tone.GOOD)
+    return Cell(f"→ new {clean(landing.type_name)} in {clean(landing.pool_name)}", Tone.ACTIVE)

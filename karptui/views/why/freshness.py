@@ -1,0 +1,47 @@
+"""How fresh an analysis is, said where it is shown."""
+
+from __future__ import annotations
+
+from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Tone
+from karptui.views.units import NS_PER_SECOND, count_text, duration_text
+from karptui.views.why.readiness import unready_because
+
+Pieces = tuple[tuple[str, Tone], ...]
+
+
+def freshness(view: ClusterView, now_ns: int, failure: str = "") -> Pieces:
+    """Return when the analysis was made, how far behind the cluster it is, and what is still being simulated.
+
+    Args:
+        view: The cluster.
+        now_ns: The present instant: nanoseconds since the epoch.
+        failure: Why the last attempt failed, empty where it did not.
+    """
+    analysis = view.analysis
+    if failure:
+        return ((f"the analysis failed: {failure}", Tone.FAULT),)
+    if analysis is None:
+        return ((unready_because(view) or "being worked out", Tone.ACTIVE),)
+    age = max(now_ns - analysis.now_ns, 0) // NS_PER_SECOND
+    behind = view.state.generation - analysis.generation
+    parts = [f"computed by karptui {duration_text(age)} ago" if age else "computed by karptui just now"]
+    if behind > 0:
+        parts.append(f"{count_text(behind)} change{'s' if behind > 1 else ''} behind")
+    if not analysis.is_complete:
+        parts.append(f"{count_text(analysis.simulated)} of {count_text(analysis.managed)} nodes simulated")
+    return ((", ".join(parts), Tone.MUTED if behind <= 0 else Tone.ACTIVE),)
+
+
+def short_freshness(view: ClusterView) -> str:
+    """Return the same in a few characters for a title: nothing when all is up to date."""
+    analysis = view.analysis
+    if analysis is None:
+        return "computing"
+    behind = view.state.generation - analysis.generation
+    parts = []
+    if behind > 0:
+        parts.append(f"{count_text(behind)} behind")
+    if not analysis.is_complete:
+        parts.append(f"simulated {count_text(analysis.simulated)}/{count_text(analysis.managed)}")
+    return ", ".join(parts)
