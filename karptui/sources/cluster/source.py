@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import SourceError
+from karptui.sources.base import Phase, SourceError, SourceStatus
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.errors import ApiError, UnreachableError
+from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 from karptui.sources.mailbox import Mailbox
 
 if TYPE_CHECKING:
@@ -156,6 +157,15 @@ class ClusterSource:
             raise UnreachableError(f"{self.connection.server} did not answer with its version") from error
 
     def _run(self, mailbox: Mailbox) -> None:
+        try:
+            self._follow(mailbox)
+        except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that waits for ever
+            sentence = f"internal error while connecting: {type(error).__name__}: {one_line(str(error))}"
+            now_ns = time.time_ns()
+            for kind in Kind:
+                mailbox.report(SourceStatus(kind=kind, phase=Phase.DISCONNECTED, since_ns=now_ns, last_error=sentence))
+
+    def _follow(self, mailbox: Mailbox) -> None:
         from karptui.sources.cluster.session import connect  # noqa: PLC0415  slower than the first frame
 
         self._session = connect(self.connection, mailbox, request_seconds=self._request_seconds)

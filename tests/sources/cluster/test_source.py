@@ -95,6 +95,12 @@ def test_version(serve: Serve) -> None:
     source.stop()
 
 
+def test_any_question(serve: Serve) -> None:
+    source, _ = started(serve(karpenter()))
+    assert source.get("/version") == b'{"gitVersion": "v1.36.3"}'
+    source.stop()
+
+
 @pytest.mark.parametrize("body", ["<html>", "[]"])
 def test_version_that_is_none(serve: Serve, body: str) -> None:
     source, _ = started(serve(lambda call: call.text(body)))
@@ -173,6 +179,20 @@ def test_importing_a_source_is_cheap() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_broken_installation_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "karptui.sources.cluster.session", None)
+    source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
+    mailbox = WatchedMailbox()
+    source.start(mailbox)
+    mailbox.until(lambda: set(mailbox.statuses) == set(Kind))
+    assert mailbox.statuses[Kind.NODE].phase is Phase.DISCONNECTED
+    assert mailbox.statuses[Kind.NODE].last_error.startswith("internal error while connecting: ModuleNotFoundError: ")
+    source.stop()
+    assert capfd.readouterr().err == ""
 
 
 def test_terminal_stays_clean_when_the_server_misbehaves(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
