@@ -46,9 +46,6 @@ class ObjectPile:
         self._readers: dict[tuple[str, str], KindReader | None] = {}
         self._objects: dict[Kind, dict[str, Any]] = {}
 
-    def __len__(self) -> int:
-        return sum(map(len, self._objects.values()))
-
     def add(self, manifest: Manifest, where: str, *, has_defaults: bool) -> None:
         """Add an object.
 
@@ -76,8 +73,6 @@ class ObjectPile:
             item = reader.convert(value)
         except DecodeError as error:
             self.problems.append(sentence(where, error))
-        except RecursionError:
-            self.problems.append(sentence(where, f"{manifest.path or 'document'} is nested too deeply"))
         else:
             self._keep(reader.kind, api_version, item, value)
 

@@ -63,8 +63,6 @@ def load_documents(text: bytes) -> list[Any]:
         raise YamlError(f"{where}{error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise YamlError(str(error)) from None
-    except RecursionError:
-        raise YamlError("is nested too deeply") from None
     if b"*" in text and b"&" in text:
         for document in documents:
             _check_size(document)
@@ -94,26 +92,17 @@ def _check_depth(text: bytes) -> None:
 def _check_size(document: Any) -> None:
     """Refuse documents whose aliases, once followed, come to more than can be meant."""
     sizes: dict[int, int] = {}
-    open_nodes: set[int] = set()
 
     def size(value: Any) -> int:
         if not isinstance(value, dict | list):
             return 1
         known = sizes.get(id(value))
-        if known is not None:
-            return known
-        if id(value) in open_nodes:
-            raise YamlError("an alias refers to what it is part of")
-        open_nodes.add(id(value))
-        parts = value.values() if isinstance(value, dict) else value
-        total = sizes[id(value)] = 1 + sum(map(size, parts))
-        open_nodes.discard(id(value))
-        return total
+        if known is None:
+            parts = value.values() if isinstance(value, dict) else value
+            known = sizes[id(value)] = 1 + sum(map(size, parts))
+        return known
 
-    try:
-        total = size(document)
-    except RecursionError:
-        raise YamlError("is nested too deeply") from None
+    total = size(document)
     if total > MAX_EXPANDED_NODES:
         raise YamlError(f"its aliases come to {total:,} values")
 

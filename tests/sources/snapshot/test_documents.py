@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.sources.snapshot.documents import documents
+from karptui.sources.snapshot.errors import SnapshotError
+
+VALUE = {"kind": "Pod", "metadata": {"name": "é"}}
+JSON = json.dumps(VALUE, ensure_ascii=False).encode()
+YAML = "kind: Pod\nmetadata: {name: é}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.json", JSON),
+        ("a.json", b"\xef\xbb\xbf" + JSON),
+        ("a.json", JSON.decode().encode("utf-16")),
+        ("a.json", b"\n\n  " + JSON + b"\n"),
+        ("a.json.gz", gzip.compress(JSON)),
+        ("no-suffix", gzip.compress(JSON)),
+        ("no-suffix", JSON),
+        ("no-suffix", YAML),
+        ("a.yaml", YAML),
+        ("a.yaml.gz", gzip.compress(YAML)),
+        ("a.yml", JSON),
+        ("a.yaml", b"{kind: Pod, metadata: {name: \xc3\xa9}}"),
+    ],
+)
+def test_reads_every_form(tmp_path: Path, name: str, data: bytes) -> None:
+    file = tmp_path / name
+    file.write_bytes(data)
+    (document,) = documents([file])
+    assert document.value == VALUE
+    assert document.where == str(file)
+    assert document.folder == tmp_path
+
+
+def test_reads_several_texts_in_one_file(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(JSON + b"\n" + JSON + b"[1]\n")
+    (tmp_path / "b.yaml").write_bytes(b"---\n" + YAML + b"---\n" + YAML)
+    found = list(documents([tmp_path / "a.json", str(tmp_path / "b.yaml")]))
+    assert [document.value for document in found] == [VALUE, VALUE, [1], VALUE, VALUE]
+    assert found[1].where == f"{tmp_path / 'a.json'}, document 2"
+
+
+def test_reads_a_directory_in_the_order_of_names(tmp_path: Path) -> None:
+    for name in ("b.yaml", "a.json", "sub/c.json", "notes.txt", ".hidden.json", ".git/d.json"):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(JSON if name.endswith("json") else YAML)
+    assert [Path(document.where).name for document in documents([tmp_path])] == ["a.json", "b.yaml", "c.json"]
+
+
+@pytest.mark.parametrize("data", [JSON, YAML, gzip.compress(JSON)])
+def test_reads_standard_input(data: bytes) -> None:
+    (document,) = documents(["-"], stdin=io.BytesIO(data))
+    assert (document.value, document.where, document.folder) == (VALUE, "standard input", Path())
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("a.json", b"", "is empty"),
+        ("a.yaml", b"# nothing\n---\n", "is empty"),
+        ("a.json", JSON[:20], "is cut off: the JSON ends early"),
+        ("a.json", b'{"a": 1,}', "is not JSON: "),
+        ("a.json", JSON + b"rubbish", "is not JSON: "),
+        ("a.json", b'{"a": "\xff"}', "is not JSON: "),
+        ("a.json", b"[" * 100_000, "is nested too deeply"),
+        ("a.json.gz", gzip.compress(JSON * 100)[:60], "is cut off: the gzip stream ends early"),
+        ("a.json.gz", b"\x1f\x8bnonsense", "is damaged: "),
+        ("a.bin", b"\x7fELF\x00\x01", "is binary, not JSON or YAML"),
+        ("a.bin", b"\xff\xfe\x00\xd8", "is binary, not JSON or YAML"),
+        ("a.yaml", b"\x80\x81", "is not YAML: "),
+        ("a.yaml", b"a: [", "is not YAML: line 2"),
+    ],
+)
+def test_names_the_file_and_what_is_wrong(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(data)
+    with pytest.raises(SnapshotError) as caught:
+        list(documents([file]))
+    assert str(caught.value).startswith(f"{file}: {problem}")
+    assert "\n" not in str(caught.value)
+
+
+def test_says_when_there_is_nothing_to_read(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="cannot be read: No such file or directory"):
+        list(documents([tmp_path / "none.json"]))
+    with pytest.raises(SnapshotError, match=r"no file in it ends in \.json"):
+        list(documents([tmp_path]))
+
+
+def test_refuses_what_unpacks_to_more_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.sources.snapshot.documents.MAX_BYTES", 1 << 10)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 10_000))
+    with pytest.raises(SnapshotError, match="is larger than"):
+        list(documents([tmp_path / "bomb.gz"]))

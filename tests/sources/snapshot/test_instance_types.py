@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.karpenter.instance_type import Offering, Overhead
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.sources.snapshot.errors import SnapshotError
+from karptui.sources.snapshot.instance_types import Catalogs
+from tests.builders import amounts
+
+ZONE = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}
+LARGE: dict[str, Any] = {
+    "name": "m5.large",
+    "requirements": [ZONE, {"key": "karpenter.sh/x", "operator": "Exists", "minValues": 2}],
+    "capacity": {"cpu": "2", "memory": "8Gi", "pods": 29},
+    "overhead": {
+        "kubeReserved": {"cpu": "70m"},
+        "systemReserved": {"memory": "100Mi"},
+        "evictionThreshold": {"memory": "100Mi"},
+    },
+    "offerings": [
+        {"requirements": [ZONE], "price": 0.096, "available": True},
+        {"requirements": [ZONE], "price": 0, "available": False, "reservationCapacity": 3, "other": "ignored"},
+    ],
+    "other": "ignored",
+}
+
+
+def test_reads_an_instance_type() -> None:
+    (large,) = Catalogs().of_value([LARGE], "a.json")
+    zone = NodeSelectorRequirement("topology.kubernetes.io/zone", "In", ("a",))
+    assert large.name == "m5.large"
+    assert large.requirements == (zone, NodeSelectorRequirement("karpenter.sh/x", "Exists", (), 2))
+    assert large.capacity == amounts({"cpu": "2", "memory": "8Gi", "pods": "29"})
+    assert large.overhead == Overhead(
+        amounts({"cpu": "70m"}), amounts({"memory": "100Mi"}), amounts({"memory": "100Mi"})
+    )
+    assert large.offerings == (
+        Offering(requirements=(zone,), price_per_hour=0.096),
+        Offering(requirements=(zone,), price_per_hour=0.0, is_available=False, reservation_capacity=3),
+    )
+    assert large.offerings[0].requirements[0] is large.requirements[0]
+
+
+def test_what_is_left_out_is_empty() -> None:
+    (bare,) = Catalogs().of_value([{"name": "x"}], "a.json")
+    assert (bare.requirements, dict(bare.capacity), bare.overhead, bare.offerings) == ((), {}, Overhead(), ())
+
+
+def test_the_same_list_is_the_same_object() -> None:
+    catalogs = Catalogs()
+    assert catalogs.of_value([LARGE], "a") is catalogs.of_value([dict(LARGE)], "b")
+    assert catalogs.of_value([LARGE], "a") is not catalogs.of_value([LARGE, LARGE], "a")
+
+
+def test_reads_a_catalog_once_until_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps([LARGE]))
+    catalogs = Catalogs()
+    first = catalogs.of_file("x.json", tmp_path)
+    assert catalogs.of_file("x.json", tmp_path) is first
+    file.write_text(json.dumps([LARGE, LARGE]))
+    assert len(catalogs.of_file("x.json", tmp_path)) == 2
+
+
+def test_a_packed_file_beside_it_counts(tmp_path: Path) -> None:
+    (tmp_path / "catalogs").mkdir()
+    (tmp_path / "catalogs/x.json.gz").write_bytes(gzip.compress(json.dumps({"instanceTypes": [LARGE]}).encode()))
+    assert [one.name for one in Catalogs().of_file("catalogs/x.json", tmp_path)] == ["m5.large"]
+
+
+def test_forgets_the_lists_used_least_recently() -> None:
+    catalogs = Catalogs()
+    first = catalogs.of_value([LARGE], "a")
+    kept = catalogs.of_value([{"name": "kept"}], "a")
+    for number in range(31):
+        catalogs.of_value([{"name": f"type-{number}"}], "a")
+        assert catalogs.of_value([{"name": "kept"}], "a") is kept
+    assert catalogs.of_value([LARGE], "a") is not first
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ([{"offerings": []}], "[0]: object missing required field name"),
+        (
+            [{"name": "x", "offerings": [{}]}],
+            "[0].offerings[0]: object missing required field price",
+        ),
+        (
+            [{"name": "x", "capacity": {"cpu": "lots"}}],
+            "x: capacity.cpu: 'lots' is not a quantity",
+        ),
+        (["x"], "[0]: expected object, got str"),
+        ({"types": []}, "object missing required field instanceTypes"),
+    ],
+)
+def test_names_the_type_and_the_field(value: Any, problem: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        Catalogs().of_value(value, "a.json")
+    assert str(caught.value) == f"a.json: instanceTypes: {problem}"
+
+
+@pytest.mark.parametrize(("data", "problem"), [(b"[", "is not JSON"), (None, "cannot be read: No such file")])
+def test_names_the_file(tmp_path: Path, data: bytes | None, problem: str) -> None:
+    if data is not None:
+        (tmp_path / "x.json").write_bytes(data)
+    with pytest.raises(SnapshotError, match=problem) as caught:
+        Catalogs().of_file("x.json", tmp_path)
+    assert str(caught.value).startswith(f"catalog {tmp_path / 'x.json'}: ")

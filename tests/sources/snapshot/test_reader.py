@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.clock import FrozenClock
+from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import parse_timestamp
+from karptui.sources.snapshot.errors import SnapshotError
+from karptui.sources.snapshot.newest import newest_timestamp_ns
+from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
+from tests.builders import NOW, NOW_NS, a_manifest
+
+POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"}, status={"phase": "Running"})
+NODE = a_manifest("Node", "node-1")
+POOL = a_manifest("NodePool", "general", api_version="karpenter.sh/v1", spec={"weight": 3})
+CLASS = a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec={"role": "x"})
+RECORDING = {"karptui": 1, "name": "incident", "capturedAt": NOW, "objects": [POD, NODE, POOL, CLASS]}
+
+
+def read(tmp_path: Path, *values: Any, **options: Any) -> Snapshot:
+    """Return the snapshot of files that hold these values."""
+    paths = []
+    for index, value in enumerate(values):
+        paths.append(tmp_path / f"file{index}.json")
+        paths[-1].write_text(json.dumps(value), encoding="utf-8")
+    return SnapshotReader(FrozenClock(NOW_NS)).read(paths, **options)
+
+
+def test_reads_a_recording(tmp_path: Path) -> None:
+    settings = {"PREFERENCE_POLICY": "Ignore", "FEATURE_GATES": "SpotToSpotConsolidation=true", "ISOLATED_VPC": True}
+    snapshot = read(tmp_path, {**RECORDING, "settings": settings, "disruption": True})
+    assert (snapshot.name, snapshot.captured_at_ns, snapshot.wants_disruption) == ("incident", NOW_NS, True)
+    assert snapshot.settings.preference_policy == "Ignore"
+    assert snapshot.settings.gate("SpotToSpotConsolidation")
+    assert snapshot.settings.isolated_vpc
+    assert [pod.key for pod in snapshot.inventory.pods] == ["default/web-1"]
+    assert [node.name for node in snapshot.inventory.nodes] == ["node-1"]
+    assert snapshot.inventory.nodepools[0].weight == 3
+    assert snapshot.inventory.nodeclasses[0].kind == "EC2NodeClass"
+    assert snapshot.instance_types is None
+    assert not snapshot.problems
+    assert not snapshot.notes
+    assert not snapshot.manifests
+
+
+def test_instance_types_inline_and_from_a_catalog_are_shared_between_snapshots(tmp_path: Path) -> None:
+    (tmp_path / "catalog.json").write_text('[{"name": "m5.large"}]')
+    reader = SnapshotReader()
+    found = []
+    shared: dict[str, Any] = {"catalog": "catalog.json"}
+    for name, more in (("a", shared), ("b", shared), ("c", {"instanceTypes": [{"name": "x"}]})):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**RECORDING, **more}))
+        found.append(reader.read([tmp_path / f"{name}.json"]).instance_types)
+    assert found[0] is found[1]
+    assert [[one.name for one in types or ()] for types in found] == [["m5.large"], ["m5.large"], ["x"]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"apiVersion": "v1", "kind": "List", "items": [POD, NODE]},
+        {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "PodList", "items": [POD]}, NODE]},
+        [POD, NODE],
+        [[POD], {"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "node-1"}}]}],
+    ],
+)
+def test_reads_lists_of_every_sort(tmp_path: Path, value: Any) -> None:
+    snapshot = read(tmp_path, value)
+    assert [pod.key for pod in snapshot.inventory.pods] == ["default/web-1"]
+    assert [node.name for node in snapshot.inventory.nodes] == ["node-1"]
+    assert not snapshot.problems
+
+
+def test_reads_a_single_object_and_an_empty_list(tmp_path: Path) -> None:
+    assert len(read(tmp_path, POD).inventory.pods) == 1
+    assert len(read(tmp_path, {"apiVersion": "v1", "kind": "PodList", "items": None}).inventory.pods) == 0
+
+
+def test_several_files_add_up_and_the_last_word_on_an_object_counts(tmp_path: Path) -> None:
+    cordoned = {**NODE, "spec": {"unschedulable": True}}
+    snapshot = read(tmp_path, [NODE, a_manifest("Node", "node-2")], cordoned)
+    assert [(node.name, node.is_unschedulable) for node in snapshot.inventory.nodes] == [
+        ("node-1", True),
+        ("node-2", False),
+    ]
+    assert snapshot.name == "file0 +1"
+    assert snapshot.notes == ("file0 +1: 1 objects were given more than once; the last of each counts",)
+
+
+def test_objects_beside_a_recording_add_to_it(tmp_path: Path) -> None:
+    snapshot = read(tmp_path, RECORDING, a_manifest("Node", "node-2"))
+    assert len(snapshot.inventory.nodes) == 2
+    assert snapshot.captured_at_ns == NOW_NS
+
+
+def test_classes_of_two_providers_may_share_a_name(tmp_path: Path) -> None:
+    other = a_manifest("KWOKNodeClass", "default", api_version="karpenter.kwok.sh/v1alpha1")
+    assert len(read(tmp_path, [CLASS, other]).inventory.nodeclasses) == 2
+
+
+def test_people_leave_the_namespace_out_servers_do_not(tmp_path: Path) -> None:
+    mine = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}}
+    assert read(tmp_path, mine).inventory.daemonsets[0].namespace == "default"
+    assert read(tmp_path, {"kind": "List", "items": [mine]}).inventory.daemonsets[0].namespace == ""
+    with_other = {**mine, "metadata": {"name": "agent", "namespace": "logging"}}
+    assert read(tmp_path, with_other).inventory.daemonsets[0].namespace == "logging"
+
+
+def test_keeps_the_manifests_if_asked(tmp_path: Path) -> None:
+    snapshot = read(tmp_path, RECORDING, keeps_manifests=True)
+    assert snapshot.manifests[Kind.POD, "default/web-1"] == POD
+    assert snapshot.manifests[Kind.NODECLASS, "default"] == CLASS
+
+
+def test_passes_over_unknown_kinds_with_a_count(tmp_path: Path) -> None:
+    objects = [
+        a_manifest("Secret", "a"),
+        a_manifest("Secret", "b"),
+        a_manifest("Lease", "c", api_version="coordination.k8s.io/v1"),
+        a_manifest("Node", "d", api_version="metrics.k8s.io/v1beta1"),
+    ]
+    snapshot = read(tmp_path, {**RECORDING, "objects": objects})
+    assert snapshot.unknown_kinds == {"Secret": 2, "Lease.coordination.k8s.io": 1, "Node.metrics.k8s.io": 1}
+    assert not snapshot.problems
+
+
+BROKEN = [
+    ({**POD, "spec": {"nodeName": 5}}, "Pod default/web-1: spec.nodeName: expected str | null, got int"),
+    ({**POD, "metadata": "x"}, "Pod (without a name): metadata: expected object, got str"),
+    (7, "objects[1] is not an object"),
+    ({"a": 1}, "objects[1] has no kind"),
+    ({"kind": "Pod"}, "objects[1] has no apiVersion"),
+    ({**POD, "metadata": {"name": "x", "creationTimestamp": "yesterday"}}, "Pod x: metadata.creationTimestamp: "),
+]
+
+
+@pytest.mark.parametrize(("broken", "problem"), BROKEN)
+def test_one_bad_object_is_a_sentence_and_the_rest_is_read(tmp_path: Path, broken: Any, problem: str) -> None:
+    snapshot = read(tmp_path, {**RECORDING, "objects": [NODE, broken, POOL]})
+    (said,) = snapshot.problems
+    assert said.startswith(f"{tmp_path / 'file0.json'}: {problem}")
+    assert len(snapshot.inventory.nodes) == len(snapshot.inventory.nodepools) == 1
+
+
+@pytest.mark.parametrize(("broken", "problem"), BROKEN)
+def test_one_bad_object_is_an_error_where_that_is_asked(tmp_path: Path, broken: Any, problem: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        read(tmp_path, {**RECORDING, "objects": [NODE, broken]}, strict=True)
+    assert problem in str(caught.value)
+
+
+def test_sentences_stay_short_whatever_they_quote(tmp_path: Path) -> None:
+    huge = {**POD, "metadata": {"name": "x" * 1_000_000, "creationTimestamp": "y" * 1_000_000}}
+    (said,) = read(tmp_path, [huge]).problems
+    assert len(said) < 500
+
+
+def test_an_annotation_of_ten_megabytes_is_read(tmp_path: Path) -> None:
+    huge = {**POD, "metadata": {**POD["metadata"], "annotations": {"x": "y" * 10_000_000}}}
+    assert len(read(tmp_path, huge).inventory.pods) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1; a newer one is needed"),
+        ({"karptui": "1"}, "karptui: must be 1"),
+        ({"karptui": True}, "karptui: must be 1"),
+        ({"name": 5}, "name: must be text, is a number"),
+        ({"capturedAt": "yesterday"}, "capturedAt: 'yesterday' is not an RFC 3339 timestamp"),
+        ({"capturedAt": 5}, "capturedAt: must be text, is a number"),
+        ({"objects": {}}, "objects: must be a list, is an object"),
+        ({"disruption": "yes"}, "disruption: must be true or false, is text"),
+        ({"settings": []}, "settings: must be an object, is a list"),
+        ({"settings": {"X": {}}}, "settings.X: must be text"),
+        ({"settings": {"PREFERENCE_POLICY": "x"}}, "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
+        ({"instanceTypes": {}}, "instanceTypes: must be a list, is an object"),
+        ({"instanceTypes": [{}]}, "instanceTypes: [0]: object missing required field name"),
+        ({"catalog": "none.json"}, "catalog"),
+    ],
+)
+def test_names_the_field_of_a_recording(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        read(tmp_path, {**RECORDING, **change})
+    assert str(caught.value).startswith(f"{tmp_path / 'file0.json'}: {problem}")
+
+
+def test_two_recordings_cannot_be_one_snapshot(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="is a second recording beside"):
+        read(tmp_path, RECORDING, RECORDING)
+
+
+class TestNow:
+    def test_is_when_it_was_recorded(self, tmp_path: Path) -> None:
+        assert read(tmp_path, RECORDING).captured_at_ns == NOW_NS
+
+    def test_is_what_is_asked_for(self, tmp_path: Path) -> None:
+        assert read(tmp_path, RECORDING, now_ns=5).captured_at_ns == 5
+        assert read(tmp_path, POD, now_ns=5).captured_at_ns == 5
+
+    def test_is_else_the_newest_timestamp(self, tmp_path: Path) -> None:
+        beat = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-20T11:30:00Z"}
+        snapshot = read(tmp_path, [POD, {**NODE, "status": {"conditions": [beat]}}])
+        assert snapshot.captured_at_ns == parse_timestamp("2026-11-20T11:30:00Z")
+
+    def test_is_else_the_clock_and_that_is_said(self, tmp_path: Path) -> None:
+        snapshot = read(tmp_path, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
+        assert snapshot.captured_at_ns == NOW_NS
+        assert "now is assumed" in snapshot.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "newest"),
+    [
+        ({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}}, "2026-01-01T00:00:00Z"),
+        ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, ""),
+        ({"metadata": {"annotations": {"time": "2026-01-01T00:00:00Z"}}}, ""),
+        ({"spec": {"startTime": "2026-01-01T00:00:00Z"}}, ""),
+        ({"lastTimestamp": "2026-01-01T00:00:00Z", "firstTimestamp": "2026-01-02T00:00:00Z"}, "2026-01-02T00:00:00Z"),
+        ({"eventTime": "2026-01-01T00:00:00.000001Z"}, "2026-01-01T00:00:00.000001Z"),
+        ({"startTime": "yesterday", "status": {"startTime": None}}, ""),
+        ([{"metadata": {"managedFields": [{"time": "2026-01-01T00:00:00Z"}]}}], "2026-01-01T00:00:00Z"),
+    ],
+)
+def test_newest_timestamp(value: Any, newest: str) -> None:
+    assert newest_timestamp_ns(value) == (parse_timestamp(newest) if newest else 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("a.json", "a"), ("a.json.gz", "a"), ("a.b.yaml", "a.b"), ("plain", "plain"), (".json", ".json")],
+)
+def test_is_called_like_its_file(tmp_path: Path, path: str, name: str) -> None:
+    (tmp_path / path).write_text(json.dumps(POD))
+    assert SnapshotReader().read([tmp_path / path]).name == name
+
+
+def test_standard_input_has_a_name_too() -> None:
+    snapshot = SnapshotReader().read(["-"], stdin=io.BytesIO(json.dumps(POD).encode()))
+    assert snapshot.name == "standard input"
+
+
+def test_reads_yaml_as_kubectl_prints_it(tmp_path: Path) -> None:
+    (tmp_path / "pods.yaml").write_text(
+        """\
+apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    creationTimestamp: "2026-11-20T11:00:00Z"
+    annotations: {karpenter.sh/do-not-disrupt: "true"}
+    name: web-1
+    namespace: web
+  spec:
+    containers:
+    - name: web
+      resources: {requests: {cpu: 250m, memory: 1Gi}}
+  status: {startTime: 2026-11-20T11:00:05Z}
+kind: List
+metadata: {resourceVersion: ""}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-1}
+""",
+        encoding="utf-8",
+    )
+    snapshot = SnapshotReader().read([tmp_path / "pods.yaml"])
+    (pod,) = snapshot.inventory.pods
+    assert pod.start_ns == snapshot.captured_at_ns == parse_timestamp("2026-11-20T11:00:05Z")
+    assert pod.annotations == {"karpenter.sh/do-not-disrupt": "true"}
+    assert pod.requests["cpu"].millis == 250
+    assert len(snapshot.inventory.nodes) == 1

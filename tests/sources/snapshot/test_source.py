@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, Source, SourceError
+from karptui.sources.mailbox import Mailbox
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from karptui.state.cluster import EMPTY
+from karptui.state.reducer import reduce
+from tests.builders import NOW, NOW_NS, a_manifest
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> SnapshotSource:
+    file = tmp_path / "a.json"
+    node = a_manifest("Node", "node-1", metadata={"managedFields": [{"manager": "kubelet"}]})
+    pod = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"})
+    file.write_text(json.dumps({"karptui": 1, "name": "x", "capturedAt": NOW, "objects": [node, pod]}))
+    return SnapshotSource(SnapshotReader().read([file], keeps_manifests=True))
+
+
+def test_tells_everything_at_once_and_that_it_is_offline(source: SnapshotSource) -> None:
+    as_source: Source = source
+    mailbox = Mailbox()
+    as_source.start(mailbox)
+    mail = mailbox.drain()
+    state = reduce(EMPTY, mail.batch)
+    assert list(state.nodes) == ["node-1"]
+    assert list(state.pods_on("node-1")) == ["default/web-1"]
+    assert set(mail.statuses) == set(Kind)
+    assert {status.phase for status in mail.statuses.values()} == {Phase.OFFLINE}
+    assert {status.since_ns for status in mail.statuses.values()} == {NOW_NS}
+    assert mail.statuses[Kind.NODE].count == 1
+    assert mail.statuses[Kind.EVENT].count == 0
+    assert as_source.title == "x"
+    as_source.stop()
+    assert mailbox.drain().is_empty
+
+
+def test_gives_single_objects_without_managed_fields(source: SnapshotSource) -> None:
+    assert source.fetch(Kind.NODE, "node-1")["metadata"]["name"] == "node-1"
+    assert "managedFields" not in source.fetch(Kind.NODE, "node-1")["metadata"]
+    assert "name: web-1" in source.fetch_raw("Pod", "default/web-1")
+    with pytest.raises(SourceError, match="the snapshot has no Pod default/none"):
+        source.fetch(Kind.POD, "default/none")

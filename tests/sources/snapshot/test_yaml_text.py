@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from karptui.sources.snapshot.yaml_text import YamlError, load_documents, to_yaml
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        # As go.yaml.in/yaml/v2 resolves plain scalars, and sigs.k8s.io/yaml hands them to JSON.
+        ("2026-11-20T12:00:00Z", "2026-11-20T12:00:00Z"),
+        ("2026-11-20", "2026-11-20"),
+        ("12:30:45", "12:30:45"),
+        ("22:22", "22:22"),
+        ("yes", True),
+        ("On", True),
+        ("y", True),
+        ("NO", False),
+        ("off", False),
+        ("n", False),
+        ("'yes'", "yes"),
+        ('"on"', "on"),
+        ("yEs", "yEs"),
+        ("~", None),
+        ("Null", None),
+        ("", None),
+        ("0777", 511),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("0b11", 3),
+        ("-0x1f", -31),
+        ("+5", 5),
+        ("1_000", 1000),
+        ("08", 8.0),
+        ("0", 0),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("1.5", 1.5),
+        ("1.5Gi", "1.5Gi"),
+        ("100m", "100m"),
+        (".inf", math.inf),
+        ("-.INF", -math.inf),
+        ("!!str 5", "5"),
+        ("!!timestamp 2026-01-01", "2026-01-01"),
+    ],
+)
+def test_reads_scalars_as_kubectl_does(text: str, value: Any) -> None:
+    (document,) = load_documents(f"key: {text}\n".encode())
+    assert document == {"key": value}
+    assert type(document["key"]) is type(value)
+
+
+def test_not_a_number_is_one() -> None:
+    (document,) = load_documents(b"key: .nan\n")
+    assert math.isnan(document["key"])
+
+
+@pytest.mark.parametrize(
+    ("text", "key"), [("1", "1"), ("1.5", "1.5"), ("true", "true"), ("on", "true"), ("no", "false"), ("~", "null")]
+)
+def test_keys_are_text(text: str, key: str) -> None:
+    assert load_documents(f"{text}: x\n".encode()) == [{key: "x"}]
+
+
+def test_reads_merges_and_anchors() -> None:
+    text = b"base: &base {cpu: 1, memory: 2Gi}\nmore: {<<: *base, cpu: 2}\n"
+    assert load_documents(text) == [{"base": {"cpu": 1, "memory": "2Gi"}, "more": {"cpu": 2, "memory": "2Gi"}}]
+
+
+def test_leaves_empty_documents_out() -> None:
+    assert load_documents(b"---\na: 1\n---\n---\n# nothing\n---\nb: 2\n") == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"a: [1", "line 2, column 1: did not find expected ',' or ']'"),
+        (b"a: 1\nb\nc: 2", "line 3, column 1: could not find expected ':'"),
+        (b"a: !!python/object:os.system x", "could not determine a constructor"),
+        (b"? [1]\n: 2", "cannot be a key"),
+        (b"a: &x [*x]", "recursive"),
+        (b"\x00", "control characters are not allowed"),
+        (b"[" * 500 + b"]" * 500, "is nested more than 200 levels deep"),
+        (b"- " * 500 + b"1", "is nested more than 200 levels deep"),
+    ],
+)
+def test_says_what_is_wrong(text: bytes, problem: str) -> None:
+    with pytest.raises(YamlError, match=problem):
+        load_documents(text)
+
+
+def test_many_brackets_are_not_deep() -> None:
+    (document,) = load_documents(b"a: [" + b"[1]," * 500 + b"]")
+    assert len(document["a"]) == 500
+
+
+def test_refuses_aliases_that_multiply() -> None:
+    lines = [b"a0: &a0 [" + b"1," * 10 + b"]"]
+    lines += [f"a{n}: &a{n} [{f'*a{n - 1},' * 10}]".encode() for n in range(1, 8)]
+    with pytest.raises(YamlError, match="its aliases come to"):
+        load_documents(b"\n".join(lines))
+
+
+def test_writes_what_it_reads() -> None:
+    value = {"b": "on", "a": ["1", 1, None, True, "2026-01-01", "é"]}
+    assert load_documents(to_yaml(value).encode()) == [value]
+    assert list(load_documents(to_yaml(value).encode())[0]) == ["b", "a"]
