@@ -1,0 +1,344 @@
+"""Every blocker of every node, with what it blocks, since when and until when."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.disruption.arrivals import arrivals, arrivals_by_node
+from karptui.disruption.blocker import Code, Scope
+from karptui.disruption.blocker_form import blocker_json
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.command import Method
+from karptui.disruption.outlook import Outcome
+from karptui.disruption.simulate import observed_fleet
+from karptui.karpenter import labels
+from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget
+from karptui.kube.quantity import parse_quantity
+from karptui.kube.taints import NO_SCHEDULE, Taint
+from karptui.kube.workload import Workload
+from karptui.provisioning import StateNode
+from tests.builders import (
+    DAY_NS,
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+    an_event,
+    an_owner,
+)
+from tests.disruption.making import a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
+
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
+GRACEFUL = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
+ALL = GRACEFUL | {Method.DRIFT}
+READY = (consolidatable(),)
+
+
+def _fleet(*, node=None, claim=None, pool=None, **objects):
+    return a_fleet(
+        nodes=[node or a_node()],
+        nodeclaims=[claim or a_claim(conditions=READY)],
+        nodepools=[pool or a_nodepool(budgets=())],
+        **objects,
+    )
+
+
+def test_a_node_that_nothing_holds():
+    assert blockers_of(_fleet()) == {}
+
+
+def test_all_pods_that_block_are_told_not_just_the_first():
+    pods = [
+        a_pod(name="a", node="node-1", annotations=PROTECTED),
+        a_pod(name="b", node="node-1", annotations=PROTECTED),
+        a_pod(name="c", node="node-1"),
+        a_pod(name="d", node="node-1", labels={"app": "free"}),
+        a_pod(name="e", node="node-1", phase="Succeeded", annotations=PROTECTED),
+    ]
+    fleet = _fleet(pods=pods, pdbs=[a_pdb()])
+    found = BlockerSurvey(fleet).of(node_of(fleet))
+    assert [(str(one.code), one.object_ref, one.is_reported) for one in found] == [
+        ("POD_DND", "Pod/default/a", True),
+        ("POD_DND", "Pod/default/b", False),
+        ("PDB_EXHAUSTED", "Pod/default/c", False),
+    ]
+
+
+def test_a_budget_is_named_where_no_pod_is_protected():
+    pods = [a_pod(name="a", node="node-1"), a_pod(name="b", node="node-1", labels={"app": "api"})]
+    fleet = _fleet(
+        pods=pods, pdbs=[a_pdb(name="x", labels={"app": "api"}), a_pdb(name="y", labels={"app": "api"}), a_pdb()]
+    )
+    found = BlockerSurvey(fleet).of(node_of(fleet))
+    assert [(one.code, one.is_reported) for one in found] == [(Code.PDB_EXHAUSTED, True), (Code.PDB_MULTIPLE, False)]
+    assert found[1].value == "default/x default/y"
+
+
+@pytest.mark.parametrize(("grace_ns", "blocks"), [(None, ALL), (0, GRACEFUL)])
+def test_a_grace_period_lets_drift_pass(grace_ns, blocks):
+    claim = a_claim(conditions=READY, termination_grace_period_ns=grace_ns)
+    blocker = blockers_of(_fleet(claim=claim, pods=[a_pod(node="node-1", annotations=PROTECTED)]))["POD_DND"]
+    assert blocker.blocks == blocks
+
+
+def test_a_blocker_stands_in_the_way_no_earlier_than_something_wants_the_node():
+    pods = [a_pod(node="node-1", annotations={labels.DO_NOT_DISRUPT: "2h"}, created_ns=NOW_NS - HOUR_NS)]
+    idle = blockers_of(_fleet(claim=a_claim(), pods=pods))["POD_DND"]
+    assert (idle.is_wanted, idle.since_ns, idle.until_ns) == (False, NOW_NS - HOUR_NS, NOW_NS + HOUR_NS + SECOND_NS)
+    wanted = blockers_of(_fleet(claim=a_claim(conditions=(drifted(since_ns=NOW_NS - MINUTE_NS),)), pods=pods))[
+        "POD_DND"
+    ]
+    assert (wanted.is_wanted, wanted.since_ns) == (True, NOW_NS - MINUTE_NS)
+    early = blockers_of(_fleet(claim=a_claim(conditions=(drifted(since_ns=NOW_NS - DAY_NS),)), pods=pods))["POD_DND"]
+    assert early.since_ns == NOW_NS - HOUR_NS
+
+
+def test_owners_are_followed_to_what_people_write():
+    replicaset = Workload(
+        name="web", namespace="default", api_version="apps/v1", kind="ReplicaSet",
+        owners=(an_owner(kind="Deployment", name="front"),),
+    )  # fmt: skip
+    pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
+    assert blockers_of(_fleet(pods=pods, workloads=[replicaset]))["POD_DND"].owner == "Deployment/default/front"
+    assert blockers_of(_fleet(pods=pods))["POD_DND"].owner == "ReplicaSet/default/web"
+
+
+def test_since_when_a_budget_is_exhausted_or_two_select_a_pod():
+    spent = a_pdb(conditions=(a_condition("DisruptionAllowed", status="False", since_ns=NOW_NS - MINUTE_NS),))
+    assert (
+        blockers_of(_fleet(pods=[a_pod(node="node-1")], pdbs=[spent]))["PDB_EXHAUSTED"].since_ns == NOW_NS - MINUTE_NS
+    )
+    twice = [a_pdb(name="a", created_ns=NOW_NS - MINUTE_NS), a_pdb(name="b", created_ns=NOW_NS - DAY_NS)]
+    assert blockers_of(_fleet(pods=[a_pod(node="node-1")], pdbs=twice))["PDB_MULTIPLE"].since_ns == NOW_NS - MINUTE_NS
+
+
+TAINTED = a_node(taints=(Taint("karpenter.sh/disrupted", NO_SCHEDULE),))
+
+
+@pytest.mark.parametrize(
+    ("fleet", "code", "since_ns", "until_ns", "value"),
+    [
+        (
+            _fleet(
+                node=TAINTED,
+                claim=a_claim(conditions=(a_condition("DisruptionReason", reason="Drifted", since_ns=NOW_NS - 1),)),
+            ),
+            "IN_COMMAND", NOW_NS - 1, None, "Drifted",
+        ),
+        (
+            _fleet(node=a_node(is_initialized=False), claim=a_claim(stage="Registered", created_ns=NOW_NS - MINUTE_NS)),
+            "NOT_INITIALIZED", NOW_NS - MINUTE_NS, None, "",
+        ),
+        (
+            _fleet(node=a_node(is_initialized=False), claim=a_nodeclaim(name="claim-node-1", conditions=())),
+            "NOT_INITIALIZED", NOW_NS - HOUR_NS, None, "",
+        ),
+        (_fleet(node=a_node(annotations=PROTECTED)), "NODE_DND", None, None, "true"),
+        (
+            _fleet(events=[an_event(reason="Nominated", message="schedule on: node/node-1", last_ns=NOW_NS)]),
+            "NOMINATED", None, NOW_NS + 20 * SECOND_NS, "",
+        ),
+        (
+            _fleet(node=a_node(pool="old"), claim=a_claim(pool="old")),
+            "NODEPOOL_UNRESOLVED", None, None, "old",
+        ),
+        (
+            _fleet(claim=a_claim(deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS)),
+            "DELETING", NOW_NS - MINUTE_NS, NOW_NS + 59 * MINUTE_NS, "",
+        ),
+    ],
+)  # fmt: skip
+def test_gates_as_blockers(fleet, code, since_ns, until_ns, value):
+    blocker = blockers_of(fleet)[code]
+    assert (blocker.since_ns, blocker.until_ns, blocker.value) == (since_ns, until_ns, value)
+    assert blocker.is_reported is (code != "IN_COMMAND")
+    assert blocker.message
+
+
+def test_a_claim_without_a_node():
+    fleet = a_fleet(nodeclaims=[a_nodeclaim(name="claim-1", stage="Launched")])
+    (blocker, *_) = BlockerSurvey(fleet).of(fleet.nodes[0])
+    assert (blocker.code, blocker.node_name, blocker.object_ref) == (Code.NO_NODE, "claim-1", "NodeClaim/claim-1")
+    quiet = blockers_of(fleet, "claim-1")["NOT_CONSOLIDATABLE"]
+    assert (quiet.since_ns, quiet.until_ns) == (None, None)
+
+
+def test_unmanaged_nodes_have_no_blockers():
+    fleet = a_fleet(nodes=[a_node(pool="")])
+    assert BlockerSurvey(fleet).of(fleet.nodes[0]) == ()
+
+
+def test_a_node_that_goes_is_held_by_its_drain_alone():
+    pods = [
+        a_pod(name="dnd", node="node-1", annotations=PROTECTED, termination_grace_seconds=3600, labels={"app": "x"}),
+        a_pod(name="held", node="node-1"),
+        a_pod(name="leaving", node="node-1", deletion_ns=NOW_NS + MINUTE_NS, labels={"app": "x"}),
+        a_pod(name="free", node="node-1", labels={"app": "x"}),
+    ]
+    claim = a_claim(deletion_ns=NOW_NS, termination_grace_period_ns=DAY_NS)
+    fleet = _fleet(node=a_node(annotations=PROTECTED), claim=claim, pods=pods, pdbs=[a_pdb()])
+    found = {one.object_key: one for one in BlockerSurvey(fleet).of(node_of(fleet))}
+    assert {key: str(one.code) for key, one in found.items()} == {
+        "claim-node-1": "DELETING",
+        "default/dnd": "POD_DND",
+        "default/held": "PDB_EXHAUSTED",
+        "default/leaving": "TERMINATING",
+    }
+    assert found["default/dnd"].blocks_drain
+    assert found["default/dnd"].until_ns == NOW_NS + 23 * HOUR_NS
+    assert found["default/leaving"].until_ns == NOW_NS + 2 * MINUTE_NS
+
+
+def test_quiet_time_after_the_last_pod():
+    pool = a_nodepool(budgets=(), consolidate_after_ns=HOUR_NS)
+    claim = a_claim(last_pod_event_ns=NOW_NS - MINUTE_NS)
+    blocker = blockers_of(_fleet(pool=pool, claim=claim))["CONSOLIDATE_AFTER"]
+    assert (blocker.since_ns, blocker.until_ns) == (NOW_NS - MINUTE_NS, NOW_NS + 59 * MINUTE_NS)
+    assert blocker.blocks == GRACEFUL
+    begun = blockers_of(_fleet(pool=a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS), claim=a_claim()))
+    assert begun["CONSOLIDATE_AFTER"].until_ns == NOW_NS + HOUR_NS
+    assert "initialised" in begun["CONSOLIDATE_AFTER"].message
+    assert "NOT_CONSOLIDATABLE" in blockers_of(_fleet(pool=pool, claim=a_claim(last_pod_event_ns=NOW_NS - 2 * HOUR_NS)))
+
+
+def test_what_a_nodepool_rules_out():
+    pods = [a_pod(node="node-1")]
+    never = blockers_of(_fleet(pool=a_nodepool(budgets=(), consolidate_after_ns=None), pods=pods))
+    assert (never["CONSOLIDATION_DISABLED"].blocks, never["CONSOLIDATION_DISABLED"].is_reported) == (GRACEFUL, True)
+    policy = a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY)
+    assert "WHEN_EMPTY_POLICY" in blockers_of(_fleet(pool=policy, pods=pods))
+    assert blockers_of(_fleet(pool=policy)) == {}
+
+
+def test_labels_and_types_that_consolidation_needs():
+    assert "INSTANCE_TYPE_UNKNOWN" in blockers_of(_fleet(node=a_node(instance_type="m1.small")))
+    node = a_node()
+    bare = {key: value for key, value in node.labels.items() if key not in (labels.ZONE, labels.CAPACITY_TYPE)}
+    fleet = _fleet(node=replace(node, labels=bare))
+    assert set(blockers_of(fleet)) == {"NO_ZONE_LABEL", "NO_CAPACITY_TYPE_LABEL"}
+    assert BlockerSurvey(fleet).of(node_of(fleet))[0].price_per_hour is None
+
+
+def test_buffers_hold_empty_nodes():
+    ready = prepared(nodes=[a_node()], nodeclaims=[a_claim(conditions=READY)])
+    fleet = observed_fleet(ready, buffered=frozenset({"node-1"}))
+    assert blockers_of(fleet)["BUFFER_PODS"].blocks == {Method.EMPTINESS}
+
+
+def _crowd(*budgets, static=None, **second):
+    pool = a_nodepool(budgets=budgets, replicas=static)
+    return a_fleet(
+        nodes=[a_node(), a_node(name="node-2", is_ready=second.pop("is_ready", True))],
+        nodeclaims=[a_claim(conditions=READY), a_claim("node-2", **second)],
+        nodepools=[pool],
+    )
+
+
+def test_budgets_that_leave_nothing():
+    window = DisruptionBudget("0", "0 9 * * *", "8h")
+    blocker = blockers_of(_crowd(window))["BUDGET_ZERO"]
+    assert blocker.blocks == ALL
+    assert (blocker.since_ns, blocker.until_ns) == (NOW_NS - HOUR_NS, NOW_NS + 5 * HOUR_NS)
+    assert blocker.value == "nodes 0, schedule 0 9 * * * for 8h"
+    empty = blockers_of(_crowd(DisruptionBudget("0", reasons=("Empty",))))["BUDGET_ZERO"]
+    assert (empty.blocks, empty.value) == ({Method.EMPTINESS}, "nodes 0, reasons Empty")
+    broken = blockers_of(_crowd(DisruptionBudget("1", "nonsense", "1h")))["BUDGET_ZERO"]
+    assert "cannot be read" in broken.message
+    assert (broken.value, broken.since_ns, broken.until_ns) == ("", None, None)
+
+
+def test_budgets_that_are_used_up():
+    one = DisruptionBudget("1")
+    deleting = blockers_of(_crowd(one, deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS))
+    assert deleting["BUDGET_ZERO"].until_ns == NOW_NS + 59 * MINUTE_NS
+    assert deleting["BUDGET_ZERO"].since_ns == NOW_NS - MINUTE_NS
+    unready = blockers_of(_crowd(one, is_ready=False))["BUDGET_ZERO"]
+    assert (unready.since_ns, unready.until_ns) == (NOW_NS - HOUR_NS, None)
+    assert "0 deleting, 1 NotReady" in unready.message
+
+
+def test_static_nodepools_know_drift_alone():
+    scaling = blockers_of(_crowd(DisruptionBudget("0"), static=1))
+    assert {code: one.blocks for code, one in scaling.items()} == {
+        "BUDGET_ZERO": {Method.STATIC_DRIFT},
+        "STATIC_SCALING": {Method.STATIC_DRIFT},
+    }
+    pool = a_nodepool(budgets=(), replicas=1, limits={"nodes": parse_quantity("1")})
+    assert "STATIC_NO_HEADROOM" in blockers_of(_fleet(pool=pool))
+
+
+def test_what_holds_the_whole_cluster():
+    fleet = a_fleet(nodeclaims=[a_nodeclaim(name="new", stage="")], nodepools=[a_nodepool(is_ready=False)])
+    found = BlockerSurvey(fleet).cluster
+    assert [(one.code, one.scope) for one in found] == [
+        (Code.UNSYNCED, Scope.CLUSTER),
+        (Code.NO_NODEPOOLS, Scope.CLUSTER),
+    ]
+    assert [one.code for one in BlockerSurvey(fleet).all()] == [Code.UNSYNCED, Code.NO_NODEPOOLS]
+    assert BlockerSurvey(a_fleet()).cluster == ()
+
+
+def test_events_are_quoted_when_they_say_the_same():
+    pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
+    message = 'Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=default/a)'
+    events = [
+        an_event(about="Node/node-1", reason="DisruptionBlocked", message=message, last_ns=NOW_NS - 2),
+        an_event(about="NodeClaim/claim-node-1", reason="DisruptionBlocked", message=message, last_ns=NOW_NS - 1),
+        an_event(about="Node/node-1", reason="Other", message=message, last_ns=NOW_NS),
+    ]
+    assert blockers_of(_fleet(pods=pods, events=events))["POD_DND"].quoted_ns == NOW_NS - 1
+    assert blockers_of(_fleet(pods=pods))["POD_DND"].quoted_ns is None
+    other = an_event(about="Node/node-1", reason="DisruptionBlocked", message="else")
+    assert blockers_of(_fleet(pods=pods, events=[other]))["POD_DND"].quoted_ns is None
+
+
+def test_as_json():
+    pods = [a_pod(name="a", node="node-1", annotations=PROTECTED)]
+    form = blocker_json(blockers_of(_fleet(pods=pods))["POD_DND"], Outcome.DELETE, 3)
+    assert {key: form[key] for key in ("node", "nodeClaim", "nodePool", "code", "object", "since", "until")} == {
+        "node": "node-1",
+        "nodeClaim": "claim-node-1",
+        "nodePool": "general",
+        "code": "POD_DND",
+        "object": "Pod/default/a",
+        "since": "2026-11-20T11:00:00Z",
+        "until": None,
+    }
+    assert form["methods"] == {
+        "Emptiness": True,
+        "StaticDrift": False,
+        "Drift": True,
+        "MultiNodeConsolidation": True,
+        "SingleNodeConsolidation": True,
+        "Drain": False,
+    }
+    assert (form["wouldGoWithout"], form["podsInLastHour"], form["scope"]) == ("delete", 3, "pod")
+    assert blocker_json(BlockerSurvey(a_fleet(nodeclaims=[a_nodeclaim(stage="")])).cluster[0], Outcome.UNKNOWN, 0)[
+        "object"
+    ]
+
+
+def test_pods_that_lately_came():
+    pods = [
+        a_pod(name="old", node="node-1", created_ns=NOW_NS - HOUR_NS),
+        a_pod(name="new", node="node-1", created_ns=NOW_NS - MINUTE_NS),
+        a_pod(name="newest", node="node-1", created_ns=NOW_NS - SECOND_NS),
+        a_pod(name="agent", node="node-1", created_ns=NOW_NS - MINUTE_NS, daemonset="agent"),
+    ]
+    fleet = _fleet(pods=pods)
+    assert [pod.name for pod in arrivals(fleet, node_of(fleet))] == ["newest", "new"]
+    assert arrivals_by_node(fleet, fleet.nodes) == {"node-1": 2}
+
+
+def test_nodes_are_told_apart_by_the_price_they_hold():
+    assert blockers_of(_fleet(pods=[a_pod(node="node-1", annotations=PROTECTED)]))["POD_DND"].price_per_hour == 0.1
+    unknown = _fleet(node=a_node(pool="old"), claim=a_claim(pool="old"))
+    assert blockers_of(unknown)["NODEPOOL_UNRESOLVED"].price_per_hour is None
+    assert isinstance(node_of(unknown), StateNode)

@@ -1,0 +1,314 @@
+"""Whether a node would go without a blocker, what comes next, and what the clock brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.calendar import Happening, upcoming
+from karptui.disruption.command import Decision, Method
+from karptui.disruption.consolidation import RefusalCode
+from karptui.disruption.next_pass import next_pass
+from karptui.disruption.outlook import Outcome, Outlook
+from karptui.disruption.simulate import fleet_of, observed_fleet, simulate
+from karptui.karpenter import labels
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
+from karptui.kube.quantity import parse_quantity
+from tests.builders import (
+    DAY_NS,
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+)
+from tests.disruption.making import a_claim, a_fleet, consolidatable, drifted, node_of, prepared
+
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
+BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+
+
+def _cluster(*, pods=(), nodes=None, claims=None, pool=None, **objects):
+    return prepared(
+        nodes=nodes or [a_node(**BIG)],
+        nodeclaims=claims or [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),))],
+        nodepools=[pool or a_nodepool(budgets=())],
+        pods=pods,
+        **objects,
+    )
+
+
+def _without(cluster, name="node-1", code=None):
+    """Return the prospect of a node without its one blocker, or without the first of a code."""
+    fleet = observed_fleet(cluster)
+    survey = BlockerSurvey(fleet)
+    found = survey.of(node_of(fleet, name))
+    blocker = next(one for one in found if code is None or one.code == code)
+    return Outlook(cluster, fleet).without(node_of(fleet, name), blocker, (*survey.cluster, *found))
+
+
+def test_a_cheaper_node_takes_the_protected_pod():
+    prospect = _without(_cluster(pods=[a_pod(node="node-1", annotations=PROTECTED)]))
+    assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.SINGLE_NODE)
+    assert prospect.savings_per_hour == pytest.approx(0.3)
+    assert prospect.command.replacements[0].pods == ("default/web-1",)
+
+
+def test_an_empty_node_goes():
+    pods = [a_pod(node="node-1", annotations=PROTECTED, daemonset="agent")]
+    prospect = _without(_cluster(pods=pods))
+    assert (prospect.outcome, prospect.method, prospect.savings_per_hour) == (Outcome.DELETE, Method.EMPTINESS, 0.4)
+
+
+def test_another_blocker_keeps_it():
+    pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in ("a", "b")]
+    assert _without(_cluster(pods=pods)).outcome is Outcome.NO
+
+
+def test_nothing_wants_it():
+    cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")], pods=[a_pod(node="node-1", annotations=PROTECTED)])
+    assert _without(cluster, code="POD_DND").outcome is Outcome.NO
+
+
+def test_pods_without_another_place_keep_it():
+    pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
+    prospect = _without(_cluster(pods=pods))
+    assert prospect.outcome is Outcome.NO
+    assert prospect.refusal.code == RefusalCode.NOT_CHEAPER
+    assert prospect.savings_per_hour == 0.0
+
+
+def test_drift_takes_it_whatever_the_price():
+    pods = [a_pod(node="node-1", annotations=PROTECTED, cpu="7")]
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
+    prospect = _without(_cluster(pods=pods, claims=[claim]), code="POD_DND")
+    assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.DRIFT)
+    nowhere = [a_pod(node="node-1", annotations=PROTECTED, node_selector={labels.ARCH: "arm64"})]
+    assert _without(_cluster(pods=nowhere, claims=[claim]), code="POD_DND").outcome is Outcome.NO
+
+
+def test_a_budget_that_opens():
+    pool = a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),))
+    assert _without(_cluster(pool=pool)).outcome is Outcome.DELETE
+
+
+def test_a_quiet_time_that_passes():
+    pool = a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS)
+    cluster = _cluster(pool=pool, claims=[a_claim(instance_type="m5.2xlarge")])
+    assert _without(cluster, code="CONSOLIDATE_AFTER").outcome is Outcome.DELETE
+
+
+def test_a_policy_that_moves_pods():
+    pool = a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY)
+    assert _without(_cluster(pool=pool, pods=[a_pod(node="node-1")])).outcome is Outcome.REPLACE
+
+
+def test_static_nodepools():
+    pool = a_nodepool(budgets=(DisruptionBudget("0"),), replicas=1)
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
+    prospect = _without(_cluster(pool=pool, claims=[claim]))
+    assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.STATIC_DRIFT)
+    assert _without(_cluster(pool=pool)).outcome is Outcome.NO
+
+
+def test_a_score_that_is_too_low():
+    pool = a_nodepool(budgets=(), consolidation_policy=BALANCED)
+    nodes = [a_node(**BIG), a_node(name="node-2", **BIG)]
+    claims = [
+        a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in ("node-1", "node-2")
+    ]
+    pods = [
+        *(a_pod(name=f"a{i}", node="node-1", annotations=PROTECTED if not i else {}, cpu="700m") for i in range(10)),
+        a_pod(name="b", node="node-2", cpu="7"),
+    ]
+    prospect = _without(_cluster(pool=pool, nodes=nodes, claims=claims, pods=pods))
+    assert (prospect.outcome, prospect.refusal.code) == (Outcome.NO, RefusalCode.NOT_CHEAPER)
+    light = [a_pod(name=f"a{i}", node="node-1", annotations=PROTECTED if not i else {}, cpu="150m") for i in range(10)]
+    prospect = _without(
+        _cluster(pool=pool, nodes=nodes, claims=claims, pods=[*light, a_pod(name="b", node="node-2", cpu="7")])
+    )
+    assert (prospect.outcome, prospect.refusal.code) == (Outcome.NO, RefusalCode.SCORE)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "code", "outcome"),
+    [
+        (_cluster(nodes=[a_node(is_initialized=False)]), "NOT_INITIALIZED", Outcome.UNKNOWN),
+        (_cluster(nodes=[a_node(pool="x")], claims=[a_claim(pool="x")]), "NODEPOOL_UNRESOLVED", Outcome.UNKNOWN),
+        (
+            _cluster(
+                claims=[a_claim(deletion_ns=NOW_NS)], pods=[a_pod(node="node-1", annotations=PROTECTED)]
+            ),
+            "POD_DND",
+            Outcome.DELETE,
+        ),
+        (
+            _cluster(
+                claims=[a_claim(deletion_ns=NOW_NS)],
+                pods=[a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"],
+            ),
+            "POD_DND",
+            Outcome.NO,
+        ),
+        (
+            _cluster(
+                pool=a_nodepool(budgets=(), is_ready=False), pods=[a_pod(node="node-1", annotations=PROTECTED)]
+            ),
+            "POD_DND",
+            Outcome.NO,
+        ),
+    ],
+)  # fmt: skip
+def test_other_ends(cluster, code, outcome):
+    assert _without(cluster, code=code).outcome is outcome
+
+
+def test_what_cannot_be_told_of_nodes_that_are_not_resolved_or_in_command():
+    cluster = _cluster(nodes=[a_node(pool="x", annotations=PROTECTED)], claims=[a_claim(pool="x")])
+    assert _without(cluster, code="NODE_DND").outcome is Outcome.UNKNOWN
+    cluster = _cluster(pods=[a_pod(node="node-1", annotations=PROTECTED)])
+    fleet = observed_fleet(cluster)
+    node = node_of(fleet)
+    held = Blocker(code=Code.IN_COMMAND)
+    assert Outlook(cluster, fleet).without(node, BlockerSurvey(fleet).of(node)[0], [held]).outcome is Outcome.UNKNOWN
+
+
+def test_without_nodepools_no_simulation_begins():
+    pool = a_nodepool(budgets=(), is_ready=False)
+    cluster = _cluster(pool=pool, pods=[a_pod(node="node-1", annotations=PROTECTED)])
+    fleet = observed_fleet(cluster)
+    node = node_of(fleet)
+    prospect = Outlook(cluster, fleet).lifted(node, BlockerSurvey(fleet).of(node))
+    assert (prospect.outcome, prospect.refusal) == (Outcome.NO, None)
+
+
+def test_everything_lifted_and_asked_twice():
+    pods = [a_pod(name=name, node="node-1", annotations=PROTECTED) for name in "ab"]
+    cluster = _cluster(pods=pods, pdbs=[a_pdb()])
+    fleet = observed_fleet(cluster)
+    node, outlook = node_of(fleet), Outlook(cluster, observed_fleet(cluster))
+    found = BlockerSurvey(fleet).of(node)
+    first, second = outlook.lifted(node, found), outlook.lifted(node, found)
+    assert first.outcome is Outcome.REPLACE
+    assert first.command is second.command
+
+
+# -- what comes next -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_method_that_finds_something_ends_the_pass():
+    cluster = _cluster()
+    found = next_pass(cluster, observed_fleet(cluster))
+    assert (found.acting.method, [command.decision for command in found.commands]) == (
+        Method.EMPTINESS,
+        [Decision.DELETE],
+    )
+    assert len(found.results) == 1
+
+
+def test_nothing_to_do():
+    cluster = _cluster(claims=[a_claim(instance_type="m5.2xlarge")])
+    found = next_pass(cluster, observed_fleet(cluster))
+    assert (found.acting, found.commands, found.error, len(found.results)) == (None, (), "", 5)
+
+
+def test_a_claim_that_has_not_been_launched_pauses_everything():
+    claims = [a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)), a_nodeclaim(name="new", stage="")]
+    cluster = _cluster(claims=claims)
+    found = next_pass(cluster, observed_fleet(cluster))
+    assert (found.paused_by, found.results, found.acting, found.error) == (("new",), (), None, "")
+
+
+def test_an_error_ends_the_pass():
+    pool = a_nodepool(budgets=(), is_ready=False)
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
+    cluster = _cluster(pool=pool, claims=[claim], pods=[a_pod(node="node-1")])
+    found = next_pass(cluster, observed_fleet(cluster))
+    assert found.error == "creating scheduler, no nodepools found"
+    assert [result.method for result in found.results] == [Method.EMPTINESS, Method.STATIC_DRIFT, Method.DRIFT]
+
+
+def test_static_drift_replaces_one_for_one_as_far_as_it_may():
+    names = ("node-1", "node-2", "node-3")
+    nodes = [a_node(name=name, **BIG) for name in names]
+    claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in names]
+
+    def going(**fields):
+        pool = a_nodepool(budgets=fields.pop("budgets", ()), replicas=3, **fields)
+        cluster = _cluster(nodes=nodes, claims=claims, pool=pool)
+        found = next_pass(cluster, observed_fleet(cluster))
+        return [command.candidates[0].name for command in found.commands if command.decision is Decision.REPLACE]
+
+    assert going() == list(names)
+    assert going(budgets=(DisruptionBudget("1"),)) == ["node-1"]
+    assert going(limits={"nodes": parse_quantity("5")}) == ["node-1", "node-2"]
+    assert going(limits={"nodes": parse_quantity("3")}) == []
+    assert going(budgets=(DisruptionBudget("0"),)) == []
+
+
+def test_simulating_takes_nothing_from_events():
+    cluster = _cluster()
+    assert fleet_of(cluster).nominated == {}
+    report = simulate(cluster, (Method.STATIC_DRIFT,))
+    assert [result.method for result in report.methods] == [Method.STATIC_DRIFT]
+    assert report.events == {}
+
+
+def test_buffers_keep_empty_nodes_and_it_is_said():
+    cluster = _cluster()
+    found = next_pass(cluster, observed_fleet(cluster, buffered=frozenset({"node-1"})))
+    assert found.acting is None
+    assert found.recorder.by_object()["Node/node-1"] == ['Unconsolidatable: Node "node-1" has buffer pods']
+
+
+# -- what the clock brings -----------------------------------------------------------------------------------------
+
+
+def test_upcoming():
+    pool = a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),), consolidate_after_ns=2 * HOUR_NS)
+    fleet = a_fleet(
+        nodepools=[pool],
+        nodes=[a_node(), a_node(name="node-2"), a_node(name="u", pool="")],
+        nodeclaims=[
+            a_claim(expire_after_ns=3 * HOUR_NS, termination_grace_period_ns=DAY_NS),
+            a_claim("node-2", deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS),
+        ],
+        pods=[
+            a_pod(name="timed", node="node-1", annotations={labels.DO_NOT_DISRUPT: "90m"}),
+            a_pod(name="over", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1m"}),
+            a_pod(name="job", node="node-2", termination_grace_seconds=60),
+        ],
+    )
+    assert [(entry.at_ns - NOW_NS, entry.happening, entry.object_key) for entry in upcoming(fleet)] == [
+        (30 * MINUTE_NS + SECOND_NS, Happening.PROTECTION_ENDS, "default/timed"),
+        (58 * MINUTE_NS, Happening.FORCED_DELETE, "default/job"),
+        (HOUR_NS, Happening.CONSOLIDATABLE, "claim-node-1"),
+        (HOUR_NS, Happening.DEADLINE, "claim-node-2"),
+        (2 * HOUR_NS, Happening.EXPIRY, "claim-node-1"),
+        (5 * HOUR_NS, Happening.BUDGET_CHANGES, "general"),
+        (5 * HOUR_NS, Happening.BUDGET_CHANGES, "general"),
+        (5 * HOUR_NS, Happening.BUDGET_CHANGES, "general"),
+        (26 * HOUR_NS, Happening.EXPIRY_FORCED, "claim-node-1"),
+    ]
+
+
+def test_nothing_upcoming():
+    fleet = a_fleet(
+        nodes=[a_node(), a_node(name="node-2")],
+        nodeclaims=[a_claim(conditions=(consolidatable(),)), a_claim("node-2", deletion_ns=NOW_NS)],
+        pods=[a_pod(node="node-2")],
+        nodepools=[a_nodepool(budgets=(), replicas=2)],
+    )
+    assert upcoming(fleet) == ()
+
+
+def test_conditions_are_read_by_their_status():
+    claim = a_claim(instance_type="m5.2xlarge", conditions=(a_condition("Consolidatable", status="False"),))
+    cluster = _cluster(claims=[claim])
+    assert next_pass(cluster, observed_fleet(cluster)).acting is None
