@@ -1,0 +1,48 @@
+"""The cluster of stories C and D: eleven DaemonSets against types with few pod slots, and 240Gi on an r5a.8xlarge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from karptui.aws.evidence import Evidence
+from karptui.clock import FrozenClock
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.types.entry import PoolEntry, TypeEntry
+from karptui.views.types.resolve import pool_entries
+
+STORIES: Final = Path(__file__).parent / "data" / "stories-c-d.json"
+AT_NS: Final = 1_795_176_000_000_000_000
+"""When the snapshot was taken."""
+
+
+def stories_source() -> tuple[SnapshotSource, FrozenClock]:
+    """Return the snapshot as a source, and its clock."""
+    snapshot = SnapshotReader().read([STORIES])
+    return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)
+
+
+def stories_view(**evidence: Any) -> ClusterView:
+    """Return the view of the snapshot, with further evidence by name."""
+    snapshot = SnapshotReader().read([STORIES])
+    return ClusterView(state_of(snapshot.inventory), {}, evidence=Evidence(settings=snapshot.settings, **evidence))
+
+
+def pool_of(view: ClusterView, name: str) -> PoolEntry:
+    """Return a NodePool's types."""
+    return next(pool for pool in pool_entries(view) if pool.name == name)
+
+
+def type_of(pool: PoolEntry, name: str) -> TypeEntry:
+    """Return one of its types."""
+    entry = pool.type(name)
+    assert entry is not None
+    return entry
+
+
+def said(lines: Any) -> str:
+    """Return lines of toned pieces as text."""
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.nodes.columns import COLUMNS
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.nodes.table import nodes_table
+from karptui.views.nodes.values import node_values
+from karptui.views.prices import (
+    book_sentence,
+    cost_fact,
+    node_price_text,
+    price_cell,
+    price_sentence,
+    total_of,
+    total_text,
+    total_words,
+)
+from karptui.views.query import compile_query, parse_query
+from karptui.views.table import Sort, build_rows
+from tests import builders
+
+BUILT_IN = PriceOrigin(PriceSource.BUILT_IN, builders.NOW_NS)
+PRICE = Price(0.72, 1.0, "USD", BUILT_IN)
+
+
+def an_entry(price: Price | None = None, **node: object) -> NodeEntry:
+    return NodeEntry(builders.a_node(**node), None, price=price)  # type: ignore[arg-type]
+
+
+def test_texts() -> None:
+    assert node_price_text(0.096) == "$0.0960"
+    assert node_price_text(0.5, "CNY") == "¥0.5000"
+    assert node_price_text(0.5, "EUR") == "EUR 0.5000"
+    assert total_text(25.08) == "$25.08/h · $18,308/mo"
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (an_entry(PRICE), "$0.7200"),
+        (an_entry(), "n/a"),
+        (NodeEntry(None, builders.a_nodeclaim(stage="")), "-"),
+        (NodeEntry(None, builders.a_nodeclaim(stage="Launched")), "n/a"),
+    ],
+)
+def test_cells(entry: NodeEntry, text: str) -> None:
+    assert price_cell(entry).text == text
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        (an_entry(PRICE), "$0.7200/h, built-in list, 2026-11-20, listed $1.0000"),
+        (
+            an_entry(Price(1.0, 1.0, "USD", BUILT_IN, is_reservation=True)),
+            "$1.0000/h, built-in list, 2026-11-20, on-demand rate: the reservation is billed whether it is used or not",
+        ),
+        (an_entry(capacity_type="spot"), "price n/a: no spot prices are known"),
+        (an_entry(instance_type="x9.huge"), "price n/a: no list has x9.huge"),
+        (an_entry(instance_type=""), "price n/a: no instance type"),
+    ],
+)
+def test_sentences(entry: NodeEntry, sentence: str) -> None:
+    assert price_sentence(entry) == sentence
+
+
+def test_a_total_says_what_it_leaves_out() -> None:
+    starting = NodeEntry(None, builders.a_nodeclaim(stage=""))
+    total = total_of([an_entry(PRICE), an_entry(PRICE), an_entry(), starting])
+    assert (total.priced, total.unpriced) == (2, 1)
+    assert total_words(total) == "$1.44/h · $1,051/mo + 1 n/a"
+    assert (cost_fact(total).short, cost_fact(total_of([an_entry(PRICE)])).short) == ("$1.44/h+", "$0.72/h")
+    assert total_words(total_of([])) == "$0.00/h · $0/mo"
+    assert total_words(total_of([an_entry()])) == "$/h n/a"
+
+
+def test_where_prices_come_from() -> None:
+    table = PriceTable(origin=BUILT_IN, on_demand={"m5.large": 0.096})
+    assert book_sentence(PriceBook((table,))) == "prices: built-in list, 2026-11-20"
+    changed = PriceBook((table,), PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01))
+    assert book_sentence(changed) == "prices: built-in list, 2026-11-20 · ×0.72 · +$0.0100 a node"
+    assert book_sentence(PriceBook()) == "prices: none known"
+    assert book_sentence(PriceBook((table,), PriceSettings(is_disabled=True))) == "prices: off (--disable-pricing)"
+
+
+NODES = (
+    builders.a_node(name="cheap", instance_type="m5.large"),
+    builders.a_node(name="dear", instance_type="r5a.8xlarge"),
+    builders.a_node(name="spot", instance_type="m5.large", capacity_type="spot"),
+    builders.a_node(
+        name="group", pool="", instance_type="m5.xlarge", labels={"eks.amazonaws.com/capacityType": "ON_DEMAND"}
+    ),
+    builders.a_node(name="unknown", pool="", instance_type="m5.xlarge"),
+)
+
+
+def a_view(settings: PriceSettings | None = None, before: ClusterView | None = None) -> ClusterView:
+    evidence = before.evidence if before is not None else Evidence(price_settings=settings or PriceSettings())
+    state = before.state if before is not None else state_of(builders.Inventory(nodes=NODES))
+    return ClusterView(state, {}, before, evidence=evidence)
+
+
+def test_nodes_have_prices() -> None:
+    entries = {entry.name: entry for entry in a_view().node_entries}
+    prices = {name: entry.price.per_hour if entry.price else None for name, entry in entries.items()}
+    assert prices == {"cheap": 0.096, "dear": 1.808, "spot": None, "group": 0.192, "unknown": None}
+    values = node_values(entries["dear"], builders.NOW_NS)
+    assert values["price_per_hour"] == 1.808
+    assert values["price_source"] == "built-in list, 2026-07-06"
+    assert node_values(entries["spot"], builders.NOW_NS)["price_source"] is None
+
+
+def test_multiplier_and_surcharge() -> None:
+    view = a_view(PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1))
+    price = view.node_entries[0].price
+    assert price is not None
+    assert price.per_hour == pytest.approx(0.148)
+
+
+def test_filter_and_order() -> None:
+    table, entries = nodes_table(), a_view().node_entries
+    test = compile_query(parse_query("$>0.5", table.subject), table.subject, builders.NOW_NS)
+    assert [entry.name for entry in entries if test(entry)] == ["dear"]
+    rows = build_rows(table, entries, sort=Sort("price", is_descending=True), now_ns=builders.NOW_NS)
+    assert [entry.name for entry in rows.items][:3] == ["dear", "group", "cheap"]
+
+
+def test_without_prices_there_is_no_column() -> None:
+    assert any(column.heading.id == "price" for column in COLUMNS)
+    assert all(heading.id != "price" for heading in nodes_table(has_prices=False).headings())
+    view = a_view(PriceSettings(is_disabled=True))
+    assert all(entry.price is None for entry in view.node_entries)
+    assert not any("$" in fact.text for fact in view.facts)
+
+
+def test_entries_stay_while_prices_stay() -> None:
+    first = a_view()
+    entries = first.node_entries
+    again = ClusterView(first.state, {"Node": None}, first, evidence=first.evidence)  # type: ignore[dict-item]
+    assert again.node_entries[0] is entries[0]
+    assert again.prices is first.prices
+    other = ClusterView(first.state, {}, first, evidence=Evidence(price_settings=PriceSettings(multiplier=2)))
+    assert other.node_entries[0].price is not None
+    assert other.node_entries[0].price.per_hour == 0.192

@@ -1,0 +1,386 @@
+"""The Types screen's views: stories C and D, filters, offerings, prices, words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.prices import PriceSettings
+from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.settings import parse_settings
+from karptui.kube.quantity import parse_quantity
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.query import compile_query, parse_query
+from karptui.views.table import Sort, build_rows
+from karptui.views.types.entry import Standing
+from karptui.views.types.fit import fit_of, matching_percent, reported_bytes, safe_percent
+from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
+from karptui.views.types.offerings import offering_grid
+from karptui.views.types.pools import TABLE, carries, cheapest, note_of
+from karptui.views.types.resolve import notes_of, pool_entries
+from karptui.views.types.summary import aws_sentence, filter_lines, finding_lines, source_lines
+from karptui.views.types.table import types_table
+from karptui.views.types.values import pool_values, type_values
+from tests import builders
+from tests.stories import AT_NS, pool_of, said, stories_view, type_of
+
+VIEW = stories_view()
+TRINO = pool_of(VIEW, "trino")
+SMALL = pool_of(VIEW, "small")
+BIG = type_of(TRINO, "r5a.8xlarge")
+
+
+def offering(zone: str, capacity_type: str, price: float = 1.0, *, is_available: bool = True) -> Offering:
+    return Offering(
+        requirements=(
+            builders.a_requirement("topology.kubernetes.io/zone", "In", zone),
+            builders.a_requirement("karpenter.sh/capacity-type", "In", capacity_type),
+        ),
+        price_per_hour=price,
+        is_available=is_available,
+    )
+
+
+# Story D
+
+
+def test_story_d_account() -> None:
+    account = said(account_lines(TRINO, BIG, TRINO.pods[0], VIEW.evidence))
+    figures = {line[:17].strip(): line[17:].split()[0] for line in account.splitlines()[1:]}
+    assert figures == {
+        "advertised": "262,144",
+        "VM overhead 0.075": "−19,661",
+        "capacity": "242,483",
+        "kubeReserved": "−2,829",
+        "eviction": "−100",
+        "allocatable": "239,554",
+        "DaemonSets (3)": "−640",
+        "largest pod": "238,914",
+        "asked": "245,760",
+        "✘ short by": "6,846",
+    }
+    assert "256Gi by EC2" in account
+    assert max(map(len, account.splitlines())) <= 76
+
+
+def test_story_d_fit() -> None:
+    fit = fit_of(TRINO, BIG, TRINO.pods[0])
+    assert fit.short["memory"] == parse_quantity("6846Mi")
+    assert fit.overhead_percent == 0.0488
+    assert fit.next_type is not None
+    assert fit.next_type.name == "r5a.12xlarge"
+    assert said(fit_lines(TRINO, BIG, TRINO.pods[0])).splitlines() == [
+        "✘ trino/worker-0 does not fit: memory short by 6,846Mi",
+        "  → fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488",
+        "  → or with a pod of at most 238,914Mi (233Gi)",
+        "  → or on the next type that fits: r5a.12xlarge $2.7120/h",
+        "  · a NodeOverlay cannot change memory, only prices and extended resources",
+    ]
+
+
+@pytest.mark.parametrize(("percent", "fits"), [("0.0488", True), ("0.0489", False)])
+def test_story_d_turns_at_the_percent_it_names(percent: str, fits: bool) -> None:
+    view = ClusterView(
+        VIEW.state, {}, evidence=Evidence(settings=parse_settings({"VM_MEMORY_OVERHEAD_PERCENT": percent}))
+    )
+    assert type_of(pool_of(view, "trino"), "r5a.8xlarge").is_left is fits
+
+
+def test_a_pod_that_fits_and_none_at_all() -> None:
+    larger = type_of(TRINO, "r5a.12xlarge")
+    assert said(fit_lines(TRINO, larger, TRINO.pods[0])) == "✔ trino/worker-0 fits"
+    assert "nothing to hold against" in said(fit_lines(SMALL, type_of(SMALL, "t3.large"), None))
+
+
+def test_what_nodes_report() -> None:
+    node = type_of(TRINO, "r5a.4xlarge")
+    assert reported_bytes(node) == 127_540 << 20
+    assert matching_percent(node) == 0.027
+    assert safe_percent(TRINO) == 0.027
+    assert said(observed_lines(TRINO, node)).splitlines() == [
+        "1 node reports 127,540Mi of memory",
+        "allocatable 124,500Mi: +6,188Mi against the plan",
+        "overhead 0.0270 would match them",
+        "safe for this pool: 0.0270, by 1 of its types that have nodes",
+    ]
+    assert said(observed_lines(SMALL, type_of(SMALL, "t3.large"))) == (
+        "no node of this type runs here: nothing to compare with"
+    )
+
+
+def test_title() -> None:
+    assert said([title_pieces(TRINO, type_of(TRINO, "r5a.12xlarge"))]) == (
+        " r5a.12xlarge ─ pool trino · $2.7120/h on-demand · price rank 1 of 3"
+    )
+
+
+# Story C
+
+
+def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
+    entry = type_of(SMALL, "t3a.small")
+    values = type_values(SMALL, entry)
+    assert values["pods"] == 8
+    assert values["daemonset_pods"] == 11
+    assert values["removed_by"] == "daemonsets"
+    assert values["why"] == "DaemonSets: pods 8 of 11 needed"
+    assert said(fit_lines(SMALL, entry, None)).splitlines()[0] == (
+        "✘ ruled out: 11 DaemonSet pods do not fit: pods 8 of 11 needed"
+    )
+    assert carries(SMALL) == "11 ds 460m 896Mi"
+
+
+def test_story_c_no_slot_for_a_pod() -> None:
+    assert type_values(SMALL, type_of(SMALL, "t3.small"))["why"] == "no pod fits: pods 11 of 12 needed"
+
+
+def test_filters_with_counts_and_reasons() -> None:
+    lines = said(filter_lines(SMALL)).splitlines()
+    assert lines[0] == (
+        f"{len(SMALL.types):,} types −{len(SMALL.types) - 21:,} requirements −7 DaemonSets do not fit"
+        " −2 no pod fits beside them = 12 left"
+    )
+    assert "karpenter.k8s.aws/instance-family In [t3 t3a t4g]" in lines[1]
+    assert lines[2].endswith("t3.micro has 4 pod slots, t3.nano has 4 pod slots, t3a.micro has 4 pod slots and 4 more")
+    assert lines[-1] == "a new node carries 11 ds 460m 896Mi"
+
+
+def test_findings_say_what_to_do() -> None:
+    text = said(finding_lines(SMALL))
+    assert "NodePool small: 9 of 21 types have no pod slot beside the DaemonSets" in text
+    assert "EC2NodeClass small: userData sets maxPods 110" in text
+    assert "→ Set spec.kubelet.maxPods: 110" in text
+    flex = pool_of(VIEW, "flex")
+    assert "* is not a wildcard" in said(finding_lines(flex))
+    assert note_of(flex)[0] == "no type is left: requirements"
+
+
+# Pools, tables, values
+
+
+def test_pools_in_the_order_in_which_they_are_tried() -> None:
+    assert [(pool.name, pool.found.rank) for pool in pool_entries(VIEW)] == [
+        ("flex", 1), ("small", 2), ("general", 3), ("trino", 4),
+    ]  # fmt: skip
+
+
+def test_entries_are_kept_while_nothing_counts() -> None:
+    first = pool_entries(VIEW)
+    assert pool_entries(ClusterView(VIEW.state, {}, VIEW, evidence=VIEW.evidence)) is first
+    assert notes_of(VIEW) == ("no spot prices are known: spot counts at the on-demand price, an upper bound",)
+
+
+def test_pool_rows() -> None:
+    rows = build_rows(TABLE, pool_entries(VIEW), now_ns=AT_NS)
+    cells = {row.key: [cell.text for cell in row.cells] for row in rows}
+    assert cells["trino"][3:] == ["8", "8", "8", "3", "3", "3 ds 300m 640Mi", "r5a.12xlarge $2.7120", "-"]
+    assert cells["flex"][3:8] == ["0"] * 5
+    assert pool_values(TRINO)["left_after_pod"] == 3
+    assert pool_values(TRINO)["cheapest_price_per_hour"] == 2.712
+    assert pool_values(pool_of(VIEW, "flex"))["cheapest"] is None
+    assert cheapest(pool_of(VIEW, "flex")) is None
+    for column in TABLE.columns:
+        build_rows(TABLE, pool_entries(VIEW), sort=Sort(column.heading.id), now_ns=AT_NS)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("$>3 why!=no*", {"r5a.16xlarge", "r5a.24xlarge"}),
+        ("nodes>0", {"r5a.4xlarge"}),
+        ("rank=1", {"r5a.12xlarge"}),
+        ("why=*memory* cpu>20", {"r5a.8xlarge"}),
+        ("mem>300Gi pods>300", {"r5a.16xlarge", "r5a.24xlarge"}),
+        ("name=*.large family=r5a zone=us-east-1a cap=on-demand", {"r5a.large"}),
+        ("spot$>0", set()),
+    ],
+)
+def test_filters(text: str, names: set[str]) -> None:
+    table = types_table()
+    test = compile_query(parse_query(text, table.subject), table.subject, AT_NS)
+    assert {entry.name for entry in TRINO.wanted if test(entry)} == names
+
+
+def test_rows_of_types() -> None:
+    table = types_table()
+    rows = build_rows(table, TRINO.wanted, now_ns=AT_NS)
+    assert [cell.text for cell in rows[0].cells] == [
+        "r5a.12xlarge", "1", "48", "384Gi/360,795Mi", "234", "3 ds 300m 640Mi 0%", "47.5 360,155Mi", "od 1a 1b",
+        "$2.7120", "n/a", "0", "✔",
+    ]  # fmt: skip
+    for column in table.columns:
+        build_rows(table, SMALL.types, sort=Sort(column.heading.id), now_ns=AT_NS)[:]
+    assert [heading.id for heading in types_table(has_prices=False).headings()].count("od") == 0
+
+
+def test_ruled_out_by_requirements() -> None:
+    entry = type_of(TRINO, "m5.large")
+    cells = {
+        heading.id: cell.text
+        for heading, cell in zip(types_table().headings(), build_rows(types_table(), [entry], now_ns=0)[0].cells, strict=True)
+    }  # fmt: skip
+    assert cells["largest"] == "-"
+    assert cells["why"] == "✘ karpenter.k8s.aws/instance-family In [r5a]"
+    assert "r5a" in said(fit_lines(TRINO, entry, None))
+
+
+# Offerings and prices
+
+
+def metrics_saying(**available: bool) -> ControllerMetrics:
+    names = [OfferingName("r5a.12xlarge", f"us-east-1{letter}", "on-demand") for letter in "ab"]
+    return ControllerMetrics(
+        read_at_ns=AT_NS,
+        endpoint="pod karpenter/k-1",
+        offerings={
+            OfferingName("t3.large", "us-east-1a", "on-demand"): OfferingMetrics(0.08, True),
+            **{name: OfferingMetrics(2.5, available.get(name.zone[-1], True)) for name in names},
+        },
+    )
+
+
+def test_sold_out_is_struck_and_said() -> None:
+    view = stories_view(metrics=metrics_saying(a=False))
+    entry = type_of(pool_of(view, "trino"), "r5a.12xlarge")
+    grid = offering_grid(entry)
+    assert grid.capacity_types == ("on-demand", "spot")
+    zones = {zone: squares[0] for zone, squares in grid.rows}
+    assert (zones["us-east-1a"].text, zones["us-east-1a"].is_struck) == ("$2.5000 sold out", True)
+    assert (zones["us-east-1b"].text, zones["us-east-1b"].is_struck) == ("$2.5000", False)
+    assert grid.widths[1] == len("$2.5000 sold out")
+    assert entry.offered == {"on-demand": ("us-east-1b",)}
+    assert entry.on_demand is not None
+    assert entry.on_demand.origin.label == "Karpenter's metrics, 2026-11-20 12:00 UTC"
+
+
+def test_spot_prices_are_shown_only_where_they_are_known() -> None:
+    spot = Dated({"t3.large": {"use1-az4": 0.03}}, AT_NS)
+    zones = Dated((SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1b", "use1-az6")), AT_NS)
+    view = stories_view(facts=RegionFacts(region="us-east-1", spot=spot, zones=zones))
+    entry = type_of(pool_of(view, "small"), "t3.large")
+    assert entry.spot is not None
+    assert entry.spot.per_hour == 0.03
+    squares = dict(offering_grid(entry).rows)
+    assert [square.text for square in squares["us-east-1a"]] == ["$0.0832", "$0.0300"]
+    assert squares["us-east-1b"][1].text == "n/a no price"
+    assert type_of(pool_of(view, "small"), "t3.medium").spot is None
+
+
+def test_where_things_come_from() -> None:
+    assert said(source_lines(TRINO, VIEW.evidence, VIEW.prices)) == (
+        "prices: built-in list, 2026-07-06 · types: EC2NodeClass default, built-in catalogue"
+        " · VM overhead 0.075 (Karpenter's defaults)"
+    )
+
+
+NO_LOGIN = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials: the built-in list is used")
+BUSY = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="throttled")
+LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=AT_NS)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({}, ""),
+        ({"fact_statuses": dict.fromkeys(FactKind, NO_LOGIN)}, NO_LOGIN.sentence),
+        (
+            {"fact_statuses": {FactKind.ZONES: NO_LOGIN, FactKind.OFFERINGS: BUSY, FactKind.SUBNETS: LIVE}},
+            "AWS does not tell zones, offerings (:sources says why)",
+        ),
+        ({"metrics_status": BUSY, "fact_statuses": {FactKind.ZONES: LIVE}}, "throttled"),
+    ],
+)
+def test_one_quiet_sentence_without_aws(given: dict[str, Any], sentence: str) -> None:
+    assert aws_sentence(Evidence(**given)) == sentence
+
+
+def test_prices_are_off() -> None:
+    view = stories_view(price_settings=PriceSettings(is_disabled=True))
+    entry = type_of(pool_of(view, "trino"), "r5a.12xlarge")
+    assert entry.on_demand is None
+    assert "prices: off" in said(source_lines(None, view.evidence, view.prices))
+    assert not any("$" in fact.text for fact in view.facts)
+
+
+# Clusters that are not so
+
+
+def a_view(*, types: tuple[InstanceType, ...] | None = None, pool: Any = None, **inventory: Any) -> ClusterView:
+    state = state_of(builders.Inventory(nodepools=(pool or builders.a_nodepool(),), **inventory))
+    return ClusterView(state, {}, evidence=Evidence(instance_types=types, taken_at_ns=AT_NS))
+
+
+def test_a_nodeclass_that_is_not_there() -> None:
+    entry = pool_of(a_view(), "general")
+    assert note_of(entry)[0] == "EC2NodeClass default is not there"
+    assert said(filter_lines(entry)) == "✘ EC2NodeClass default is not there"
+    assert build_rows(TABLE, [entry], now_ns=0)[0].cells[3].text == "-"
+
+
+def test_off_aws_types_are_what_nodes_report() -> None:
+    pool = builders.a_nodepool(node_class_ref=NodeClassRef("karpenter.azure.com", "AKSNodeClass", "default"))
+    view = a_view(
+        pool=pool,
+        nodes=(
+            builders.a_node(instance_type="Standard_D4s_v5", zone="eastus-1", memory="13Gi", capacity={"cpu": "4", "memory": "16Gi", "pods": "110"}),
+            builders.a_node(name="node-2", instance_type="Standard_D4s_v5", zone="eastus-2", memory="12Gi", capacity={"cpu": "4", "memory": "15Gi", "pods": "110"}),
+        ),
+    )  # fmt: skip
+    entry = pool_of(view, "general")
+    (only,) = entry.types
+    assert (only.name, only.is_left, only.ledger, only.on_demand) == ("Standard_D4s_v5", True, None, None)
+    assert type_values(entry, only)["mem_allocatable_bytes"] == 12 << 30
+    assert only.offered == {"on-demand": ("eastus-1", "eastus-2")}
+    assert "what nodes report" in entry.context.origin
+    account = said(account_lines(entry, only, None, view.evidence))
+    assert "advertised" not in account
+    assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in said(observed_lines(entry, only))
+    assert type_values(entry, only)["mem_advertised_bytes"] is None
+    nothing = pool_of(a_view(pool=pool), "general")
+    assert note_of(nothing)[0] == "AKSNodeClass default: its types are not known, and no node tells"
+
+
+def a_type(name: str, *offerings: Offering, memory: str = "8Gi", reserved: str = "1Gi") -> InstanceType:
+    return InstanceType(
+        name=name,
+        requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", name),),
+        capacity=builders.amounts({"cpu": "2", "memory": memory, "pods": "10"}),
+        overhead=Overhead(kube_reserved=builders.amounts({"memory": reserved})),
+        offerings=offerings,
+    )
+
+
+def test_types_that_came_with_a_snapshot() -> None:
+    types = (
+        a_type("a", offering("z-1", "on-demand", 0.5), offering("z-1", "spot", 0.2)),
+        a_type("b", offering("z-1", "on-demand", 0.1, is_available=False)),
+        a_type("c", offering("z-1", "on-demand", 0.3), reserved="9Gi"),
+        a_type("d", offering("z-1", "spot", 0.3)),
+    )
+    entry = pool_of(a_view(types=types), "general")
+    assert [(one.name, one.verdict.removed_by) for one in entry.types] == [
+        ("a", None), ("b", "offerings"), ("c", "reserved"), ("d", "offerings"),
+    ]  # fmt: skip
+    first = entry.types[0]
+    assert first.on_demand is not None
+    assert first.on_demand.origin.label == "snapshot, 2026-11-20 12:00 UTC"
+    assert [one.standing for one in first.offers] == [Standing.OFFERED, Standing.NOT_ALLOWED]
+    assert [one.standing for one in entry.types[1].offers] == [Standing.UNAVAILABLE]
+    assert type_values(entry, entry.types[2])["why"] == "reserved > node: memory short by 1,024Mi"
+
+
+def test_hostile_names_are_cleaned() -> None:
+    evil = "\x1b[31mevil\u202e[bold]"
+    types = (a_type(evil, offering("z-1", "on-demand", 0.5)),)
+    entry = pool_of(a_view(types=types, pool=builders.a_nodepool(name=evil)), evil)
+    row = build_rows(types_table(), entry.types, now_ns=0)[0]
+    texts = [cell.text for cell in row.cells]
+    texts += [said([title_pieces(entry, entry.types[0])]), said(filter_lines(entry))]
+    assert not any("\x1b" in text or "\u202e" in text for text in texts)
