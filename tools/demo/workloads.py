@@ -170,7 +170,8 @@ class Planter:
     def put(self, manifest: Manifest, machine: Machine, *, created_ns: int | None = None) -> Manifest:
         """Add a pod running on a machine."""
         created = created_ns if created_ns is not None else _created_ns(manifest, self._now_ns)
-        at = max(created, _created_ns(machine.node, self._now_ns) + 60 * 10**9)
+        # No pod is older than its node, and none is so new that it could not be running yet.
+        at = min(max(created, _created_ns(machine.node, self._now_ns) + 15 * 10**9), self._now_ns - 8 * 10**9)
         meta = {**manifest["metadata"], "creationTimestamp": stamp(at)}
         book(manifest, machine)
         return self._add(running(bound({**manifest, "metadata": meta}, machine.name, at + 10**9), at + 6 * 10**9))

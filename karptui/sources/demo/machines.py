@@ -26,7 +26,7 @@ from karptui.sources.demo.manifests import (
 )
 from karptui.sources.demo.play import Play
 from karptui.sources.demo.pods import current, daemon_pods, evict
-from karptui.sources.demo.world import is_daemon, is_protected
+from karptui.sources.demo.world import is_owned_by, is_protected
 
 POOL: Final = "general"
 MIN_NODES: Final = 3
@@ -191,7 +191,7 @@ def drain(play: Play, *, node: Manifest) -> None:
     found = current(play, node)
     if found is None:
         return
-    pods = [one for one in play.world.pods_on(found["metadata"]["name"]) if not is_daemon(one)]
+    pods = [one for one in play.world.pods_on(found["metadata"]["name"]) if not is_owned_by(one, "DaemonSet")]
     movable = [one for one in pods if "deletionTimestamp" not in one["metadata"] and not is_protected(one)]
     if movable:
         play.world.say(movable[0], "Evicted", "Evicted pod: Underutilized", play.now_ns)

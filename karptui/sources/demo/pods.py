@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from karptui.sources.demo.ci import NODE_POOL, ci_job
+from karptui.sources.demo.ci import ci_job
 from karptui.sources.demo.manifests import (
     Manifest,
     a_suffix,
@@ -16,12 +16,11 @@ from karptui.sources.demo.manifests import (
     owner_of,
     pod,
     running,
-    stamp,
     terminating,
     unschedulable,
 )
 from karptui.sources.demo.play import Play
-from karptui.sources.demo.world import World, is_daemon, is_protected
+from karptui.sources.demo.world import World, is_owned_by, is_protected
 
 FIRST_PIPELINE: Final = 4800
 MAX_CI_PODS: Final = 18
@@ -102,12 +101,9 @@ def roll_out(play: Play) -> None:
     candidates = [
         one
         for one in play.world.of("Pod")
-        if one["status"]["phase"] == "Running"
-        and "deletionTimestamp" not in one["metadata"]
-        and one["metadata"]["namespace"] in ("web", "shop", "teams")
+        if one["status"]["phase"] == "Running" and one["metadata"]["namespace"] in ("web", "shop", "teams")
     ]
-    if candidates:
-        evict(play, play.rng.choice(sorted(candidates, key=key_of)))
+    evict(play, play.rng.choice(sorted(candidates, key=key_of)))
 
 
 def evict(play: Play, running_pod: Manifest) -> None:
@@ -116,8 +112,8 @@ def evict(play: Play, running_pod: Manifest) -> None:
     if found is None or "deletionTimestamp" in found["metadata"]:
         return
     play.world.put(terminating(found, play.now_ns))
-    is_stateful = any(owner["kind"] == "StatefulSet" for owner in found["metadata"].get("ownerReferences", ()))
-    if not is_stateful and not is_daemon(found):
+    is_stateful = is_owned_by(found, "StatefulSet")
+    if not is_stateful:
         arrive(play, successor(play, found))
     play.after(play.rng.uniform(4, 9), partial(_gone, ended=found, is_stateful=is_stateful))
 
@@ -135,21 +131,18 @@ def _gone(play: Play, *, ended: Manifest, is_stateful: bool) -> None:
 def successor(play: Play, before: Manifest) -> Manifest:
     """Return the pod that a controller makes in place of another."""
     meta = before["metadata"]
-    owner = next(iter(meta.get("ownerReferences", ())), None)
-    is_stateful = owner is not None and owner["kind"] == "StatefulSet"
-    stem = meta["name"] if is_stateful else f"{meta['name'].rpartition('-')[0]}-{a_suffix(play.rng)}"
+    is_stateful = is_owned_by(before, "StatefulSet")
+    name = meta["name"] if is_stateful else f"{meta['name'].rpartition('-')[0]}-{a_suffix(play.rng)}"
     spec = {key: value for key, value in before["spec"].items() if key != "nodeName"}
     fresh = metadata(
-        stem,
+        name,
         uid=a_uid(play.rng),
         created_ns=play.now_ns,
         namespace=meta["namespace"],
-        labels=meta.get("labels"),
+        labels=meta["labels"],
         annotations=meta.get("annotations"),
     )
-    if owner is not None:
-        fresh["ownerReferences"] = [owner]
-    return pod(fresh, spec)
+    return pod({**fresh, "ownerReferences": meta["ownerReferences"]}, spec)
 
 
 def daemon_pods(play: Play, node: Manifest) -> None:
@@ -180,16 +173,3 @@ def _lasting(node: Manifest) -> list[dict[str, str]]:
     """Return the taints that a node keeps once it is ready."""
     passing = ("node.kubernetes.io/not-ready", NOT_READY_TAINT)
     return [taint for taint in node["spec"].get("taints", ()) if taint["key"] not in passing]
-
-
-def touch_claim(play: Play, claim: Manifest) -> Manifest:
-    """Note on a claim that a pod has just come or gone."""
-    return {**claim, "status": {**claim["status"], "lastPodEventTime": stamp(play.now_ns)}}
-
-
-def has_room_for_ci(world: World) -> bool:
-    """Whether any runner node is left that takes jobs."""
-    return any(
-        node["metadata"]["labels"].get("karpenter.sh/nodepool") == NODE_POOL and not node["spec"].get("unschedulable")
-        for node in world.of("Node")
-    )

@@ -141,10 +141,9 @@ class DemoSource:
         assert self._play is not None
         now_ns = self.clock.now_ns()
         if changed:
-            kinds = [one for one, _ in self._play.world.everything()]
             self._counts = dict.fromkeys(Kind, 0)
             for (_, name), (kind, _) in self._readers.items():
-                self._counts[kind] += kinds.count(name)
+                self._counts[kind] += self._play.world.counts[name]
         for kind, count in self._counts.items():
             self._mailbox.report(
                 SourceStatus(kind=kind, phase=Phase.LIVE, since_ns=self._since_ns, count=count, last_contact_ns=now_ns)

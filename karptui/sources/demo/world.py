@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from karptui.sources.demo.manifests import Manifest, a_uid, event, key_of, toler
 
 Key = tuple[str, str]
 MAX_NEW_EVENTS: Final = 150
+NOTHING: Final = (0, 0, 0)
 
 
 class World:
@@ -21,6 +23,9 @@ class World:
         self._objects: dict[Key, Manifest] = {key_of(one): one for one in objects}
         self._changed: dict[Key, Manifest | None] = {}
         self._on_node: dict[str, set[Key]] = {}
+        self._used: dict[str, tuple[int, ...]] = {}
+        self.counts: Counter[str] = Counter()
+        """Objects by kind."""
         self._new_events: list[Key] = []
         for key, manifest in self._objects.items():
             self._index(key, manifest)
@@ -84,24 +89,33 @@ class World:
         if any(labels.get(key) != value for key, value in spec.get("nodeSelector", {}).items()):
             return False
         room = asked(node["status"]["allocatable"])
-        for other in self.pods_on(node["metadata"]["name"]):
-            room = tuple(left - amount for left, amount in zip(room, asks(other), strict=True))
-        return all(left >= amount for left, amount in zip(room, asks(pod), strict=True))
+        used = self._used.get(node["metadata"]["name"], NOTHING)
+        return all(has - takes >= asks_for for has, takes, asks_for in zip(room, used, asks(pod), strict=True))
 
     def nodes_for(self, pod: Manifest) -> Iterator[Manifest]:
         """Return the nodes that have room for a pod."""
         return (node for node in self.of("Node") if self.fits(pod, node))
 
     def _index(self, key: Key, manifest: Manifest) -> None:
+        self.counts[key[0]] += 1
         node_name = _node_name(manifest)
         if node_name:
             self._on_node.setdefault(node_name, set()).add(key)
+            self._book(node_name, manifest, 1)
 
     def _unindex(self, key: Key) -> None:
         before = self._objects.get(key)
-        node_name = _node_name(before) if before is not None else ""
+        if before is None:
+            return
+        self.counts[key[0]] -= 1
+        node_name = _node_name(before)
         if node_name:
             self._on_node[node_name].discard(key)
+            self._book(node_name, before, -1)
+
+    def _book(self, node_name: str, pod: Manifest, sign: int) -> None:
+        used = self._used.get(node_name, NOTHING)
+        self._used[node_name] = tuple(has + sign * takes for has, takes in zip(used, asks(pod), strict=True))
 
 
 def _node_name(manifest: Manifest) -> str:
@@ -123,9 +137,9 @@ def asks(pod: Manifest) -> tuple[int, ...]:
     return (sum(part[0] for part in parts), sum(part[1] for part in parts), 1)
 
 
-def is_daemon(pod: Manifest) -> bool:
-    """Whether a DaemonSet owns the pod."""
-    return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences", ()))
+def is_owned_by(pod: Manifest, kind: str) -> bool:
+    """Whether an owner of this kind made the pod."""
+    return any(owner["kind"] == kind for owner in pod["metadata"].get("ownerReferences", ()))
 
 
 def is_protected(pod: Manifest) -> bool:

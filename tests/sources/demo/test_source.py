@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.kube.pod import Pod
+from karptui.sources.base import Phase, Source, SourceError
+from karptui.sources.demo.source import DemoSource
+from karptui.sources.mailbox import Mailbox
+from karptui.state.cluster import ClusterState
+from tests.builders import NOW_NS, SECOND_NS
+from tests.sources.demo.watching import Watched
+
+Story = tuple[Watched, ClusterState, list[ClusterState]]
+"""A demo, the state it began with, and the state of every second."""
+
+
+@pytest.fixture(scope="module", name="demo")
+def watched_demo() -> Story:
+    """A demo that has been watched for twenty minutes: what it began with, and every second of it."""
+    watched = Watched()
+    begin = watched.state
+    return watched, begin, watched.watch(1200)
+
+
+def sometime(states: list[ClusterState], holds: Callable[[ClusterState], bool]) -> bool:
+    """Whether something holds in any of the states."""
+    return any(holds(state) for state in states)
+
+
+def test_opens_with_the_recording() -> None:
+    source: Source = DemoSource()
+    assert source.title == "demo"
+    watched = Watched()
+    assert len(watched.state.nodes) == 60
+    assert {status.phase for status in watched.statuses.values()} == {Phase.LIVE}
+    assert watched.statuses[Kind.NODE].count == 60
+    assert watched.statuses[Kind.POD].count == len(watched.state.pods)
+    assert max(pod.created_ns for pod in watched.state.pods.values()) <= NOW_NS
+
+
+def test_pods_arrive_are_bound_run_and_end(demo: Story) -> None:
+    _, begin, states = demo
+    new = next(key for state in states for key in state.pods if key not in begin.pods and key.startswith("gitlab/ci-"))
+    lives = [state.pods[new] for state in states if new in state.pods]
+    stages = [(bool(pod.node_name), pod.phase) for pod in lives]
+    assert list(dict.fromkeys(stages)) == [(False, "Pending"), (True, "Pending"), (True, "Running")]
+    assert new not in states[-1].pods
+
+
+def test_new_protected_pods_keep_landing_on_the_node_that_has_most(
+    demo: Story,
+) -> None:
+    _, begin, states = demo
+    landed = {
+        pod.node_name
+        for state in states
+        for key, pod in state.pods.items()
+        if key not in begin.pods and pod.namespace == "gitlab" and pod.node_name
+    }
+    assert len(landed) == 1
+
+
+def test_a_claim_launches_registers_and_initialises(demo: Story) -> None:
+    _, begin, states = demo
+    name = next(name for state in states for name in state.nodeclaims if name not in begin.nodeclaims)
+    seen = [state for state in states if name in state.nodeclaims]
+    stages = []
+    for state in seen:
+        claim = state.nodeclaims[name]
+        stages.append((bool(claim.provider_id), state.node_of(name) is not None, claim.is_true("Initialized")))
+    assert list(dict.fromkeys(stages))[:4] == [
+        (False, False, False),
+        (True, False, False),
+        (True, True, False),
+        (True, True, True),
+    ]
+    ready = next(state for state in seen if state.nodeclaims[name].is_true("Initialized"))
+    node = ready.node_of(name)
+    assert node is not None
+    assert ready.usage(node.name).daemonset_pods == 9
+    assert node.ready is not None
+    assert node.ready.status == "True"
+
+
+def test_a_node_drains_and_goes(demo: Story) -> None:
+    _, begin, states = demo
+    gone = [name for name in begin.nodes if name not in states[-1].nodes]
+    assert gone
+    name = next(name for name in gone if not begin.nodes[name].is_deleting)
+    assert sometime(states, lambda state: name in state.nodes and state.nodes[name].is_deleting)
+    claim = begin.claim_of(name)
+    assert claim is not None
+    assert claim.name not in states[-1].nodeclaims
+    assert not states[-1].pods_on(name)
+
+
+def test_protected_pods_hold_a_draining_node(demo: Story) -> None:
+    _, begin, states = demo
+    held = [n.name for n in begin.nodes.values() if n.is_deleting and n.labels["karpenter.sh/nodepool"] == "runners"]
+    assert held
+    assert all(name in states[-1].nodes for name in held)
+
+
+def test_evicted_pods_come_back_elsewhere(demo: Story) -> None:
+    _, begin, states = demo
+
+    def workload(state: ClusterState) -> int:
+        return sum(
+            not pod.template.is_daemonset_owned and pod.namespace != "gitlab" and not pod.is_terminating
+            for pod in state.pods.values()
+        )
+
+    assert workload(states[-1]) == workload(begin)
+
+
+def test_what_cannot_be_placed_keeps_waiting_and_nothing_else(
+    demo: Story,
+) -> None:
+    _, begin, states = demo
+    stuck = [key for key in begin.pending_pods if key in states[-1].pending_pods]
+    assert sorted(stuck) == sorted(begin.pending_pods)
+    others = [pod for key, pod in states[-1].pending_pods.items() if key not in stuck]
+    assert all(pod.created_ns > NOW_NS + 1_100 * SECOND_NS for pod in others)
+
+
+def test_no_node_ever_holds_more_than_it_has(demo: Story) -> None:
+    _, _, states = demo
+    for state in states[::30]:
+        for name, node in state.nodes.items():
+            for resource, amount in state.usage(name).requests.items():
+                assert amount.nano <= node.allocatable[resource].nano, (name, resource)
+
+
+def test_the_cluster_stays_about_as_large_as_it_was(demo: Story) -> None:
+    watched, begin, states = demo
+    assert all(55 <= len(state.nodes) <= 65 for state in states)
+    assert all(abs(len(state.pods) - len(begin.pods)) < 60 for state in states)
+    assert len(states[-1].events) < len(begin.events) + 160
+    assert watched.statuses[Kind.POD].count == len(states[-1].pods)
+
+
+def told(state: ClusterState) -> dict[str, tuple[str, str, int]]:
+    """Return what identifies every pod."""
+
+    def row(pod: Pod) -> tuple[str, str, int]:
+        return pod.node_name, pod.phase, pod.created_ns
+
+    return {key: row(pod) for key, pod in state.pods.items()}
+
+
+def test_the_same_seed_and_time_give_the_same_cluster_whatever_the_steps() -> None:
+    first, second = Watched(), Watched()
+    first.watch(300)
+    second.watch(300, step_seconds=60)
+    assert told(first.state) == told(second.state)
+    assert set(first.state.nodes) == set(second.state.nodes)
+
+
+def test_another_seed_gives_another_play() -> None:
+    first, second = Watched(seed=1), Watched(seed=2)
+    first.watch(120, step_seconds=60)
+    second.watch(120, step_seconds=60)
+    assert told(first.state) != told(second.state)
+
+
+def test_gives_single_objects() -> None:
+    watched = Watched()
+    name = next(iter(watched.state.nodes))
+    assert watched.source.fetch(Kind.NODE, name)["metadata"]["name"] == name
+    assert watched.source.fetch(Kind.NODECLASS, "edge")["kind"] == "EC2NodeClass"
+    assert watched.source.fetch_raw("NodePool", "spare").startswith("apiVersion: karpenter.sh/v1")
+    with pytest.raises(SourceError, match="the demo has no Node none"):
+        watched.source.fetch(Kind.NODE, "none")
+
+
+def test_before_it_starts_there_is_nothing() -> None:
+    with pytest.raises(SourceError):
+        DemoSource().fetch(Kind.NODE, "x")
+
+
+def test_runs_by_itself_and_stops() -> None:
+    source, mailbox = DemoSource(), Mailbox()
+    source.start(mailbox)
+    source.stop()
+    source.stop()
+    assert Kind.NODE in mailbox.drain().batch.deltas
