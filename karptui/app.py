@@ -40,7 +40,7 @@ class KarptuiApp(App[None]):
     """The terminal dashboard."""
 
     TITLE = "karptui"
-    CSS_PATH = style_sheets("tones", "frame", "types")
+    CSS_PATH = style_sheets("tones", "frame", "types", "why")
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
+from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
@@ -16,6 +17,7 @@ from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.nodes.table import nodes_table
 from karptui.views.table import Sort
+from karptui.views.why.codes import MEANINGS
 from karptui.widgets.row_table import RowSelected
 
 
@@ -24,6 +26,7 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
+        Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, at length"),
     ]
 
     entry_name = "nodes"
@@ -50,6 +53,15 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
             self.query_text = f"-l '{config.node_selector}'"
         super().prepare()
 
+    def show_state(self) -> None:
+        """Show the nodes, and have those in view analysed first."""
+        super().show_state()
+        self.host.look_at(Focus(self.table.visible_keys))
+
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Explain the codes of WHY beside columns and filters."""
+        return (("Codes of WHY, worst first", tuple(MEANINGS.items())), *super().help_text())
+
     def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:
         """Return nodes and claims."""
         return view.node_entries
@@ -75,6 +87,10 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
         from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
 
         self.app.push_screen(NodeDetailScreen(event.key))
+
+    def action_explain_why(self) -> None:
+        """Show why the node under the cursor is still here."""
+        self.table.action_select()
 
     def action_open_pods(self) -> None:
         """Show the pods of the node under the cursor."""

@@ -267,6 +267,12 @@ class RowCanvas(ScrollView):
         count = len(self._rows)
         return range(0, count, max(1, -(-count // _MEASURED_ROWS)))
 
+    @property
+    def visible_keys(self) -> tuple[str, ...]:
+        """Keys of the rows in view, in order."""
+        seen = self._visible_range()
+        return tuple(self._rows.keys[seen.start : seen.stop])
+
     def _visible_range(self) -> range:
         first = self.scroll_offset.y
         return range(first, min(first + self._body.height, len(self._rows)))
