@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from karptui.provisioning import Prepared, Solution
-    from karptui.sources.snapshot.reader import Snapshot, SnapshotReader
+    from karptui.sources.snapshot.reader import SnapshotReader
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +82,7 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     if times:
         document["provisioning"]["solveMillis"] = millis
     document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
-    document |= _disruption(snapshot, prepared, solution, wanted=disruption or snapshot.wants_disruption)
+    document |= _disruption(prepared, solution, wanted=disruption or snapshot.wants_disruption)
     return document
 
 
@@ -120,7 +120,7 @@ def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
     return round(least * 1000, 3), solution
 
 
-def _disruption(snapshot: Snapshot, prepared: Prepared, solution: Solution, *, wanted: bool) -> dict[str, Any]:
+def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict[str, Any]:
     """Return the answers of the disruption methods if wanted, and all events."""
     from karptui.provisioning.events import provisioning_events
 
@@ -174,7 +174,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         return
     decision = document["provisioning"]
     claims, nodes, errors = decision["newNodeClaims"], decision["existingNodes"], decision["podErrors"]
-    yield f"  new NodeClaims {len(claims)}, existing nodes that receive pods {len(nodes)}, pods without a place {len(errors)}"
+    yield f"  {len(claims)} new NodeClaims, {len(nodes)} existing nodes receive pods, {len(errors)} pods find no place"
     if claims:
         yield from _table([HEADINGS, *(_claim_row(claim) for claim in claims)])
     for node in nodes:
@@ -183,7 +183,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"  {key}: {error}"
     for tie in decision.get("ties", ()):
         chosen, *others = tie["domains"]
-        yield f"  {tie['pod']}: {tie['topologyKey']} {chosen} is one of equals, Karpenter may choose {', '.join(others)}"
+        instead = ", ".join(others)
+        yield f"  {tie['pod']}: {tie['topologyKey']} {chosen} is one of equals, Karpenter may choose {instead}"
     for method in document.get("disruption", ()):
         yield from _method_lines(method)
     for sentence in document["notModelled"]:

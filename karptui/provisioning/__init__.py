@@ -1,7 +1,7 @@
 """Karpenter's provisioner as a pure function of cluster, instance types and settings.
 
-`prepare` indexes a cluster once; `Prepared.solve` answers what one run of the provisioner would do, for the cluster as it is
-or with nodes taken away and their pods to be placed elsewhere. No clock, no randomness, no input or output.
+`prepare` indexes a cluster once; `Prepared.solve` answers what one run of the provisioner would do, for the cluster as
+it is or with nodes taken away and their pods to be placed elsewhere. No clock, no randomness, no input or output.
 
     prepared = prepare(inventory, instance_types, settings, now_ns)
     solution = prepared.solve()
@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.explain_node import NodeRefusal
-from karptui.provisioning.problem import IgnoredPod, InstanceTypes, Prepared, prepare
+from karptui.provisioning.problem import InstanceTypes, Prepared, prepare
 from karptui.provisioning.rejection import Gate, PodError, Rejection
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution, Tie
 from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.waiting_pods import IgnoredPod
 
 __all__ = [
     "Cancelled",

@@ -5,7 +5,6 @@ Rules: ``pkg/cloudprovider/types.go`` and the filter in ``pkg/controllers/provis
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
@@ -15,6 +14,8 @@ from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, RESERVED, WE
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY, ResourceList
+from karptui.provisioning.ladder import Ladder
+from karptui.provisioning.type_index import KeyIndex, OfferingKind, single_value
 
 NO_PRICE: Final = float("inf")
 """Price of a type without a usable offering, for ordering."""
@@ -26,114 +27,6 @@ def bits(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
-
-
-class Ladder:
-    """Types by how much they have of one resource: answers which have at least so much."""
-
-    __slots__ = ("amounts", "masks")
-
-    def __init__(self, mask_by_amount: dict[int, int]) -> None:
-        self.amounts = sorted(mask_by_amount)
-        masks = []
-        mask = 0
-        for amount in reversed(self.amounts):
-            mask |= mask_by_amount[amount]
-            masks.append(mask)
-        masks.reverse()
-        self.masks = masks
-
-    def at_least(self, amount: int) -> int:
-        """Return the types that have this much or more."""
-        i = bisect_left(self.amounts, amount)
-        return self.masks[i] if i < len(self.masks) else 0
-
-    def greatest(self, mask: int) -> int:
-        """Return the most that any type of ``mask`` has; 0 if none of them has any."""
-        amounts, masks = self.amounts, self.masks
-        low, high = 0, len(masks)
-        while low < high:
-            middle = (low + high) // 2
-            if masks[middle] & mask:
-                low = middle + 1
-            else:
-                high = middle
-        return amounts[low - 1] if low else 0
-
-
-def roomy(ladders: Sequence[Ladder], need: Sequence[int]) -> int:
-    """Return what has at least these amounts, a ladder per column; everything without ladders."""
-    mask = -1
-    for ladder, amount in zip(ladders, need, strict=False):
-        mask &= ladder.at_least(amount)
-    return mask
-
-
-class KeyIndex:
-    """The requirements that types have on one label key."""
-
-    __slots__ = ("by_value", "complements", "distinct", "undefined")
-
-    def __init__(self, distinct: dict[Requirement, int], everything: int) -> None:
-        self.distinct = distinct
-        self.by_value: dict[str, int] = {}
-        self.complements: list[tuple[Requirement, int]] = []
-        defined = 0
-        for requirement, mask in distinct.items():
-            defined |= mask
-            if requirement.complement:
-                self.complements.append((requirement, mask))
-            else:
-                for value in requirement.values:
-                    self.by_value[value] = self.by_value.get(value, 0) | mask
-        self.undefined = everything & ~defined
-
-    def meeting(self, requirement: Requirement) -> int:
-        """Return the types whose requirement does not clash with this one; undefined never does."""
-        mask = self.undefined
-        if requirement.values and not requirement.complement:
-            for value in requirement.values:
-                mask |= self.by_value.get(value, 0)
-            for own, types in self.complements:
-                if not own.clashes(requirement):
-                    mask |= types
-        else:
-            for own, types in self.distinct.items():
-                if not own.clashes(requirement):
-                    mask |= types
-        return mask
-
-    def value_masks(self) -> Iterator[tuple[str, int]]:
-        """Yield each value that types name, excluded ones too, with the types that name it."""
-        if not self.complements:
-            yield from self.by_value.items()
-            return
-        masks: dict[str, int] = dict(self.by_value)
-        for requirement, types in self.complements:
-            for value in requirement.values:
-                masks[value] = masks.get(value, 0) | types
-        yield from masks.items()
-
-
-class OfferingKind:
-    """Offerings of any types that have the same requirements and are available."""
-
-    __slots__ = ("capacity_type", "prices", "requirements", "reservation_id", "rows")
-
-    def __init__(self, requirements: Requirements) -> None:
-        self.requirements = requirements
-        self.rows = 0
-        """Rows (types, and overrides of types) that have such an offering."""
-        self.prices: list[tuple[int, float]] = []
-        """Type and price per hour of each."""
-        self.capacity_type = single_value(requirements, CAPACITY_TYPE)
-        self.reservation_id = single_value(requirements, RESERVATION_ID)
-
-
-def single_value(requirements: Requirements, key: str) -> str:
-    """Return a value of a key, empty where it is undefined; of several the first in text order."""
-    requirement = requirements.find(key)
-    return min(requirement.values, default="") if requirement is not None else ""
 
 
 class Catalogue:

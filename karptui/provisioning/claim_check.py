@@ -14,16 +14,16 @@ from karptui.karpenter.requirements import IN, Requirement
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.claim import Claim
-from karptui.provisioning.daemonsets import DaemonGroup
+from karptui.provisioning.exhausted_types import types_exhausted
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import (
-    Gate,
+    DomainUnreachable,
     NotReservable,
     Rejection,
     RequirementsUnmet,
     TaintsNotTolerated,
     TopologyUnmet,
-    TypesExhausted,
+    VolumeUnreachable,
 )
 from karptui.provisioning.requirement_set import RequirementSet, TypeFilter
 from karptui.provisioning.stage_run import StageRun
@@ -112,16 +112,11 @@ class ClaimCheck:
             return types
         found = 0
         for group in template.groups:
-            if group.types & types and not self._daemons_clash(group, queued):
+            if group.types & types and not group.clashes(queued.pod.key, queued.owner.host_ports):
                 total = [a + b for a, b in zip(need, group.row, strict=True)]
                 rows = left.offering_rows & template.fitting_rows(total)
                 found |= group.types & types & catalogue.types_of_rows(rows)
         return found
-
-    @staticmethod
-    def _daemons_clash(group: DaemonGroup, queued: QueuedPod) -> bool:
-        ports = queued.owner.host_ports
-        return bool(ports and group.ports) and clash(queued.pod.key, ports, group.ports) is not None
 
     def _narrow(self, stage_run: StageRun, labels: RequirementSet) -> tuple[RequirementSet, ...] | Literal[False]:
         """Return what a claim may have with the pod, for each volume alternative that its topology rules allow."""
@@ -140,13 +135,7 @@ class ClaimCheck:
                 left, choices, unmet = narrowed(stage_run.rules, joined.value, stage.strict.value)
                 if unmet is not None:
                     continue
-                equals = [
-                    (group.spec.key, choice.equals)
-                    for (group, _), choice in zip(stage_run.rules, choices, strict=True)
-                    if choice.equals
-                ]
-                if equals:
-                    stage_run.ties[labels] = equals
+                stage_run.note_ties(labels, choices)
                 joined = self._interner.join_claim(joined, self._interner.left(left))
                 if not joined:
                     continue
@@ -186,14 +175,15 @@ class ClaimCheck:
         labels = template.requirements
         base = self._interner.join_claim(labels, stage.asked)
         if not base or not host_allowed(stage.asked_host, hostname):
-            return self._requirements_unmet(labels, stage.asked, stage.asked_host, hostname, Gate.REQUIREMENTS)
+            return self._requirements_unmet(labels, stage.asked, stage.asked_host, hostname, RequirementsUnmet)
         outcome: Fit | Rejection | None = None
         for wanted, host in owner.volume_alternatives or ((self._interner.empty, None),):
             joined = self._interner.join_claim(base, wanted)
             if not joined or not host_allowed(host, hostname):
-                outcome = self._requirements_unmet(base, wanted, host, hostname, Gate.VOLUMES)
+                outcome = self._requirements_unmet(base, wanted, host, hostname, VolumeUnreachable)
                 continue
-            outcome = self._judge_alternative(queued, stage_run, template, types, joined, hostname)
+            ruled = self._ruled(stage_run, labels, joined, hostname)
+            outcome = ruled if isinstance(ruled, Rejection) else self._judge_types(queued, template, types, ruled)
             if isinstance(outcome, Fit):
                 return outcome
         assert outcome is not None
@@ -201,45 +191,45 @@ class ClaimCheck:
 
     @staticmethod
     def _requirements_unmet(
-        labels: RequirementSet, asked: RequirementSet, host: Requirement | None, hostname: str, gate: Gate
+        labels: RequirementSet,
+        asked: RequirementSet,
+        host: Requirement | None,
+        hostname: str,
+        kind: type[RequirementsUnmet],
     ) -> RequirementsUnmet:
         whole = labels.value.add(Requirement.of(HOSTNAME, IN, (hostname,)))
         incoming = asked.value if host is None else asked.value.add(host)
-        return RequirementsUnmet(tuple(whole.incompatibilities(incoming, WELL_KNOWN)), gate)
+        return kind(tuple(whole.incompatibilities(incoming, WELL_KNOWN)))
 
-    def _judge_alternative(
-        self,
-        queued: QueuedPod,
-        stage_run: StageRun,
-        template: Template,
-        types: int,
-        joined: RequirementSet,
-        hostname: str,
-    ) -> Fit | Rejection:
-        strict = stage_run.stage.strict
-        left, choices, unmet = narrowed(stage_run.rules, joined.value, strict.value)
+    def _ruled(
+        self, stage_run: StageRun, before: RequirementSet, joined: RequirementSet, hostname: str
+    ) -> RequirementSet | Rejection:
+        """Return what topology rules leave of a new claim, or the first rule that cannot be met.
+
+        Args:
+            stage_run: The pod's stage.
+            before: What the claim had without the pod.
+            joined: What it has with it.
+            hostname: The claim's.
+        """
+        left, choices, unmet = narrowed(stage_run.rules, joined.value, stage_run.stage.strict.value)
         if unmet is None:
-            for rule in stage_run.host_rules:
-                if not rule[0].allows_host(hostname, stage_run.stage.strict_host, is_selected=rule[1]):
-                    unmet = rule
-                    break
+            unmet = next(
+                (
+                    rule
+                    for rule in stage_run.host_rules
+                    if not rule[0].allows_host(hostname, stage_run.stage.strict_host, is_selected=rule[1])
+                ),
+                None,
+            )
         if unmet is not None:
             return self._topology_unmet(unmet, stage_run, joined, hostname)
-        if stage_run.rules:
-            equals = [
-                (group.spec.key, choice.equals)
-                for (group, _), choice in zip(stage_run.rules, choices, strict=True)
-                if choice.equals
-            ]
-            if equals:
-                stage_run.ties[template.requirements] = equals
-            ruled = self._interner.left(left)
-            final = self._interner.join_claim(joined, ruled)
-            if not final:
-                reasons = joined.value.incompatibilities(ruled.value, WELL_KNOWN)
-                return RequirementsUnmet(tuple(reasons), Gate.TOPOLOGY)
-            joined = final
-        return self._judge_types(queued, template, types, joined)
+        stage_run.note_ties(before, choices)
+        ruled = self._interner.left(left)
+        final = self._interner.join_claim(joined, ruled)
+        if not final:
+            return DomainUnreachable(tuple(joined.value.incompatibilities(ruled.value, WELL_KNOWN)))
+        return final
 
     def _topology_unmet(self, rule: Ruled, stage_run: StageRun, joined: RequirementSet, hostname: str) -> TopologyUnmet:
         group = rule[0]
@@ -268,37 +258,8 @@ class ClaimCheck:
                     value = value.replace(value.get(key).with_min_values(offered))
                 labels, unmet, is_relaxed = self._interner.of(value), {}, True
         if not fitting or unmet:
-            return self._types_exhausted(queued, template, types, labels, unmet)
+            return types_exhausted(queued.pod.key, queued.owner, template, types, labels=labels, unmet_min_values=unmet)
         reserved = self._reserve(catalogue, labels, fitting, frozenset())
         if reserved is None:
             return NotReservable()
         return Fit(labels, fitting, reserved, is_relaxed=is_relaxed)
-
-    def _types_exhausted(
-        self, queued: QueuedPod, template: Template, types: int, labels: RequirementSet, unmet: dict[str, int]
-    ) -> TypesExhausted:
-        catalogue = template.catalogue
-        left = labels.filter_of(catalogue)
-        with_offering = catalogue.types_of_rows(left.offering_rows)
-        labelled = offered = roomy = considered = both = 0
-        groups = [group for group in template.groups if not self._daemons_clash(group, queued)]
-        for group in groups:
-            its = group.types & types
-            total = [a + b for a, b in zip(queued.owner.row, group.row, strict=True)]
-            considered |= its
-            labelled |= its & left.types
-            offered |= its & with_offering
-            both |= its & left.types & with_offering
-            roomy |= its & catalogue.types_of_rows(left.offering_rows & template.fitting_rows(total))
-        return TypesExhausted(
-            requirements=labels.value,
-            pod_requests=queued.owner.requests,
-            overheads=tuple(group.overhead for group in groups),
-            considered=considered.bit_count(),
-            with_labels=labelled.bit_count(),
-            with_offering=offered.bit_count(),
-            with_labels_and_offering=both.bit_count(),
-            with_room=roomy.bit_count(),
-            clashing_ports=len(groups) < len(template.groups),
-            unmet_min_values=tuple(sorted(unmet.items())),
-        )

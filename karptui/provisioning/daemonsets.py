@@ -12,15 +12,15 @@ from typing import Final
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.requirements import Requirements
+from karptui.kube import resources
 from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.pod import HostPort, Pod, PodTemplate
 from karptui.kube.quantity import Quantity
-from karptui.kube import resources
 from karptui.kube.resources import ResourceList
 from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
 from karptui.provisioning.amounts import Columns, with_pod_slots
 from karptui.provisioning.catalogue import Catalogue
-from karptui.provisioning.ports import OwnedPorts
+from karptui.provisioning.ports import OwnedPorts, clash
 
 TOLERATE_PREFERENCES: Final = Toleration(operator="Exists", effect=PREFER_NO_SCHEDULE)
 """The toleration that makes light of every PreferNoSchedule taint."""
@@ -142,6 +142,10 @@ class DaemonGroup:
         self.row: tuple[int, ...] = ()
         """The same as a row of amounts."""
         self.ports: tuple[OwnedPorts, ...] = tuple((pod.key, pod.host_ports) for pod in daemons if pod.host_ports)
+
+    def clashes(self, pod_key: str, ports: tuple[HostPort, ...]) -> bool:
+        """Return whether a daemon takes a host port of a pod."""
+        return bool(ports and self.ports) and clash(pod_key, ports, self.ports) is not None
 
     def weigh(self, columns: Columns) -> None:
         """Add up what the daemons ask."""

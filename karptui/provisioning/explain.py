@@ -1,6 +1,6 @@
 """Why a pod goes where it goes, or nowhere: per NodePool the gates it passed and the first that it did not.
 
-Everything is data; Karpenter's words are those of the `Rejection` in it. It tells how things stand at the end of the run.
+Everything is data; Karpenter's words are those of the `Rejection` in it. It tells how things stand when the run ends.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from karptui.provisioning.claim_check import Fit
 from karptui.provisioning.explain_node import NodeRefusal, refusal_of
 from karptui.provisioning.explain_pool import bystander
 from karptui.provisioning.limits import LimitState
-from karptui.provisioning.pod_class import Stage, Wishes
+from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.rejection import Gate, LimitReached, PodError, Rejection, TypesExhausted
 from karptui.provisioning.run import QueuedPod, Run
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template
+from karptui.provisioning.wishes import Wishes
 
 GATES = (
     Gate.LIMITS,

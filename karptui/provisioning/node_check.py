@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from karptui.kube.pod import Pod
-from karptui.provisioning.catalogue import Ladder, roomy
 from karptui.provisioning.destination import Destination
+from karptui.provisioning.ladder import Ladder, roomy
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_run import StageRun
@@ -44,7 +44,7 @@ class NodeCheck:
         self._run = run
         self._prepared = run.prepared
         self._destinations = run.prepared.destinations
-        self._gone = run.prepared.destinations_of(run.variant.excluded)
+        self._gone = run.prepared.destination_index.of(run.variant.excluded)
         self._waiting = run.prepared.waiting_destinations if run.variant.enforces_consolidate_after else 0
         self.filled: dict[int, FilledNode] = {}
         self._ladders: list[Ladder] = []
@@ -75,11 +75,11 @@ class NodeCheck:
         if self._placed_since >= _REMEASURE_AFTER:
             self._measure()
         row = queued.owner.row
-        nodes = self._prepared.roomy_destinations(row) & ~self._gone & ~self._measured
+        nodes = self._prepared.destination_index.roomy(row) & ~self._gone & ~self._measured
         nodes |= roomy(self._ladders, row) & self._measured
         if not queued.is_exempt:
             nodes &= ~self._waiting
-        for kind, members in self._prepared.destination_kinds.items():
+        for kind, members in self._prepared.destination_index.kinds.items():
             if nodes & members and not (
                 stage_run.tolerates(kind.taints)
                 and self._interner.join_node(kind.labels, stage_run.stage.asked) is not False
@@ -90,7 +90,7 @@ class NodeCheck:
     def check(
         self, queued: QueuedPod, stage_run: StageRun, destination: Destination
     ) -> RequirementSet | Literal[False] | None:
-        """Return what the node's labels would be with the pod; None if it does not take it now, False if it never will."""
+        """Return the node's labels with the pod; None if it does not take it now, False if it never will."""
         filled = self.filled.get(destination.index)
         if filled is not None:
             for need, left in zip(queued.owner.row, filled.room, strict=True):
@@ -117,6 +117,7 @@ class NodeCheck:
     def labels_with(
         self, stage_run: StageRun, labels: RequirementSet, hostname: str
     ) -> RequirementSet | Literal[False] | None:
+        """Return labels narrowed by the pod, its volumes and its topology rules; None or False if they clash."""
         known = stage_run.node_sets
         if labels in known:
             return known[labels]
@@ -144,13 +145,7 @@ class NodeCheck:
                 continue
             final = self._interner.join_node(joined, self._interner.left(left))
             if final:
-                equals = [
-                    (group.spec.key, choice.equals)
-                    for (group, _), choice in zip(stage_run.rules, choices, strict=True)
-                    if choice.equals
-                ]
-                if equals:
-                    stage_run.ties[labels] = equals
+                stage_run.note_ties(labels, choices)
                 return final
         return None
 
@@ -168,7 +163,7 @@ class NodeCheck:
 
     @staticmethod
     def exceeds_limits(queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> bool:
-        """Return whether any driver would have more attachments than allowed; drivers the pod does not use count too."""
+        """Return whether any driver would have more attachments than allowed, even one the pod does not use."""
         attached = destination.attached if filled is None else filled.attached
         wanted: dict[str, set[str]] = {}
         for driver, claim in queued.owner.attachments or ():
@@ -196,6 +191,4 @@ class NodeCheck:
             for driver, claim in owner.attachments:
                 attached.setdefault(driver, set()).add(claim)
             filled.attached = {driver: frozenset(claims) for driver, claims in attached.items()}
-        self._run.topology.record(
-            owner, labels, destination.hostname, destination.kind.taints, states_rules=queued.is_counted
-        )
+        self._run.topology.record(owner, labels, destination.hostname, destination.kind.taints)

@@ -13,17 +13,17 @@ from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
-from karptui.kube.objects import condition_of
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
-from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.buffers import buffer_pods
-from karptui.provisioning.catalogue import Catalogue, Ladder, catalogue_of, roomy
-from karptui.provisioning.daemonsets import DaemonPod, daemon_pods
-from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationKind, LabelReader
+from karptui.provisioning.catalogue import Catalogue, catalogue_of
+from karptui.provisioning.consolidate_after import is_under_consolidate_after
+from karptui.provisioning.constrained import asked_keys, is_constrained, selector_keys
+from karptui.provisioning.daemonsets import daemon_pods
+from karptui.provisioning.destination import Destination, DestinationBuilder, LabelReader
+from karptui.provisioning.destination_index import DestinationIndex
 from karptui.provisioning.domains import DomainUniverse
-from karptui.provisioning.eligible_pods import is_currently_reschedulable, is_provisionable
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.pod_class import PodClasses
@@ -37,8 +37,8 @@ from karptui.provisioning.template import Template, make_templates, pool_require
 from karptui.provisioning.topology import InverseBase, Topology
 from karptui.provisioning.topology_counts import NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex
-from karptui.provisioning.validation import avoids_karpenter, selector_problems
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLookupError
+from karptui.provisioning.waiting_pods import leaving_pods, pending_pods
 
 InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
 """One list for every NodePool, or a list by NodePool name; a NodePool without an entry has no types."""
@@ -55,16 +55,6 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Whether pods may go without a reservation that others hold; so in disruption, not in provisioning."""
     enforces_consolidate_after: bool = False
     """Whether nodes within consolidateAfter take only pods that are pending or leave a node that goes away."""
-
-
-class IgnoredPod(msgspec.Struct, frozen=True):
-    """A pending pod that Karpenter does not look at."""
-
-    pod: Pod
-    problems: tuple[str, ...]
-    """In Karpenter's words."""
-    is_silent: bool
-    """Whether Karpenter says nothing, because the pod's own rules keep it off NodePools."""
 
 
 class Prepared:
@@ -89,7 +79,7 @@ class Prepared:
         self.catalogues = _catalogues(self.pools, self.types_by_pool)
         """The same, indexed, of the NodePools that take part."""
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
-        self._constrained = [template for template in self._template_set if _is_constrained(template)]
+        self._constrained = [template for template in self._template_set if is_constrained(template)]
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
         self.columns = Columns(
             [
@@ -108,9 +98,10 @@ class Prepared:
             {id(catalogue): catalogue for catalogue in self.catalogues.values()}.values()
         )
         self._labels = LabelReader(self.interner, self._label_keys())
-        self.pending, self.ignored = self._pending()
-        """Pods that wait for a node, and those of them that Karpenter passes over."""
-        self.leaving = self._leaving()
+        pending, self.ignored = pending_pods(inventory.pods, self.volumes)
+        self.pending = [*pending, *self.buffer_pods]
+        """Pods that wait for a node, those of CapacityBuffers included; Karpenter passes over those in `ignored`."""
+        self.leaving = leaving_pods(self.states, inventory.pdbs, now_ns)
         """Pods of nodes that go away, which need another place."""
 
     def _make_classes(self) -> PodClasses:
@@ -119,7 +110,7 @@ class Prepared:
             interner=self.interner,
             columns=self.columns,
             namespaces=NamespaceIndex(self.interner, labels),
-            selector_keys=frozenset(key for template in self._constrained for key in _selector_keys(template)),
+            selector_keys=frozenset(key for template in self._constrained for key in selector_keys(template)),
             preference_policy=self.settings.preference_policy,
             tolerate_preferences=any(
                 taint.effect == PREFER_NO_SCHEDULE for pool in self.pools for taint in pool.taints
@@ -127,43 +118,13 @@ class Prepared:
         )
 
     def _label_keys(self) -> frozenset[str]:
-        keys = {key for template in self._constrained for key in _asked_keys(template)}
+        keys = {key for template in self._constrained for key in asked_keys(template)}
         keys.update(requirement.key for daemon in self.daemons for requirement in daemon.strict)
         for volume in self.inventory.volumes:
             keys.update(one.key for term in volume.required_node_terms for one in term.match_expressions)
         for storage_class in self.inventory.storage_classes:
             keys.update(key for term in storage_class.allowed_topologies for key, _ in term.match_label_expressions)
         return frozenset(KEY_ALIASES.get(key, key) for key in keys)
-
-    def _pending(self) -> tuple[list[Pod], list[IgnoredPod]]:
-        pending: list[Pod] = []
-        ignored: list[IgnoredPod] = []
-        problems: dict[PodTemplate, tuple[list[str], bool]] = {}
-        for pod in sorted(filter(is_provisionable, self.inventory.pods), key=lambda pod: (pod.namespace, pod.name)):
-            template = pod.template
-            known = problems.get(template)
-            if known is None:
-                known = problems[template] = (selector_problems(pod), avoids_karpenter(_wishes_of(template)))
-            found, is_silent = known
-            if pod.volumes:
-                problem = self.volumes.problem(pod)
-                found = [*found, problem] if problem else found
-            if found or is_silent:
-                ignored.append(IgnoredPod(pod, tuple(found), is_silent))
-            else:
-                pending.append(pod)
-        pending.extend(self.buffer_pods)
-        return pending, ignored
-
-    def _leaving(self) -> list[Pod]:
-        budgets = self.inventory.pdbs
-        return [
-            pod
-            for state in sorted(self.states, key=lambda state: state.name)
-            if state.is_marked_for_deletion
-            for pod in sorted((*state.pods, *state.ending), key=lambda pod: (pod.namespace, pod.name))
-            if is_currently_reschedulable(pod, budgets, self.now_ns)
-        ]
 
     @cached_property
     def destinations(self) -> list[Destination]:
@@ -190,39 +151,9 @@ class Prepared:
         return nodes
 
     @cached_property
-    def destination_kinds(self) -> dict[DestinationKind, int]:
-        """Destinations of each kind, as bits."""
-        kinds: dict[DestinationKind, int] = {}
-        for destination in self.destinations:
-            kinds[destination.kind] = kinds.get(destination.kind, 0) | 1 << destination.index
-        return kinds
-
-    @cached_property
-    def _destination_ladders(self) -> list[Ladder]:
-        columns: list[dict[int, int]] = [{} for _ in self.columns.names]
-        for destination in self.destinations:
-            if not destination.is_full:
-                bit = 1 << destination.index
-                for column, amount in zip(columns, destination.room, strict=True):
-                    column[amount] = column.get(amount, 0) | bit
-        return [Ladder(column) for column in columns]
-
-    def roomy_destinations(self, need: Sequence[int]) -> int:
-        """Return the destinations that have room for a row of amounts before the run places anything, as bits."""
-        return roomy(self._destination_ladders, need)
-
-    def destinations_of(self, provider_ids: frozenset[str]) -> int:
-        """Return the destinations with these provider ids, as bits."""
-        nodes = 0
-        for provider_id in provider_ids:
-            index = self._destination_index.get(provider_id)
-            if index is not None:
-                nodes |= 1 << index
-        return nodes
-
-    @cached_property
-    def _destination_index(self) -> dict[str, int]:
-        return {destination.state.provider_id: destination.index for destination in self.destinations}
+    def destination_index(self) -> DestinationIndex:
+        """The same by what they have in common."""
+        return DestinationIndex(self.destinations, self.columns)
 
     @cached_property
     def leaving_node_names(self) -> frozenset[str]:
@@ -362,82 +293,3 @@ def _catalogues(pools: Iterable[NodePool], types_by_pool: Mapping[str, Sequence[
             catalogue = by_list[id(types)] = catalogue_of(tuple(types))
         found[pool.name] = catalogue
     return found
-
-
-def is_under_consolidate_after(state: StateNode, pool: NodePool | None, now_ns: int) -> bool:
-    """Return whether a node is too young, or had a pod come or go too recently, to be consolidated.
-
-    Rule: ``IsUnderConsolidateAfter`` in ``pkg/utils/disruption/disruption.go``.
-    """
-    claim = state.claim
-    if pool is None or claim is None or not pool.consolidate_after_ns:
-        return False
-    initialized = condition_of(claim.conditions, "Initialized")
-    if initialized is None or initialized.status != "True":
-        return False
-    since_ns = claim.last_pod_event_ns
-    if since_ns == ABSENT_NS:
-        since_ns = initialized.last_transition_ns
-    return now_ns - since_ns < pool.consolidate_after_ns
-
-
-def _wishes_of(template: PodTemplate) -> Requirements:
-    """Return a pod's requirements with its heaviest preference, as the check for a NodePool label sees them."""
-    wishes = Requirements.from_labels(template.node_selector)
-    if template.preferred_node_terms:
-        heaviest = max(template.preferred_node_terms, key=lambda term: term.weight)
-        wishes = wishes.merge(Requirements.from_selectors(heaviest.preference.match_expressions))
-    if template.required_node_terms:
-        wishes = wishes.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
-    return wishes
-
-
-def _is_constrained(template: PodTemplate) -> bool:
-    """Return whether pods of a template ask anything of a node's labels or of other pods."""
-    return bool(
-        template.node_selector
-        or template.topology_spread
-        or template.required_node_terms
-        or template.preferred_node_terms
-        or template.pod_affinity
-        or template.pod_anti_affinity
-        or template.preferred_pod_affinity
-        or template.preferred_pod_anti_affinity
-    )
-
-
-def _asked_keys(template: PodTemplate) -> Iterable[str]:
-    """Yield the label keys that pods of a template ask of nodes, topology keys included."""
-    yield from template.node_selector
-    for term in (*(template.required_node_terms or ()), *(one.preference for one in template.preferred_node_terms)):
-        for expression in term.match_expressions:
-            yield expression.key
-    for constraint in template.topology_spread:
-        yield constraint.topology_key
-    for term_ in (
-        *template.pod_affinity,
-        *template.pod_anti_affinity,
-        *(one.term for one in template.preferred_pod_affinity),
-        *(one.term for one in template.preferred_pod_anti_affinity),
-    ):
-        yield term_.topology_key
-
-
-def _selector_keys(template: PodTemplate) -> Iterable[str]:
-    """Yield the pod labels that rules of a template look at."""
-    selectors = [constraint.label_selector for constraint in template.topology_spread]
-    selectors += [
-        term.label_selector
-        for term in (
-            *template.pod_affinity,
-            *template.pod_anti_affinity,
-            *(one.term for one in template.preferred_pod_affinity),
-            *(one.term for one in template.preferred_pod_anti_affinity),
-        )
-    ]
-    for selector in selectors:
-        if selector is not None:
-            yield from (key for key, _ in selector.match_labels)
-            yield from (expression.key for expression in selector.match_expressions)
-    for constraint in template.topology_spread:
-        yield from constraint.match_label_keys

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -42,18 +42,14 @@ class Gate(StrEnum):
 class Rejection(msgspec.Struct, frozen=True):
     """One reason; ``str`` gives Karpenter's words."""
 
-    @property
-    def gate(self) -> Gate:
-        """The check that failed."""
-        raise NotImplementedError
+    gate: ClassVar[Gate]
+    """The check that failed."""
 
 
 class DynamicResourcesUnsupported(Rejection, frozen=True):
     """The pod asks for Dynamic Resource Allocation, which Karpenter passes over."""
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.DYNAMIC_RESOURCES
+    gate: ClassVar[Gate] = Gate.DYNAMIC_RESOURCES
 
     def __str__(self) -> str:
         return "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
@@ -62,9 +58,7 @@ class DynamicResourcesUnsupported(Rejection, frozen=True):
 class NoTemplates(Rejection, frozen=True):
     """No NodePool has an instance type that it could launch."""
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.NODEPOOLS
+    gate: ClassVar[Gate] = Gate.NODEPOOLS
 
     def __str__(self) -> str:
         return "nodepool requirements filtered out all available instance types"
@@ -76,9 +70,7 @@ class LimitReached(Rejection, frozen=True):
     nodepool: str
     is_node_count: bool
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.LIMITS
+    gate: ClassVar[Gate] = Gate.LIMITS
 
     def __str__(self) -> str:
         if self.is_node_count:
@@ -91,27 +83,39 @@ class TaintsNotTolerated(Rejection, frozen=True):
 
     taints: tuple[Taint, ...]
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.TAINTS
+    gate: ClassVar[Gate] = Gate.TAINTS
 
     def __str__(self) -> str:
         return "; ".join(f"did not tolerate taint (taint={taint})" for taint in self.taints)
 
 
 class RequirementsUnmet(Rejection, frozen=True):
-    """Labels that the pod, its volume or its topology rules ask for and the NodePool cannot give."""
+    """Labels that the pod asks for and the NodePool cannot give."""
+
+    gate: ClassVar[Gate] = Gate.REQUIREMENTS
 
     reasons: tuple[UndefinedKey | KeyConflict, ...]
-    asked_by: Gate = Gate.REQUIREMENTS
-
-    @property
-    def gate(self) -> Gate:
-        return self.asked_by
 
     def __str__(self) -> str:
-        words = {Gate.REQUIREMENTS: "incompatible requirements, ", Gate.VOLUMES: "incompatible volume requirements, "}
-        return words.get(self.asked_by, "") + "; ".join(map(str, self.reasons))
+        return "incompatible requirements, " + "; ".join(map(str, self.reasons))
+
+
+class VolumeUnreachable(RequirementsUnmet, frozen=True):
+    """The same of where the pod's volumes are."""
+
+    gate: ClassVar[Gate] = Gate.VOLUMES
+
+    def __str__(self) -> str:
+        return "incompatible volume requirements, " + "; ".join(map(str, self.reasons))
+
+
+class DomainUnreachable(RequirementsUnmet, frozen=True):
+    """The same of the domain that topology rules choose."""
+
+    gate: ClassVar[Gate] = Gate.TOPOLOGY
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.reasons))
 
 
 class TopologyUnmet(Rejection, frozen=True):
@@ -123,9 +127,7 @@ class TopologyUnmet(Rejection, frozen=True):
     pod_domains: Requirement
     node_domains: Requirement
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.TOPOLOGY
+    gate: ClassVar[Gate] = Gate.TOPOLOGY
 
     def __str__(self) -> str:
         names = sorted(self.counts)
@@ -141,9 +143,7 @@ class TopologyUnmet(Rejection, frozen=True):
 class NotReservable(Rejection, frozen=True):
     """Reserved capacity suits the pod but is taken by other claims of this run."""
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.RESERVATIONS
+    gate: ClassVar[Gate] = Gate.RESERVATIONS
 
     def __str__(self) -> str:
         return "one or more instance types with compatible reserved offerings are available, but could not be reserved"
@@ -155,7 +155,7 @@ class TypesExhausted(Rejection, frozen=True, kw_only=True):
     requirements: Requirements
     pod_requests: ResourceList
     overheads: tuple[ResourceList, ...]
-    """Of each group of types what its daemons ask; groups whose daemons clash with the pod's host ports are left out."""
+    """Of each group of types what its daemons ask; without groups whose daemons clash with the pod's host ports."""
     considered: int
     """Types within the limits, which the filter began with."""
     with_labels: int
@@ -171,9 +171,7 @@ class TypesExhausted(Rejection, frozen=True, kw_only=True):
     unmet_min_values: tuple[tuple[str, int], ...] = ()
     """Labels with fewer values than ``minValues`` among the types that are left, and how many there are."""
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.INSTANCE_TYPES
+    gate: ClassVar[Gate] = Gate.INSTANCE_TYPES
 
     @property
     def reason(self) -> str:
@@ -217,14 +215,13 @@ class MinValuesLost(Rejection, frozen=True):
     nodepool: str
     keys: tuple[str, ...]
 
-    @property
-    def gate(self) -> Gate:
-        return Gate.MIN_VALUES
+    gate: ClassVar[Gate] = Gate.MIN_VALUES
 
     def __str__(self) -> str:
+        keys = " ".join(sorted(self.keys))
         return (
             "pod didn’t schedule because NodePool couldn’t meet minValues requirements, validating minValues, minValues"
-            f" requirement is not met for label(s) (label(s)=[{' '.join(sorted(self.keys))}]) (NodePool={self.nodepool})"
+            f" requirement is not met for label(s) (label(s)=[{keys}]) (NodePool={self.nodepool})"
         )
 
 

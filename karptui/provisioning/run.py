@@ -1,6 +1,7 @@
 """One run of the provisioner: every pod in turn onto a node, a claim of this run, or a new claim.
 
-Rules: ``Solve``, ``trySchedule`` and ``add`` in ``pkg/controllers/provisioning/scheduling/scheduler.go``, and ``queue.go``.
+Rules: ``Solve``, ``trySchedule`` and ``add`` in ``scheduler.go``, and ``queue.go``, of
+``pkg/controllers/provisioning/scheduling``.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class QueuedPod:
         self.is_exempt = is_exempt
         """Whether it may go to nodes that wait for consolidateAfter."""
         self.is_counted = is_counted
-        """Whether its topology rules hold; those of a pod whose volumes cannot be found do only after it failed once."""
+        """Whether its topology rules hold: if its volumes cannot be found they do only after it failed once."""
         self.last_length = 0
         """Queue length after it was last put back, 0 if never."""
 
@@ -269,7 +270,7 @@ class Run:
         claim.labels = fit.labels
         claim.requests = tuple([a + b for a, b in zip(claim.requests, owner.row, strict=True)])
         claim.measure_room()
-        self.topology.record(owner, fit.labels, claim.hostname, claim.template.taints, states_rules=queued.is_counted)
+        self.topology.record(owner, fit.labels, claim.hostname, claim.template.taints)
         if owner.host_ports:
             claim.ports.append((queued.pod.key, owner.host_ports))
         self.reservations.exchange(claim.reserved, fit.reserved)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from karptui.kube.taints import Taint, untolerated
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.topology import Ruled, Topology
-from karptui.provisioning.topology_group import TopologyGroup
+from karptui.provisioning.topology_group import Choice, TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind
 
 
@@ -85,6 +86,16 @@ class StageRun:
     def new_claim_stamp(self) -> int:
         """Return a number that grows whenever a new claim may be judged differently."""
         return self.stamp + sum(group.version for group, _ in self.host_rules if group.kind is TopologyKind.AFFINITY)
+
+    def note_ties(self, labels: RequirementSet, choices: Sequence[Choice]) -> None:
+        """Remember which choices for a candidate with these labels were made among equals."""
+        equals = [
+            (group.spec.key, choice.equals)
+            for (group, _), choice in zip(self.rules, choices, strict=True)
+            if choice.equals
+        ]
+        if equals:
+            self.ties[labels] = equals
 
     def tolerates(self, taints: tuple[Taint, ...]) -> bool:
         """Return whether the stage tolerates all of these taints."""

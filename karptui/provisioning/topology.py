@@ -149,8 +149,6 @@ class Topology:
         labels: RequirementSet,
         hostname: str,
         taints: tuple[Taint, ...],
-        *,
-        states_rules: bool = True,
     ) -> None:
         """Count a placed pod in every rule that selects it, and where its own rules keep others away.
 
@@ -159,7 +157,6 @@ class Topology:
             labels: Final requirements of the node or claim, without its host name.
             hostname: Of the node or claim.
             taints: Of the node or claim.
-            states_rules: Whether the pod's own rules have been taken up.
         """
         for group in self.counting(owner):
             rule = group.spec.node_filter
@@ -173,7 +170,7 @@ class Topology:
                 continue
             if group.kind is TopologyKind.ANTI_AFFINITY or (not landed.complement and len(landed.values) == 1):
                 group.record(landed.values)
-        for spec in owner.inverse_specs if states_rules else ():
+        for spec in owner.inverse_specs:
             group = self._inverse[spec.identity]
             if group.is_hostname:
                 group.record((hostname,))
@@ -212,7 +209,7 @@ def narrowed(
         if not choice.domains:
             return left, choices, rule
         choices.append(choice)
-        picked = Requirement(key, False, choice.domains)  # noqa: FBT003 - the domains themselves
+        picked = Requirement(key, False, choice.domains)
         before = left.get(key, node_domains)
         left[key] = picked if before is None else before.intersect(picked)
     return left, choices, None

@@ -1,7 +1,7 @@
 """Topology rules as pods state them: spread constraints, pod affinity and pod anti-affinity terms.
 
-Rules: ``topologygroup.go``, ``topologynodefilter.go`` and ``newForTopologies``, ``newForAffinities`` of ``topology.go`` in
-``pkg/controllers/provisioning/scheduling``.
+Rules: ``topologygroup.go``, ``topologynodefilter.go`` and ``newForTopologies``, ``newForAffinities`` of
+``topology.go`` in ``pkg/controllers/provisioning/scheduling``.
 """
 
 from __future__ import annotations

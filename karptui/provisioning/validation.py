@@ -21,7 +21,8 @@ _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME_RULE: Final = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-    " (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+    " (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
+    " '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 _SUBDOMAIN_RULE: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
@@ -29,8 +30,8 @@ _SUBDOMAIN_RULE: Final = (
     " '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 _VALUE_RULE: Final = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end"
-    " with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is"
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and"
+    " end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is"
     " '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
 _MAX_NAME: Final = 63
@@ -66,9 +67,9 @@ def requirement_problems(requirement: NodeSelectorRequirement) -> Iterator[str]:
         yield f"key {key} has an unsupported operator {operator} not in [{' '.join(sorted(_OPERATORS))}]"
     if is_restricted(key):
         yield (
-            f"using label {key} is not allowed as it might interfere with the internal provisioning logic; specify a well"
-            f" known label: [{' '.join(sorted(WELL_KNOWN))}], or a custom label that does not use a restricted domain:"
-            f" [{' '.join(sorted(RESTRICTED_DOMAINS))}]"
+            f"using label {key} is not allowed as it might interfere with the internal provisioning logic; specify a"
+            f" well known label: [{' '.join(sorted(WELL_KNOWN))}], or a custom label that does not use a restricted"
+            f" domain: [{' '.join(sorted(RESTRICTED_DOMAINS))}]"
         )
     known = KNOWN_VALUES.get(key)
     if known is not None and operator == "In":
@@ -99,8 +100,8 @@ def _value_problems(requirement: NodeSelectorRequirement, key: str, known: froze
         yield f"no valid values found in {given} for {key}, expected one of: map[{expected}], got: {given}"
     elif requirement.min_values is not None and len(valid) < requirement.min_values:
         yield (
-            f"not enough valid values found in {given} for {key}, expected at least {requirement.min_values} valid values"
-            f" from: [{' '.join(sorted(known))}], got: {len(valid)}"
+            f"not enough valid values found in {given} for {key}, expected at least {requirement.min_values} valid"
+            f" values from: [{' '.join(sorted(known))}], got: {len(valid)}"
         )
 
 

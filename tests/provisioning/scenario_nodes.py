@@ -50,99 +50,92 @@ def make_nodes(s: Scenario) -> None:
         make_node(s, i)
 
 
-def make_node(s: Scenario, i: int) -> None:
-    """A node in one of the states that a node can be in."""
-    it = s.r.choice(s.types)
-    pool = s.r.choice(s.pools)
-    name, claim = f"node-{i}", f"claim-node-{i}"
-    state = s.pick(
-        "ready", "ready", "ready", "uninitialized", "unregistered", "launched", "unmanaged", "deleting", "terminating"
-    )
-    zone = it["offerings"][0]["requirements"][1]["values"][0]
+STATES = [
+    "ready",
+    "ready",
+    "ready",
+    "uninitialized",
+    "unregistered",
+    "launched",
+    "unmanaged",
+    "deleting",
+    "terminating",
+]
+MARKS = ("karpenter.sh/nodepool", "karpenter.sh/registered", "karpenter.sh/initialized", f"{AWS}/ec2nodeclass")
+
+
+def claim_labels(s: Scenario, it: Json, pool: Json, zone: str) -> Json:
     labels = {one["key"]: one["values"][0] for one in it["requirements"] if one["operator"] == "In"}
-    labels |= {
-        ZONE: zone,
-        CAPACITY_TYPE: s.pick("spot", "on-demand"),
-        "karpenter.sh/nodepool": pool["metadata"]["name"],
-        f"{AWS}/ec2nodeclass": "default",
-    }
+    labels |= {ZONE: zone, CAPACITY_TYPE: s.pick("spot", "on-demand"), f"{AWS}/ec2nodeclass": "default"}
+    labels["karpenter.sh/nodepool"] = pool["metadata"]["name"]
     labels |= pool["spec"]["template"]["metadata"]["labels"]
     labels.pop(f"{AWS}/capacity-reservation-id", None)
     if s.chance(0.2):
         labels["example.com/team"] = s.pick("red", "blue")
-    claim_labels = dict(labels)
+    return labels
+
+
+def node_labels(s: Scenario, name: str, state: str, labels: Json) -> Json:
+    found = dict(labels)
     if s.chance(0.85):
-        labels[HOSTNAME] = name if s.chance(0.9) else f"{name}.internal"
-    provider_id = f"aws:///{zone}/i-{s.seed}-{i}"
-    capacity, allocatable = amounts(it)
-    taints = list(pool["spec"]["template"]["spec"].get("taints") or [])
+        found[HOSTNAME] = name if s.chance(0.9) else f"{name}.internal"
     if state not in ("uninitialized", "unregistered"):
-        labels |= {"karpenter.sh/initialized": "true"}
+        found["karpenter.sh/initialized"] = "true"
     if state != "unregistered":
-        labels |= {"karpenter.sh/registered": "true"}
-    else:
+        found["karpenter.sh/registered"] = "true"
+    return {key: value for key, value in found.items() if state != "unmanaged" or key not in MARKS}
+
+
+def node_taints(s: Scenario, state: str, template: Json) -> list[Json]:
+    taints = list(template.get("taints") or [])
+    if state == "unregistered":
         taints.append({"key": "karpenter.sh/unregistered", "effect": "NoExecute"})
     if state == "uninitialized":
         taints += [
             {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},
-            *(pool["spec"]["template"]["spec"].get("startupTaints") or []),
+            *(template.get("startupTaints") or []),
         ]
-        if s.chance(0.5):
-            capacity, allocatable = (
-                {**capacity, "nvidia.com/gpu": "0"},
-                {**allocatable, "nvidia.com/gpu": "0", "memory": "0"},
-            )
     if s.chance(0.08):
         taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
     if state in ("deleting", "terminating"):
         taints.append({"key": "karpenter.sh/disrupted", "effect": "NoSchedule"})
-    if state == "unmanaged":
-        for key in (
-            "karpenter.sh/nodepool",
-            "karpenter.sh/registered",
-            "karpenter.sh/initialized",
-            f"{AWS}/ec2nodeclass",
-        ):
-            labels.pop(key, None)
-    if state != "launched":
-        spec: Json = {"taints": taints}
-        if not (state == "unmanaged" and s.chance(0.5)):
-            spec["providerID"] = provider_id
-        metadata = s.meta(name, labels=labels)
-        s.add(
-            "v1",
-            "Node",
-            metadata,
-            spec=spec,
-            status={
-                "capacity": capacity,
-                "allocatable": allocatable,
-                "conditions": [{"type": "Ready", "status": "True"}],
-            },
+    return taints
+
+
+def make_node(s: Scenario, i: int) -> None:
+    """Add a node in one of the states that a node can be in, with its pods."""
+    it, pool = s.r.choice(s.types), s.r.choice(s.pools)
+    name, state = f"node-{i}", s.pick(*STATES)
+    zone = it["offerings"][0]["requirements"][1]["values"][0]
+    labels = claim_labels(s, it, pool, zone)
+    provider_id = f"aws:///{zone}/i-{s.seed}-{i}"
+    capacity, allocatable = amounts(it)
+    if state == "uninitialized" and s.chance(0.5):
+        capacity, allocatable = (
+            {**capacity, "nvidia.com/gpu": "0"},
+            {**allocatable, "nvidia.com/gpu": "0", "memory": "0"},
         )
     if state != "unmanaged":
-        make_claim(s, claim, claim_labels, pool, it, provider_id, state)
-    if state not in ("launched",):
-        fill(s, i, name)
+        make_claim(s, f"claim-{name}", labels, pool=pool, it=it, provider_id=provider_id, state=state)
+    if state == "launched":
+        return
+    spec: Json = {"taints": node_taints(s, state, pool["spec"]["template"]["spec"])}
+    if not (state == "unmanaged" and s.chance(0.5)):
+        spec["providerID"] = provider_id
+    status = {"capacity": capacity, "allocatable": allocatable, "conditions": [{"type": "Ready", "status": "True"}]}
+    s.add("v1", "Node", s.meta(name, labels=node_labels(s, name, state, labels)), spec=spec, status=status)
+    fill(s, i, name)
     if s.chance(0.2):
-        s.add(
-            "storage.k8s.io/v1",
-            "CSINode",
-            s.meta(name),
-            spec={
-                "drivers": [
-                    {
-                        "name": "ebs.csi.aws.com",
-                        "nodeID": name,
-                        "topologyKeys": None,
-                        "allocatable": {"count": s.pick(0, 1, 2)},
-                    }
-                ]
-            },
-        )
+        driver = {
+            "name": "ebs.csi.aws.com",
+            "nodeID": name,
+            "topologyKeys": None,
+            "allocatable": {"count": s.pick(0, 1, 2)},
+        }
+        s.add("storage.k8s.io/v1", "CSINode", s.meta(name), spec={"drivers": [driver]})
 
 
-def make_claim(s: Scenario, name: str, labels: Json, pool: Json, it: Json, provider_id: str, state: str) -> None:
+def make_claim(s: Scenario, name: str, labels: Json, *, pool: Json, it: Json, provider_id: str, state: str) -> None:
     capacity, allocatable = amounts(it)
     metadata = s.meta(name, labels=labels, generation=1)
     conditions = [

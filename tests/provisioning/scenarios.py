@@ -1,7 +1,8 @@
 """Seeded snapshots of everything that bears on provisioning, small enough to think about when an answer differs.
 
-They hold what a load generator leaves out: sidecars, gates, resizes, pod-level requests, overhead, matchLabelKeys, namespace
-selectors, custom labels, static and unready NodePools, nodes in every state, volumes of every kind, buffers and overlays.
+They hold what a load generator leaves out: sidecars, gates, resizes, pod-level requests, overhead, matchLabelKeys,
+namespace selectors, custom labels, static and unready NodePools, nodes in every state, volumes of every kind, buffers
+and overlays.
 """
 
 from __future__ import annotations

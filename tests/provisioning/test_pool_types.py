@@ -1,0 +1,205 @@
+"""Which types each filter leaves; the same as the engine where a pod is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.settings import parse_settings
+from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.kube.taints import Taint, Toleration
+from karptui.provisioning import prepare
+from karptui.provisioning.pool_types import Filter, PoolTypes, pool_types
+from tests import builders
+
+SETTINGS = parse_settings({})
+
+
+def a_type(
+    name: str,
+    *,
+    cpu: str = "2",
+    memory: str = "8Gi",
+    pods: str = "10",
+    price: float = 1.0,
+    reserved: str = "0",
+    is_available: bool = True,
+    capacity_type: str = "on-demand",
+) -> InstanceType:
+    return InstanceType(
+        name=name,
+        requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", name),),
+        capacity=builders.amounts({"cpu": cpu, "memory": memory, "pods": pods}),
+        overhead=Overhead(kube_reserved=builders.amounts({"memory": reserved})),
+        offerings=(
+            Offering(
+                requirements=(
+                    builders.a_requirement("topology.kubernetes.io/zone", "In", "z-1"),
+                    builders.a_requirement("karpenter.sh/capacity-type", "In", capacity_type),
+                ),
+                price_per_hour=price,
+                is_available=is_available,
+            ),
+        ),
+    )
+
+
+def found(*types: InstanceType, pool: Any = None, settings: Any = SETTINGS, **inventory: Any) -> PoolTypes:
+    pools = inventory.pop("nodepools", None) or (pool or builders.a_nodepool(),)
+    return pool_types(builders.Inventory(nodepools=pools, **inventory), types, settings)[0]
+
+
+def removed(result: PoolTypes) -> dict[str, tuple[str | None, str]]:
+    return {one.instance_type.name: (one.removed_by, one.reason) for one in result.verdicts}
+
+
+def test_each_type_is_counted_at_the_first_filter_that_rules_it_out() -> None:
+    pool = builders.a_nodepool(
+        requirements=(
+            builders.a_requirement("karpenter.sh/capacity-type", "In", "on-demand"),
+            builders.a_requirement("node.kubernetes.io/instance-type", "NotIn", "unwanted"),
+        ),
+        limits=builders.amounts({"cpu": "6"}),
+    )
+    result = found(
+        a_type("fits", price=0.5),
+        a_type("unwanted"),
+        a_type("sold-out", is_available=False),
+        a_type("spot-only", capacity_type="spot"),
+        a_type("reserved", reserved="9Gi"),
+        a_type("few-slots", pods="1"),
+        a_type("full", pods="2"),
+        a_type("too-large", cpu="8"),
+        pool=pool,
+        daemonsets=(builders.a_daemonset(name="a"), builders.a_daemonset(name="b")),
+    )
+    assert removed(result) == {
+        "fits": (None, ""),
+        "unwanted": ("requirements", "node.kubernetes.io/instance-type NotIn [unwanted]"),
+        "sold-out": ("offerings", "not offered, sold out, or ruled out by the NodeClass"),
+        "spot-only": ("offerings", "no offering in the zones and capacity types allowed"),
+        "reserved": ("reserved", "memory"),
+        "few-slots": ("daemonsets", "pods"),
+        "full": ("pod", "pods"),
+        "too-large": ("limits", "cpu"),
+    }
+    assert [(count.filter, count.removed, count.left) for count in result.counts] == [
+        (Filter.REQUIREMENTS, 1, 7),
+        (Filter.OFFERINGS, 2, 5),
+        (Filter.RESERVED, 1, 4),
+        (Filter.DAEMONSETS, 1, 3),
+        (Filter.POD, 1, 2),
+        (Filter.LIMITS, 1, 1),
+    ]
+    assert [one.instance_type.name for one in result.left] == ["fits"]
+    assert result.left[0].daemon_pods == 2
+
+
+def test_ranks_share_a_place_at_one_price() -> None:
+    result = found(a_type("a", price=2.0), a_type("b", price=1.0), a_type("c", price=1.0), a_type("d", price=3.0))
+    assert [(one.instance_type.name, one.rank) for one in result.verdicts] == [("a", 3), ("b", 1), ("c", 1), ("d", 4)]
+
+
+def test_daemonsets_that_do_not_run_on_the_pool_are_not_counted() -> None:
+    pool = builders.a_nodepool(taints=(Taint("dedicated", "NoSchedule", "x"),))
+    tolerant = builders.a_daemonset(name="a")
+    strict = builders.a_daemonset(name="b", tolerations=())
+    picky = builders.a_daemonset(name="c", node_selector={"node.kubernetes.io/instance-type": "other"})
+    result = found(a_type("one"), pool=pool, daemonsets=(tolerant, strict, picky))
+    assert result.verdicts[0].daemon_pods == 1
+    assert str(result.verdicts[0].daemons["memory"]) == "128Mi"
+
+
+@pytest.mark.parametrize(
+    ("pod", "left"),
+    [
+        ({"memory": "7Gi"}, {"small", "large"}),
+        ({"memory": "12Gi"}, {"large"}),
+        ({"memory": "12Gi", "node_selector": {"node.kubernetes.io/instance-type": "large"}}, {"small", "large"}),
+        ({"memory": "12Gi", "node_selector": {"karpenter.sh/nodepool": "another"}}, {"small", "large"}),
+        (
+            {
+                "memory": "12Gi",
+                "required_node_terms": (
+                    NodeSelectorTerm((builders.a_requirement("karpenter.sh/capacity-type", "In", "spot"),)),
+                    NodeSelectorTerm((builders.a_requirement("karpenter.sh/capacity-type", "In", "on-demand"),)),
+                ),
+            },
+            {"large"},
+        ),
+        ({"memory": "12Gi", "node": "node-1"}, {"small", "large"}),
+    ],
+    ids=["small", "large", "asks for large", "another pool", "second term", "bound"],
+)
+def test_the_smallest_pending_pod(pod: dict[str, Any], left: set[str]) -> None:
+    result = found(a_type("small"), a_type("large", memory="16Gi"), pods=(builders.a_pod(**pod),))
+    assert {one.instance_type.name for one in result.left} == left
+
+
+def test_what_is_left_is_what_the_engine_would_launch() -> None:
+    types = (a_type("small"), a_type("large", memory="16Gi", price=2.0), a_type("huge", memory="64Gi", price=3.0))
+    inventory = builders.Inventory(
+        nodepools=(builders.a_nodepool(),),
+        daemonsets=(builders.a_daemonset(memory="4Gi"),),
+        pods=(builders.a_pod(memory="10Gi"),),
+    )
+    (claim,) = prepare(inventory, types, SETTINGS, builders.NOW_NS).solve().claims
+    (result,) = pool_types(inventory, types, SETTINGS)
+    assert {one.instance_type.name for one in result.left} == set(claim.instance_type_names)
+
+
+def test_pools_that_take_no_part_come_last_and_say_why() -> None:
+    pools = (
+        builders.a_nodepool(name="asleep", is_ready=False),
+        builders.a_nodepool(name="static", replicas=2),
+        builders.a_nodepool(name="leaving", deletion_ns=builders.NOW_NS),
+        builders.a_nodepool(name="foreign", node_class_ref=NodeClassRef("karpenter.azure.com", "AKSNodeClass", "x")),
+        builders.a_nodepool(name="light"),
+        builders.a_nodepool(name="heavy", weight=10),
+    )
+    results = pool_types(builders.Inventory(nodepools=pools), {"light": (a_type("one"),)}, SETTINGS)
+    assert [(one.pool.name, one.rank, one.why_not) for one in results] == [
+        ("heavy", 1, ""),
+        ("light", 2, ""),
+        ("asleep", None, "not Ready"),
+        ("foreign", None, "another provider's: the controller that serves AWS passes it over"),
+        ("leaving", None, "being deleted"),
+        ("static", None, "static: it keeps its replicas and takes no pending pods"),
+    ]
+    assert [len(one.verdicts) for one in results] == [0, 1, 0, 0, 0, 0]
+
+
+def test_min_values_that_cannot_be_met() -> None:
+    pool = builders.a_nodepool(
+        requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", "a", "b", min_values=2),)
+    )
+    assert found(a_type("a"), pool=pool).why_not == (
+        "minValues of node.kubernetes.io/instance-type is not met: 1 offered"
+    )
+    lenient = parse_settings({"MIN_VALUES_POLICY": "BestEffort"})
+    assert found(a_type("a"), pool=pool, settings=lenient).why_not == ""
+
+
+def test_limits_that_are_used_up_say_so() -> None:
+    pool = builders.a_nodepool(limits=builders.amounts({"nvidia.com/gpu": "1"}))
+    node = builders.a_node(allocatable={"nvidia.com/gpu": "2"})
+    result = found(
+        a_type("a"), pool=pool, nodes=(node,), nodeclaims=(builders.a_nodeclaim(),)
+    )  # fmt: skip
+    assert removed(result) == {"a": ("limits", "nvidia.com/gpu")}
+
+
+def test_tolerations_decide_which_pods_count() -> None:
+    pool = builders.a_nodepool(taints=(Taint("dedicated", "NoSchedule", "x"),))
+    intolerant = builders.a_pod(memory="100Gi")
+    tolerant = builders.a_pod(name="b", memory="100Gi", tolerations=(Toleration(operator="Exists"),))
+    assert found(a_type("a"), pool=pool, pods=(intolerant,)).left
+    assert not found(a_type("a"), pool=pool, pods=(intolerant, tolerant)).left
+
+
+def test_node_overlays_change_prices() -> None:
+    settings = parse_settings({"FEATURE_GATES": "NodeOverlay=true"})
+    assert found(a_type("a", price=2.0), settings=settings).verdicts[0].price_per_hour == 2.0
