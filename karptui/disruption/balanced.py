@@ -127,8 +127,7 @@ class BalancedPolicy:
         for score in self.scores(command).values():
             if not score.is_approved:
                 return False
-            if len(command.candidates) == 1:
-                self._recorder.about_node(command.candidates[0].node, CONSOLIDATION_APPROVED, score.told())
+            self._recorder.about_node(command.candidates[0].node, CONSOLIDATION_APPROVED, score.told())
         return True
 
     def say(self, scores: Mapping[str, Score]) -> None:

@@ -112,7 +112,7 @@ def drain_state(fleet: Fleet, node: StateNode) -> DrainState:
     return DrainState(
         stage=stage,
         since_ns=since_ns,
-        initiator=initiator_of(node, fleet.pools.get(node.nodepool_name), fleet.inventory.events),
+        initiator=initiator_of(node, fleet.pools.get(node.nodepool_name), fleet.interruptions),
         reason=(command_condition(node) or _NO_CONDITION).reason,
         deadline=deadline,
         tier=min((pod.tier for pod in waiting), default=None),

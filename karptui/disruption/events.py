@@ -50,16 +50,15 @@ class Recorder:
         self._said[Said(kind, key, reason, message)] = None
 
     def about_node(self, node: StateNode, reason: str, message: str) -> None:
-        """Say it about the Node and the NodeClaim, whichever exist."""
+        """Say it about the NodeClaim, and about the Node if there is one."""
+        assert node.claim is not None
         if node.node is not None:
             self.publish("Node", node.node.name, reason, message)
-        if node.claim is not None:
-            self.publish("NodeClaim", node.claim.name, reason, message)
+        self.publish("NodeClaim", node.claim.name, reason, message)
 
     def blocked(self, node: StateNode, message: str) -> None:
-        """Say that a node cannot be disrupted; nothing is said about nodes that Karpenter did not make."""
-        if node.claim is not None:
-            self.about_node(node, DISRUPTION_BLOCKED, message)
+        """Say why a node cannot be disrupted."""
+        self.about_node(node, DISRUPTION_BLOCKED, message)
 
     def unconsolidatable(self, node: StateNode, message: str) -> None:
         """Say why a node is not consolidated."""

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from karptui.disruption.budgets import PoolUse, count_use
+from karptui.disruption.initiator import INTERRUPTIONS
 from karptui.disruption.predicates import PodPredicates
 from karptui.disruption.price import PriceBook, pool_costs
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
+from karptui.kube.event import Event
 from karptui.kube.pod import Pod
 from karptui.provisioning.state_node import StateNode
 
@@ -76,6 +78,11 @@ class Fleet:
     def use(self) -> dict[str, PoolUse]:
         """Nodes that count for budgets, and those that use them up, by NodePool."""
         return count_use(self.nodes, self.commanded)
+
+    @cached_property
+    def interruptions(self) -> tuple[Event, ...]:
+        """Events that tell of instances being taken away."""
+        return tuple(event for event in self.inventory.events if event.reason in INTERRUPTIONS)
 
     @cached_property
     def pool_costs(self) -> dict[str, float]:

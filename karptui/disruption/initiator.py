@@ -15,7 +15,7 @@ from karptui.kube.event import Event
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
-_INTERRUPTIONS: Final = frozenset(
+INTERRUPTIONS: Final = frozenset(
     {
         "SpotInterrupted",
         "InstanceStopping",
@@ -24,6 +24,7 @@ _INTERRUPTIONS: Final = frozenset(
         "CapacityReservationInstanceInterrupted",
     }
 )
+"""Reasons of the AWS provider's events about instances that go, whoever wants to keep them."""
 _AT_ONCE_NS: Final = 5 * NS_PER_SECOND
 _EXPIRY_SLACK_NS: Final = 60 * NS_PER_SECOND
 
@@ -50,7 +51,7 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
     Args:
         node: The node.
         pool: Its NodePool, None where it is gone.
-        events: Events about its NodeClaim and Node; others are passed over.
+        events: Interruptions, of any node; those of others are passed over.
     """
     claim = node.claim
     if claim is None or not claim.is_deleting:
@@ -60,7 +61,7 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
         return Initiator(condition.reason)
     if _is_at_once(claim):
         return Initiator.REPAIR
-    if any(event.reason in _INTERRUPTIONS and _is_about(event, node) for event in events):
+    if any(_is_about(event, node) for event in events):
         return Initiator.INTERRUPTION
     expiry_ns = expires_at(claim)
     if expiry_ns is not None and 0 <= claim.deletion_ns - expiry_ns <= _EXPIRY_SLACK_NS:

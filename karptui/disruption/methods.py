@@ -66,7 +66,7 @@ class MethodRun:
                 return (one for one in self.candidates.eventual if not static_drift.refuse(one))
             case Method.DRIFT:
                 return (one for one in self.candidates.eventual if not drift.refuse(one))
-            case Method.MULTI_NODE | Method.SINGLE_NODE:
+            case _:
                 return (one for one in self.candidates.graceful if self._may_consolidate(one))
 
     def _may_consolidate(self, candidate: Candidate) -> bool:
@@ -87,7 +87,7 @@ class MethodRun:
                 return drift.compute(candidates, budgets, self._simulator, self.fleet.pods, self.recorder)
             case Method.MULTI_NODE:
                 return multi_node.compute(candidates, budgets, self._consolidator, self._policy)
-            case Method.SINGLE_NODE:
+            case _:
                 return single_node.compute(candidates, budgets, self._consolidator, self._policy)
 
     def budgets(self, reason: Reason) -> dict[str, int]:

@@ -34,7 +34,7 @@ class PoolBlockers:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._budgets: dict[str, tuple[Blocker, ...]] = {}
-        self._headroom: dict[str, str] = {}
+        self._headroom: dict[str, static_drift.StaticHeadroom] = {}
         self._by_name = {node.name: node for node in fleet.nodes}
 
     def of(self, node: StateNode, wants: Wants) -> Iterator[Blocker]:
@@ -129,18 +129,17 @@ class PoolBlockers:
         return min((deadline.at_ns for deadline in deadlines if deadline is not None), default=None)
 
     def _of_replicas(self, pool: NodePool) -> Iterator[Blocker]:
-        code = self._headroom.get(pool.name)
-        if code is None:
-            code = self._headroom[pool.name] = static_drift.headroom(self._fleet, pool).code
-        if code:
-            room = static_drift.headroom(self._fleet, pool)
+        room = self._headroom.get(pool.name)
+        if room is None:
+            room = self._headroom[pool.name] = static_drift.headroom(self._fleet, pool)
+        if room.code:
             yield Blocker(
-                code=Code(code),
+                code=Code(room.code),
                 blocks=frozenset({Method.STATIC_DRIFT}),
                 object_kind="NodePool",
                 object_key=pool.name,
                 value=f"replicas {room.replicas}, nodes {room.active + room.deleting}, limit {room.node_limit or '-'}",
-                message=_STATIC_MESSAGES[code],
+                message=_STATIC_MESSAGES[room.code],
             )
 
 

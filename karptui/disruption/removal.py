@@ -108,9 +108,6 @@ class LiftingSimulator:
 
 def uninitialized_message(node: StateNode) -> str:
     """Return Karpenter's words for a place on a node that is not initialised yet."""
-    parts = []
-    if node.claim is not None:
-        parts.append(f"nodeclaim/{node.claim.name}")
-    if node.node is not None:
-        parts.append(f"node/{node.node.name}")
-    return f"would schedule against uninitialized {', '.join(parts)}"
+    assert node.claim is not None
+    of_node = f", node/{node.node.name}" if node.node is not None else ""
+    return f"would schedule against uninitialized nodeclaim/{node.claim.name}{of_node}"

@@ -47,8 +47,6 @@ class NewNode(msgspec.Struct, frozen=True, eq=False):
 
     def estimated_price(self) -> float:
         """Return what Karpenter reckons it costs: the cheapest offering of its first type, and nothing without one."""
-        if not self.type_names:
-            return 0.0
         prices = self.book.compatible(self.type_names[0], self.requirements, available_only=True)
         return min((offering.price_per_hour for offering in prices), default=0.0)
 

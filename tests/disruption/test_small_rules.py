@@ -1,0 +1,221 @@
+"""Rules that no scenario of the goldens happens to touch."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_move
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.budget_calendar import open_spans
+from karptui.disruption.budgets import read_window
+from karptui.disruption.calendar import Happening, of_node
+from karptui.disruption.candidate import find_candidates
+from karptui.disruption.command import Method
+from karptui.disruption.commanded import commanded_names
+from karptui.disruption.events import Recorder
+from karptui.disruption.initiator import initiator_of
+from karptui.disruption.methods import MethodRun, weigh_departing_pods
+from karptui.disruption.nominations import nominations, window_ns
+from karptui.disruption.owner import OwnerIndex
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulate import observed_fleet
+from karptui.disruption.static_drift import headroom
+from karptui.disruption.wants import Wants, wants_of
+from karptui.karpenter import labels
+from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.kube.workload import Workload
+from tests.builders import (
+    DAY_NS,
+    HOUR_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+    a_pod_template,
+    an_event,
+    an_owner,
+)
+from tests.disruption.making import a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
+
+
+@pytest.mark.parametrize(("batch_seconds", "lasts"), [(10.0, 20), (1.0, 10), (30.0, 60)])
+def test_a_nomination_lasts_twice_the_longest_batch(batch_seconds, lasts):
+    assert window_ns(batch_seconds) == lasts * SECOND_NS
+
+
+def test_nominations_of_nodes_that_are_gone_are_passed_over():
+    fleet = a_fleet(nodes=[a_node(), a_node(name="node-2")], nodeclaims=[a_claim()])
+    events = [
+        an_event(reason="Nominated", message="Pod should schedule on: nodeclaim/gone, node/node-2", last_ns=NOW_NS),
+        an_event(reason="Nominated", message="Pod should schedule on: node/node-2", last_ns=NOW_NS - 5 * SECOND_NS),
+        an_event(reason="Nominated", message="Pod should schedule on: node/node-1", last_ns=NOW_NS - DAY_NS),
+        an_event(reason="Other", message="node/node-1", last_ns=NOW_NS),
+    ]
+    assert nominations(events, fleet.nodes, 10.0, NOW_NS) == {"node-2": NOW_NS + 20 * SECOND_NS}
+    assert nominations([], fleet.nodes, 10.0, NOW_NS) == {}
+
+
+def test_marks_of_a_command_need_each_other():
+    mark = a_condition("DisruptionReason", reason="Empty")
+    fleet = a_fleet(
+        nodes=[a_node(), a_node(name="u", pool="")],
+        nodeclaims=[a_claim(conditions=(mark,)), a_nodeclaim(name="x", stage="Launched", node="x")],
+    )
+    assert commanded_names(fleet.nodes) == frozenset()
+
+
+def test_what_wants_an_unmanaged_node():
+    fleet = a_fleet(nodes=[a_node(pool="")])
+    assert wants_of(fleet.nodes[0]) == Wants()
+    assert initiator_of(fleet.nodes[0], None, ()) is None
+
+
+def test_drift_is_wanted_with_its_reason():
+    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(conditions=(drifted(),))])
+    assert wants_of(fleet.nodes[0]) == Wants(NOW_NS - HOUR_NS, "AMIDrift", None)
+
+
+def test_owners():
+    lone = a_pod_template()
+    job = a_pod_template(owners=(an_owner(kind="Job", name="nightly-1", api_version="batch/v1"),))
+    workloads = [
+        Workload(name="nightly-1", namespace="default", api_version="batch/v1", kind="Job"),
+        Workload(name="db", namespace="default", api_version="apps/v1", kind="StatefulSet", owners=(an_owner(),)),
+    ]
+    index = OwnerIndex(workloads)
+    assert index.of(a_pod(template=lone)) is None
+    assert [str(index.of(a_pod(name=name, template=job))) for name in "ab"] == ["Job/default/nightly-1"] * 2
+    fleet = a_fleet(
+        nodes=[a_node()],
+        nodeclaims=[a_claim()],
+        pods=[a_pod(node="node-1", template=a_pod_template(annotations={labels.DO_NOT_DISRUPT: "true"}))],
+    )
+    assert blockers_of(fleet)["POD_DND"].owner == ""
+
+
+@pytest.mark.parametrize(
+    ("score", "value", "is_approved"),
+    [
+        (Score(-0.1, 0.2), 0.0, False),
+        (Score(0.1, 0.0), math.inf, True),
+        (Score(0.1, 0.2), 0.5, True),
+        (Score(0.1, 0.21), pytest.approx(0.476, abs=1e-3), False),
+    ],
+)
+def test_scores(score, value, is_approved):
+    assert score.value == value
+    assert score.is_approved is is_approved
+
+
+def test_an_infinite_score_is_written_as_go_writes_it():
+    assert Score(0.1, 0.0).told() == "score +Inf >= threshold 0.50 (k: 2, savings 10.0%, disruption 0.0%)"
+
+
+@pytest.mark.parametrize("totals", [PoolTotals(0.0, 5.0), PoolTotals(5.0, 0.0)])
+def test_without_totals_nothing_is_saved(totals):
+    assert score_move(1.0, 1.0, totals).value == 0.0
+
+
+def test_nodes_outside_the_nodepools_with_candidates_do_not_count():
+    fleet = a_fleet(
+        nodes=[a_node(), a_node(name="u", pool="")],
+        nodeclaims=[a_claim()],
+        pods=[a_pod(node="node-1"), a_pod(node="u", name="x")],
+    )
+    candidates = find_candidates(fleet, Recorder()).graceful
+    assert pool_totals(fleet, candidates) == {"general": PoolTotals(0.1, 2.0)}
+
+
+def test_a_schedule_of_every_minute_is_followed_for_so_long_only():
+    window = read_window(DisruptionBudget("0", "* * * * *", "1s"))
+    assert sum(1 for _ in open_spans(window, NOW_NS, NOW_NS + 30 * DAY_NS)) == 20_000
+
+
+def test_an_expiry_without_a_grace_period_has_no_forced_end():
+    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(expire_after_ns=DAY_NS)])
+    assert Happening.EXPIRY_FORCED not in [entry.happening for entry in of_node(fleet, fleet.nodes[0])]
+
+
+def test_drift_weighs_annotations_of_pods_that_the_gates_did_not_reach():
+    pods = [
+        a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "true"}),
+        a_pod(name="b", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
+        a_pod(name="c", node="node-1", owner=an_owner(kind="StatefulSet"), deletion_ns=NOW_NS),
+    ]
+    claim = a_claim(conditions=(drifted(),), termination_grace_period_ns=0)
+    cluster = prepared(nodes=[a_node()], nodeclaims=[claim], pods=pods)
+    fleet, recorder = observed_fleet(cluster), Recorder()
+    result = MethodRun(fleet, EngineSimulator(cluster, fleet), recorder).ask(Method.DRIFT)
+    assert [command.decision for command in result.commands] == ["replace"]
+    assert "Pod/default/b" in recorder.by_object()
+
+
+def test_pods_of_nodes_that_go_are_weighed():
+    pods = [
+        a_pod(name="a", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}),
+        a_pod(name="b", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1d"}, phase="Failed"),
+        a_pod(
+            name="c",
+            node="node-1",
+            annotations={labels.DO_NOT_DISRUPT: "1d"},
+            owner=an_owner(kind="Node", api_version="v1"),
+        ),
+    ]
+    fleet = a_fleet(
+        nodes=[a_node()],
+        nodeclaims=[a_claim(deletion_ns=NOW_NS), a_nodeclaim(name="x", stage="Launched", node="x", deletion_ns=NOW_NS)],
+        pods=pods,
+    )
+    recorder = Recorder()
+    weigh_departing_pods(fleet, recorder)
+    assert list(recorder.by_object()) == ["Pod/default/a"]
+
+
+def test_ended_pods_of_a_statefulset_come_back_while_they_are_deleted():
+    owner = an_owner(kind="StatefulSet")
+    pods = [
+        a_pod(name="db-0", node="node-1", owner=owner, phase="Failed", deletion_ns=NOW_NS),
+        a_pod(name="db-1", node="node-1", owner=owner, phase="Failed"),
+    ]
+    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim()], pods=pods)
+    node = node_of(fleet)
+    assert [pod.name for pod in fleet.pods_of(node)] == ["db-0"]
+    assert not fleet.is_empty(node)
+
+
+def test_budgets_with_room_block_nothing():
+    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim()], pods=[a_pod(node="node-1")], pdbs=[a_pdb(allowed=1)])
+    assert "PDB_EXHAUSTED" not in blockers_of(fleet)
+
+
+def test_blockers_of_every_node_of_a_static_nodepool():
+    names = ("node-1", "node-2")
+    fleet = a_fleet(
+        nodepools=[a_nodepool(replicas=1, budgets=())],
+        nodes=[a_node(name=name) for name in names],
+        nodeclaims=[a_claim(name, conditions=(consolidatable(),)) for name in names],
+    )
+    assert [(one.node_name, str(one.code)) for one in BlockerSurvey(fleet).all() if one.node_name] == [
+        ("node-1", "STATIC_SCALING"),
+        ("node-2", "STATIC_SCALING"),
+    ]
+    room = headroom(fleet, fleet.pools["general"])
+    assert (room.active, room.deleting, room.room) == (2, 0, None)
+    alone = a_fleet(nodepools=[a_nodepool(replicas=1, budgets=())], nodes=[a_node()], nodeclaims=[a_claim()])
+    assert blockers_of(alone) == {}
+
+
+def test_a_node_that_never_said_whether_it_is_ready_uses_its_budget_up():
+    fleet = a_fleet(
+        nodepools=[a_nodepool(budgets=(DisruptionBudget("1"),))],
+        nodes=[a_node(conditions=())],
+        nodeclaims=[a_claim(conditions=(consolidatable(),))],
+    )
+    blocker = blockers_of(fleet)["BUDGET_ZERO"]
+    assert (blocker.since_ns, blocker.value) == (None, "nodes 1")
