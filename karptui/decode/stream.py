@@ -60,7 +60,7 @@ class _ListMeta(Wire):
     remaining_item_count: Int | None = None
 
 
-class _RawList(Wire):
+class _Page(Wire):
     metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
     items: list[msgspec.Raw] | None = None
 
@@ -92,20 +92,11 @@ class StreamDecoder:
         if kind is Kind.POD:
             item_type = TextPod
             self._build = partial(build_text_pod, interner=TEMPLATES)
-        self._list = msgspec.json.Decoder(
-            msgspec.defstruct(
-                f"{item_type.__name__}List",
-                [
-                    ("metadata", _ListMeta, msgspec.field(default_factory=_ListMeta)),
-                    ("items", list[item_type] | None, None),
-                ],
-                gc=False,
-            )
-        )
+        self._item = msgspec.json.Decoder(item_type)
         self._typed_line = msgspec.json.Decoder(
             msgspec.defstruct(f"{item_type.__name__}Line", [("type", str), ("object", item_type)], gc=False)
         )
-        self._raw_list = msgspec.json.Decoder(_RawList)
+        self._page = msgspec.json.Decoder(_Page)
         self._line = msgspec.json.Decoder(_Line)
         self._status = msgspec.json.Decoder(_Status)
 
@@ -115,22 +106,29 @@ class StreamDecoder:
         Raises:
             ValueError: when the page as a whole is not a list.
         """
-        if self._is_fast:
-            try:
-                decoded: Any = self._list.decode(data)
-                items = [self._build(wire) for wire in decoded.items or ()]
-            except _SPOILED:
-                pass
-            else:
-                return _page(decoded.metadata, items, [])
-        raw = _decode(self._raw_list, data)
+        # Item by item, so that what one is made of is still at hand in the processor's cache when it is built.
+        page = _decode(self._page, data)
         items, problems = [], []
-        for item in raw.items or ():
+        for text in page.items or ():
             try:
-                items.append(self._reader.decode(item))
+                items.append(self._read(text))
             except DecodeError as error:
                 problems.append(str(error))
-        return _page(raw.metadata, items, problems)
+        return Page(
+            items=tuple(items),
+            resource_version=page.metadata.resource_version or "",
+            continue_token=page.metadata.continue_ or "",
+            remaining=page.metadata.remaining_item_count,
+            problems=tuple(problems),
+        )
+
+    def _read(self, text: msgspec.Raw) -> Any:
+        if self._is_fast:
+            try:
+                return self._build(self._item.decode(text))
+            except _SPOILED:
+                pass
+        return self._reader.decode(text)
 
     def line(self, data: bytes) -> WatchEvent:
         """Decode one line of a watch.
@@ -192,13 +190,3 @@ def _decode(decoder: msgspec.json.Decoder[_T], data: bytes | msgspec.Raw) -> _T:
         return decoder.decode(data)
     except RecursionError as error:
         raise ValueError(f"nested too deeply: {error}") from None
-
-
-def _page(meta: _ListMeta, items: list[Any], problems: list[str]) -> Page:
-    return Page(
-        items=tuple(items),
-        resource_version=meta.resource_version or "",
-        continue_token=meta.continue_ or "",
-        remaining=meta.remaining_item_count,
-        problems=tuple(problems),
-    )
