@@ -224,8 +224,10 @@ def test_ruled_out_by_requirements() -> None:
     entry = type_of(TRINO, "m5.large")
     cells = {
         heading.id: cell.text
-        for heading, cell in zip(types_table().headings(), build_rows(types_table(), [entry], now_ns=0)[0].cells, strict=True)
-    }  # fmt: skip
+        for heading, cell in zip(
+            types_table().headings(), build_rows(types_table(), [entry], now_ns=0)[0].cells, strict=True
+        )
+    }
     assert cells["largest"] == "-"
     assert cells["why"] == "✘ karpenter.k8s.aws/instance-family In [r5a]"
     assert "r5a" in said(fit_lines(TRINO, entry, None))
@@ -329,10 +331,21 @@ def test_off_aws_types_are_what_nodes_report() -> None:
     view = a_view(
         pool=pool,
         nodes=(
-            builders.a_node(instance_type="Standard_D4s_v5", zone="eastus-1", memory="13Gi", capacity={"cpu": "4", "memory": "16Gi", "pods": "110"}),
-            builders.a_node(name="node-2", instance_type="Standard_D4s_v5", zone="eastus-2", memory="12Gi", capacity={"cpu": "4", "memory": "15Gi", "pods": "110"}),
+            builders.a_node(
+                instance_type="Standard_D4s_v5",
+                zone="eastus-1",
+                memory="13Gi",
+                capacity={"cpu": "4", "memory": "16Gi", "pods": "110"},
+            ),
+            builders.a_node(
+                name="node-2",
+                instance_type="Standard_D4s_v5",
+                zone="eastus-2",
+                memory="12Gi",
+                capacity={"cpu": "4", "memory": "15Gi", "pods": "110"},
+            ),
         ),
-    )  # fmt: skip
+    )
     entry = pool_of(view, "general")
     (only,) = entry.types
     assert (only.name, only.is_left, only.ledger, only.on_demand) == ("Standard_D4s_v5", True, None, None)

@@ -1,0 +1,117 @@
+"""`karptui types` over a cluster."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import main
+from tests.stories import STORIES
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run(*arguments: str) -> int:
+    return main(["types", "--snapshot", str(STORIES), *arguments])
+
+
+def test_all_pools(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-o", "json") == 0
+    pools = {pool["name"]: pool for pool in json.loads(capsys.readouterr().out)}
+    assert {name: pool["left"] for name, pool in pools.items()}.items() >= {("flex", 0), ("small", 12), ("trino", 3)}
+    assert "* is not a wildcard" in pools["flex"]["findings"][0]
+
+
+def test_the_types_of_a_pool(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pool", "trino", "-o", "json") == 0
+    types = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    big = types["r5a.8xlarge"]
+    assert (big["mem_allocatable_bytes"] >> 20, big["pending_pod_short_mem_bytes"] >> 20) == (239_554, 6_846)
+    assert (big["fits_with_overhead_percent"], big["next_type"]) == (0.0488, "r5a.12xlarge")
+    assert big["spot_price_per_hour"] is None
+    assert big["on_demand_price_source"] == "built-in list, 2026-07-06"
+
+
+def test_filter_order_and_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pool", "trino", "-o", "csv", "--filter", "$>2", "--sort-by", "od=dsc") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["name"] for row in rows] == ["r5a.24xlarge", "r5a.16xlarge", "r5a.12xlarge"]
+
+
+def test_a_table_says_on_the_side_where_things_come_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pool", "small", "--types", "t3a.small,m5.large") == 0
+    said = capsys.readouterr()
+    assert "t3a.small" in said.out
+    assert "m5.large" in said.out
+    assert "prices: built-in list, 2026-07-06" in said.err
+    assert "no spot prices are known" in said.err
+
+
+def test_the_ledger(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pool", "trino", "--ledger", "r5a.8xlarge") == 0
+    out = capsys.readouterr().out
+    for words in (
+        "239,554",
+        "✘ short by             6,846",
+        "≤ 0.0488",
+        "us-east-1a  $1.8080",
+        "not allowed by the pool",
+    ):
+        assert words in out
+    assert run("--pool", "trino", "--ledger", "r5a.8xlarge", "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["daemonset_pods"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--pool", "none"], "there is no NodePool none; there are: flex, small, general, trino"),
+        (["--pool", "trino", "--ledger", "m9.huge"], "NodePool trino has no type m9.huge"),
+        (["--ledger", "m5.large"], "--ledger needs --pool"),
+        (["--pool", "trino", "--sort-by", "nothing"], "there is no column nothing"),
+        (["--price-multiplier", "-1"], "is not a number from 0 up"),
+        (["--node-surcharge", "x"], "is not a number"),
+        (["--karpenter-setting", "x"], "is not NAME=VALUE"),
+        (["--karpenter-setting", "VM_MEMORY_OVERHEAD_PERCENT=-1"], "must not be negative"),
+    ],
+)
+def test_what_cannot_be_answered(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_settings_and_prices_by_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = (
+        "--karpenter-setting",
+        "VM_MEMORY_OVERHEAD_PERCENT=0.048",
+        "--price-multiplier",
+        "0.5",
+        "--node-surcharge",
+        "1",
+    )
+    assert run("--pool", "trino", "-o", "json", *flags) == 0
+    big = next(one for one in json.loads(capsys.readouterr().out) if one["name"] == "r5a.8xlarge")
+    assert big["is_left"]
+    assert big["on_demand_price_per_hour"] == pytest.approx(1.904)
+
+
+def test_without_prices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pool", "trino", "--disable-pricing") == 0
+    assert "$" not in capsys.readouterr().out
+    assert main(["nodes", "--snapshot", str(STORIES), "--disable-pricing"]) == 0
+    assert "$" not in capsys.readouterr().out
+
+
+def test_nodes_with_prices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nodes", "--snapshot", str(STORIES), "--filter", "$>0.5", "-o", "json"]) == 0
+    (node,) = json.loads(capsys.readouterr().out)
+    assert (node["price_per_hour"], node["price_source"]) == (0.904, "built-in list, 2026-07-06")

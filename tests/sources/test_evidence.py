@@ -1,0 +1,84 @@
+"""Several sources, one answer."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.region_facts import NO_FACTS, FactKind, FactPhase, FactStatus
+from karptui.karpenter.metrics import ControllerMetrics
+from karptui.sources.aws.source import AwsNews, AwsSource
+from karptui.sources.evidence import EvidenceSource
+from karptui.sources.metrics.source import MetricsNews, MetricsSource
+
+WAITING, LIVE = FactStatus(phase=FactPhase.WAITING), FactStatus(phase=FactPhase.LIVE)
+
+
+class Spoken:
+    """A source that says what a test makes it say, and notes what it is asked."""
+
+    def __init__(self, news: Any) -> None:
+        self.news = news
+        self.asked: list[tuple[str, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self.asked.append((name, *arguments))
+
+    def latest(self) -> Any:
+        return self.news
+
+
+def sources() -> tuple[Spoken, Spoken, EvidenceSource]:
+    metrics = Spoken(MetricsNews(WAITING))
+    aws = Spoken(AwsNews(NO_FACTS, dict.fromkeys(FactKind, WAITING)))
+    base = Evidence(settings_origin="the snapshot")
+    joined = EvidenceSource(base, metrics=cast("MetricsSource", metrics), aws=cast("AwsSource", aws))
+    return metrics, aws, joined
+
+
+def test_nothing_new_is_the_same_object() -> None:
+    metrics, _, joined = sources()
+    first = joined.latest()
+    assert joined.latest() is first
+    read = ControllerMetrics(read_at_ns=1, endpoint="pod a/b")
+    metrics.news = MetricsNews(LIVE, read)
+    second = joined.latest()
+    assert second is not first
+    assert (second.metrics, second.metrics_status, second.settings_origin) == (read, LIVE, "the snapshot")
+
+
+def test_aws_begins_when_the_region_is_known() -> None:
+    metrics, aws, joined = sources()
+    joined.start()
+    joined.refresh()
+    joined.use_region("")
+    assert (metrics.asked, aws.asked) == ([("start",)], [])
+    for region in ("us-east-1", "us-east-1", "eu-west-1"):
+        joined.use_region(region)
+    joined.refresh()
+    joined.stop()
+    assert aws.asked == [("start", "us-east-1"), ("use_region", "eu-west-1"), ("refresh",), ("stop",)]
+    assert metrics.asked[-1] == ("stop",)
+
+
+def test_settled_when_everybody_asked_has_answered() -> None:
+    metrics, aws, joined = sources()
+    assert not joined.is_settled
+    metrics.news = MetricsNews(LIVE)
+    assert joined.is_settled, "AWS is not asked without a region"
+    joined.use_region("us-east-1")
+    assert not joined.is_settled
+    aws.news = AwsNews(NO_FACTS, dict.fromkeys(FactKind, LIVE), "123456789012")
+    assert joined.is_settled
+    assert joined.latest().account == "123456789012"
+
+
+def test_without_sources_nothing_changes() -> None:
+    base = Evidence()
+    alone = EvidenceSource(base)
+    alone.start()
+    alone.use_region("us-east-1")
+    alone.refresh()
+    alone.stop()
+    assert alone.latest() is base
+    assert alone.is_settled

@@ -1,0 +1,180 @@
+"""The Types screen and the ledger: what keys do, and how stories C and D look."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
+from karptui.aws.evidence import Evidence
+from karptui.aws.prices import PriceSettings
+from karptui.aws.region_facts import FactKind, FactPhase, FactStatus
+from karptui.config import Config
+from karptui.screens.sources import SourcesScreen
+from karptui.screens.type_ledger import TypeLedgerScreen
+from karptui.screens.types import PoolsOfTypesScreen, TypesOfPoolScreen
+from karptui.sources.evidence import EvidenceSource
+from karptui.widgets.prompt import PromptInput
+from tests.stories import stories_source
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+NO_LOGIN = FactStatus(
+    phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials were found: the built-in catalogue and prices are used"
+)
+Compare = Callable[..., bool]
+MakeApp = Callable[..., KarptuiApp]
+
+
+@pytest.fixture
+def make_stories(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
+    """Return what makes the app over stories C and D."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+
+    def make(*, evidence: Evidence | None = None, **given: Any) -> KarptuiApp:
+        source, clock = stories_source()
+        config = Config(**{"screen": "types", **given})
+        known = evidence or Evidence(price_settings=PriceSettings(config.disable_pricing))
+        app = KarptuiApp(source, config=config, clock=clock, evidence_of=lambda _: EvidenceSource(known))
+        app.animation_level = "none"
+        return app
+
+    return make
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Wait until the source has been heard and every thread has answered."""
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    app = pilot.app
+    assert isinstance(app, KarptuiApp)
+    app.poll_now()
+    await pilot.pause()
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Return what presses keys, and runs the steps that begin with a colon as commands."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        for step in steps:
+            if step.startswith(":") and isinstance(pilot.app, KarptuiApp):
+                pilot.app.run_command(step[1:])
+            else:
+                await pilot.press(step)
+            await settled(pilot)
+
+    return run
+
+
+LEDGER_OF_STORY_D = (":types trino", "G", "up", "up", "enter")
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_pools(snap_compare: Compare, make_stories: MakeApp, size: tuple[int, int], theme: str) -> None:
+    assert snap_compare(make_stories(theme=theme), terminal_size=size, run_before=typing())
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_c(snap_compare: Compare, make_stories: MakeApp, size: tuple[int, int]) -> None:
+    assert snap_compare(make_stories(), terminal_size=size, run_before=typing(":types small", "G"))
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_d(snap_compare: Compare, make_stories: MakeApp, size: tuple[int, int], theme: str) -> None:
+    assert snap_compare(make_stories(theme=theme), terminal_size=size, run_before=typing(*LEDGER_OF_STORY_D))
+
+
+def test_no_aws(snap_compare: Compare, make_stories: MakeApp) -> None:
+    evidence = Evidence(fact_statuses=dict.fromkeys(FactKind, NO_LOGIN))
+    run_before = typing(":types trino")
+    assert snap_compare(make_stories(evidence=evidence), terminal_size=(120, 40), run_before=run_before)
+
+
+async def test_from_pools_to_the_ledger_and_back(make_stories: MakeApp) -> None:
+    app = make_stories()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert isinstance(app.screen, PoolsOfTypesScreen)
+        await typing("down", "down", "down", "enter")(pilot)
+        assert isinstance(app.screen, TypesOfPoolScreen)
+        assert [entry.name for entry in app.screen.chosen()] == ["r5a.12xlarge"]
+        await typing("enter")(pilot)
+        ledger = app.screen
+        assert isinstance(ledger, TypeLedgerScreen)
+        await typing("n")(pilot)
+        assert ledger.entry is not None
+        assert ledger.entry.name == "r5a.16xlarge"
+        await typing("b", "b")(pilot)
+        assert ledger.entry.name == "r5a.8xlarge"
+        assert ledger.pod is not None
+        assert ledger.pod.name == "worker-0"
+        await typing("p")(pilot)
+        assert ledger.pod.name == "worker-0", "both workers ask the same: one kind of pod"
+        await typing("q", "q")(pilot)
+        assert isinstance(app.screen, PoolsOfTypesScreen)
+
+
+async def test_pools_follow_each_other_and_all_types_show(make_stories: MakeApp) -> None:
+    app = make_stories()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await typing(":types small", "p")(pilot)
+        screen = app.screen
+        assert isinstance(screen, TypesOfPoolScreen)
+        assert "general" in str(screen.table.border_title)
+        await typing("P", "P")(pilot)
+        assert "flex" in str(screen.table.border_title)
+        await typing("P")(pilot)
+        assert "trino [8]" in str(screen.table.border_title)
+        await typing("a")(pilot)
+        assert "trino ─ all [1,392]" in str(screen.table.border_title)
+
+
+async def test_a_pool_that_is_not_there(make_stories: MakeApp) -> None:
+    app = make_stories()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await typing(":types nowhere")(pilot)
+        assert isinstance(app.screen, PoolsOfTypesScreen)
+        assert "there is no NodePool nowhere" in str(app.screen.info.pieces)
+        app.push_screen(TypesOfPoolScreen("nowhere"))
+        await settled(pilot)
+        assert isinstance(app.screen, TypesOfPoolScreen)
+        assert "there is no NodePool nowhere" in str(app.screen.lines.content)
+        app.push_screen(TypeLedgerScreen("trino", "m9.huge"))
+        await settled(pilot)
+        assert isinstance(app.screen, TypeLedgerScreen)
+        await typing("n", "p", "j", "k")(pilot)
+        assert app.screen.entry is None
+
+
+async def test_the_nodes_of_a_type(make_stories: MakeApp) -> None:
+    app = make_stories()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await typing(":types trino", "o")(pilot)
+        assert app.current_mode == "nodes"
+
+
+async def test_without_prices_no_dollar_anywhere(make_stories: MakeApp) -> None:
+    app = make_stories(disable_pricing=True)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await typing(":types trino")(pilot)
+        assert "$" not in app.export_screenshot()
+        await typing("1")(pilot)
+        assert "$" not in app.export_screenshot()
+
+
+async def test_sources_say_who_is_asked(make_stories: MakeApp) -> None:
+    app = make_stories(evidence=Evidence(fact_statuses=dict.fromkeys(FactKind, NO_LOGIN)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await typing(":sources")(pilot)
+        assert isinstance(app.screen, SourcesScreen)
+        assert "AWS spot prices" in app.screen.table.rows.keys

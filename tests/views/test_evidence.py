@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
+from karptui.views.evidence import evidence_rows
+from karptui.views.row import Tone
+from karptui.views.sources import TABLE
+from karptui.views.table import build_rows
+from tests.builders import NOW_NS
+
+GONE = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials")
+LIVE = FactStatus(phase=FactPhase.LIVE, as_of_ns=NOW_NS - 60_000_000_000)
+
+
+def test_nobody_asked_no_rows() -> None:
+    assert evidence_rows(Evidence(), NOW_NS) == ()
+
+
+def test_rows_of_metrics_and_aws() -> None:
+    metrics = ControllerMetrics(
+        read_at_ns=NOW_NS, endpoint="pod a/b", offerings={OfferingName("a", "z", "spot"): OfferingMetrics(1.0)}
+    )
+    evidence = Evidence(
+        metrics=metrics,
+        metrics_status=LIVE,
+        facts=RegionFacts(on_demand=Dated({"m5.large": 0.1}, NOW_NS)),
+        fact_statuses={FactKind.ON_DEMAND_PRICES: LIVE, FactKind.ZONES: GONE},
+    )
+    rows = {row.kind: row for row in evidence_rows(evidence, NOW_NS)}
+    assert {kind: (row.phase, row.count) for kind, row in rows.items()} == {
+        "Karpenter's metrics": ("live", 1),
+        "AWS on-demand prices": ("live", 1),
+        "AWS zones": ("not available", 0),
+    }
+    cells = build_rows(TABLE, [rows["AWS zones"]], now_ns=NOW_NS)[0].cells
+    assert (cells[1].text, cells[2].text, cells[5].text) == ("not available", "-", "no AWS credentials")
+    assert cells[5].tone is Tone.MUTED, "a cluster without AWS is a normal one"
+
+
+def test_metrics_that_were_never_read() -> None:
+    (row,) = evidence_rows(Evidence(metrics_status=GONE), NOW_NS)
+    assert (row.count, row.since_ns) == (0, NOW_NS)
