@@ -45,9 +45,18 @@ def _types() -> FrameScreen:
     return PoolsOfTypesScreen()
 
 
+def _blockers() -> FrameScreen:
+    from karptui.screens.blockers import BlockersScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return BlockersScreen()
+
+
 ENTRIES: Final = (
     ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
+    ScreenEntry(
+        "blockers", "6", "Blockers", "What keeps nodes, and what it costs", ("bl", "blocker", "why"), _blockers
+    ),
     ScreenEntry(
         "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types
     ),

@@ -1,0 +1,243 @@
+"""The Blockers screen: everything that keeps nodes, what it costs, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.analyst import Focus
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.object_text import ObjectKeys
+from karptui.screens.table_screen import _Recipe
+from karptui.screens.text import TextScreen
+from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry, blocker_entries, nodes_of
+from karptui.views.blockers.groups import Grouping, grouped, only_blockers
+from karptui.views.blockers.remedies import remedies_text
+from karptui.views.blockers.story import story_lines
+from karptui.views.blockers.table import TABLE
+from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.table import Rows, build_rows
+from karptui.views.units import count_text
+from karptui.views.why.freshness import freshness, short_freshness
+from karptui.views.why.held import held_of, held_text
+from karptui.views.why.kinds import KINDS
+from karptui.widgets.plain import phrase
+from karptui.widgets.row_table import RowHighlighted, RowSelected
+
+FOLDED_FROM: Final = 60
+"""From so many blockers up groups start folded."""
+
+
+class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
+    """One row for each node and what keeps it, in groups."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "group", "Group by", id="blockers.group", tooltip="By owner, namespace, pool, kind, or not"),
+        Binding("f", "fold_all", "Fold", id="blockers.fold", tooltip="Fold or unfold every group"),
+        Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="What to do, as YAML and commands"),
+        Binding("e", "explain_why", "Explain", id="blockers.explain", tooltip="Why the node is still here"),
+        Binding("n", "next", "Next", id="blockers.next", tooltip="What Karpenter would do next"),
+        Binding("o", "open_object", "Describe the pod", show=False, id="blockers.object"),
+    ]
+
+    entry_name = "blockers"
+    title_text = "Blockers"
+
+    story = getters.query_one("#story", Static)
+
+    def __init__(self) -> None:
+        super().__init__(TABLE)
+        self._grouping = Grouping.OWNER
+        self._folded: frozenset[str] = frozenset()
+        self._is_folded: bool | None = None
+        self._entries: tuple[object, tuple[BlockerEntry, ...]] = (None, ())
+        self._grouped_from: object = None
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the table above the sentences."""
+        yield from super().compose_body()
+        yield Static(id="story", markup=False)
+
+    # Rows
+
+    def size_of(self, view: ClusterView) -> int:
+        """Return about how many blockers there are."""
+        return len(view.analysis.findings) if view.analysis is not None else 0
+
+    def items_of(self, view: ClusterView) -> Sequence[BlockerEntry]:
+        """Return the blockers of a view; the same object for the same analysis and nodes."""
+        made_from = (id(view.analysis), id(view.node_entries))
+        if self._entries[0] != made_from:
+            self._entries = (made_from, blocker_entries(view))
+        return self._entries[1]
+
+    def _build(self, view: ClusterView, recipe: _Recipe) -> Rows[BlockerLine]:
+        items, now_ns, known = self.items_of(view), self.host.now_ns(), self._rows
+        is_folded = len(items) >= FOLDED_FROM if self._is_folded is None else self._is_folded
+        made_from = (id(items), recipe, self._grouping, self._folded, is_folded)
+        if known is not None and made_from == self._grouped_from and not self._is_time_filtered():
+            return known.at(now_ns)
+        self._grouped_from = made_from
+        rows = build_rows(
+            self.spec,
+            items,
+            query=recipe.query,
+            sort=recipe.sort,
+            is_notable_only=recipe.is_notable_only,
+            now_ns=now_ns,
+        )
+        lines = grouped(only_blockers(rows.items), self._grouping, self._folded, is_folded=is_folded)
+        return Rows(self.spec, lines, total=len(items), now_ns=now_ns)
+
+    def show_state(self) -> None:
+        """Show the blockers, and have the nodes in view analysed first."""
+        super().show_state()
+        self.host.look_at(Focus(self._keys_in_view()))
+        self._show_story()
+
+    def _keys_in_view(self) -> tuple[str, ...]:
+        seen = set(self.table.visible_keys)
+        keys: dict[str, None] = {}
+        for line in self._rows.items if self._rows is not None else ():
+            if line.key in seen:
+                members = line.members if isinstance(line, GroupEntry) else (line,)
+                keys.update((one.findings.key, None) for one in members if one.findings is not None)
+        return tuple(keys)
+
+    def _members(self) -> tuple[BlockerEntry, ...]:
+        line = self.current
+        if line is None:
+            return ()
+        return line.members if isinstance(line, GroupEntry) else (line,)
+
+    def _show_story(self) -> None:
+        now_ns = self.host.now_ns()
+        content = Content("\n").join([phrase(line) for line in story_lines(self._members(), now_ns)])
+        if content != self.story.content:
+            self.story.update(content)
+
+    def _show_title(self) -> None:
+        if self._rows is None:
+            return
+        items = self.items_of(self.host.view)
+        shown = [member for line in self._rows.items for member in _members_of(line)]
+        held = held_of(nodes_of(shown))
+        unique = len({one.key for one in shown})
+        count = count_text(len(items)) if unique == len(items) else f"{count_text(unique)}/{count_text(len(items))}"
+        parts = [f" {self.title_text} [{count}] ", f"{held_text(held)} held (${held.per_hour * 730:,.0f}/mo) "]
+        parts.append(f"by {self._grouping} " if self._grouping is not Grouping.NOTHING else "not grouped ")
+        if self.filter_query.text:
+            parts.append(f"{clean(self.filter_query.text)} ")
+        if self.is_notable_only:
+            parts.append("only what does not end by itself ")
+        fresh = short_freshness(self.host.view)
+        if fresh:
+            parts.append(f"{fresh} ")
+        title = "─ ".join(parts)
+        if title != getattr(self, "_blockers_title", None):
+            self._blockers_title = title
+            self.table.border_title = Content(title)
+
+    # Words
+
+    def explain(self) -> Pieces:
+        """Say how fresh the answers are."""
+        return freshness(self.host.view, self.host.now_ns())
+
+    def explain_item(self, item: BlockerLine) -> Pieces:  # noqa: ARG002 - the sentences under the table explain it
+        """Say how fresh the answers are."""
+        return self.explain()
+
+    def name_of(self, item: BlockerLine) -> str:
+        """Return the object's name, or the group's."""
+        return item.name if isinstance(item, GroupEntry) else item.object_name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the object that stands in the way."""
+        line = self.current
+        if not isinstance(line, BlockerEntry) or not line.blocker.object_kind:
+            return None
+        return line.blocker.object_kind, line.blocker.object_key
+
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Explain the kinds of blockers beside columns and filters."""
+        kinds: dict[str, str] = {}
+        for word, meaning in KINDS.values():
+            kinds[word] = f"{kinds[word]}; {meaning}" if word in kinds else meaning
+        return (("Kinds of blockers", tuple(kinds.items())), *super().help_text())
+
+    @on(RowHighlighted)
+    def _moved(self, _event: RowHighlighted) -> None:
+        self._show_story()
+
+    # Keys
+
+    def action_group(self) -> None:
+        """Group by the next thing."""
+        self._grouping = self._grouping.next
+        self._folded = frozenset()
+        self.show_state()
+        self.say(f"grouped by {self._grouping}" if self._grouping is not Grouping.NOTHING else "not grouped")
+
+    def action_fold_all(self) -> None:
+        """Fold every group, or unfold all."""
+        is_any_open = any(isinstance(line, GroupEntry) and not line.is_folded for line in self._lines())
+        self._is_folded, self._folded = is_any_open, frozenset()
+        self.show_state()
+
+    def _lines(self) -> Sequence[BlockerLine]:
+        return self._rows.items if self._rows is not None else ()
+
+    def action_remedies(self) -> None:
+        """Show what can be done about the row or group under the cursor."""
+        members = self._members()
+        if not members:
+            return
+
+        async def fetch() -> str:
+            return remedies_text(members)
+
+        self.app.push_screen(TextScreen("What to do", fetch, "yaml"))
+
+    def action_explain_why(self) -> None:
+        """Show why the node is still here."""
+        line = self.current
+        if not isinstance(line, BlockerEntry) or line.findings is None:
+            self.say("put the cursor on a node's blocker first", Tone.MUTED)
+            return
+        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(NodeDetailScreen(line.findings.key))
+
+    def action_next(self) -> None:
+        """Show what Karpenter would do next."""
+        self.host.run_command("next")
+
+    def action_open_object(self) -> None:
+        """Describe the object that stands in the way."""
+        found = self.current_object()
+        if found is not None:
+            self.show_description(*found)
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        line = self.current
+        if isinstance(line, GroupEntry):
+            self._folded ^= {line.name}
+            self.show_state()
+        else:
+            self.action_explain_why()
+
+
+def _members_of(line: BlockerLine) -> tuple[BlockerEntry, ...]:
+    return line.members if isinstance(line, GroupEntry) else (line,)

@@ -1,0 +1,146 @@
+"""One row of the Blockers screen: a node and one thing that keeps it, or the heading of a group of such rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from karptui.views.cluster_view import ClusterView
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.why.held import Held, held_of, held_per_hour
+from karptui.views.why.kinds import PASSING, kind_text
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeFindings
+    from karptui.disruption.blocker import Blocker
+
+
+@dataclass(frozen=True, eq=False)
+class BlockerEntry:
+    """A node and one thing that keeps it; without a node, what holds the whole cluster."""
+
+    blocker: Blocker
+    index: int
+    """Its place among the blockers of the node."""
+    findings: NodeFindings | None = None
+    node: NodeEntry | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        one = self.blocker
+        owner = self.findings.key if self.findings is not None else "cluster"
+        return f"{owner}/{one.code}/{one.object_key}/{one.value if one.code == 'BUDGET_ZERO' else ''}"
+
+    @property
+    def kind(self) -> str:
+        """The short word of its kind."""
+        return kind_text(self.blocker.code)
+
+    @property
+    def object_name(self) -> str:
+        """``namespace/name``, or a name alone."""
+        return self.blocker.object_key or self.blocker.claim_name
+
+    @property
+    def namespace(self) -> str:
+        """Of the pod, empty for other objects."""
+        return self.blocker.object_key.partition("/")[0] if self.blocker.object_kind == "Pod" else ""
+
+    @property
+    def owner(self) -> str:
+        """Who stands behind it: the pod's controller, or the object itself."""
+        one = self.blocker
+        if one.owner:
+            return one.owner
+        if one.object_kind == "Pod":
+            return f"{self.namespace} pods without owner"
+        if one.object_kind == "NodePool":
+            return f"NodePool/{one.object_key}"
+        return "the nodes themselves" if self.findings is not None else "the cluster"
+
+    @cached_property
+    def held(self) -> float | None:
+        """Dollars per hour that would be saved without anything in the node's way; None where that is not known."""
+        return held_per_hour(self.node) if self.node is not None else 0.0
+
+    @property
+    def without(self) -> str:
+        """What becomes of the node without this one blocker: ``delete``, ``replace``, ``no``, ``unknown``.
+
+        Empty until it has been simulated.
+        """
+        outlook = self.findings.outlook if self.findings is not None else None
+        return str(outlook.without[self.index]) if outlook is not None and self.index < len(outlook.without) else ""
+
+    @property
+    def lifted(self) -> str:
+        """What becomes of the node without anything in its way; empty until it has been simulated."""
+        outlook = self.findings.outlook if self.findings is not None else None
+        return str(outlook.lifted.outcome) if outlook is not None else ""
+
+    @property
+    def recent_pods(self) -> int:
+        """Pods that came to the node in the last hour."""
+        return self.findings.recent_pods if self.findings is not None else 0
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether it ends by itself, so that nobody has to lift it."""
+        return self.blocker.code in PASSING or self.blocker.until_ns is not None
+
+
+@dataclass(frozen=True, eq=False)
+class GroupEntry:
+    """The heading of blockers that have something in common."""
+
+    name: str
+    members: tuple[BlockerEntry, ...]
+    is_folded: bool
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return f"group/{self.name}"
+
+    @cached_property
+    def nodes(self) -> tuple[NodeEntry, ...]:
+        """The nodes of its members, each once."""
+        return nodes_of(self.members)
+
+    @cached_property
+    def held(self) -> Held:
+        """What its nodes hold, each counted once."""
+        return held_of(self.nodes)
+
+    @property
+    def objects(self) -> int:
+        """How many objects stand in the way."""
+        return len({one.blocker.object_ref for one in self.members})
+
+
+BlockerLine: TypeAlias = BlockerEntry | GroupEntry
+
+
+def nodes_of(entries: Iterable[BlockerEntry]) -> tuple[NodeEntry, ...]:
+    """Return the nodes of blockers, each once."""
+    return tuple({one.node.key: one.node for one in entries if one.node is not None}.values())
+
+
+def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
+    """Return a row for every node and blocker, those of the whole cluster first."""
+    analysis = view.analysis
+    if analysis is None:
+        return ()
+    whole = [BlockerEntry(one, index) for index, one in enumerate(analysis.cluster)]
+    nodes = {entry.key: entry for entry in view.node_entries}
+    return (
+        *whole,
+        *(
+            BlockerEntry(one, index, found, nodes.get(found.key))
+            for found in analysis.findings.values()
+            for index, one in enumerate(found.blockers)
+        ),
+    )

@@ -1,0 +1,87 @@
+"""What blockers cost and why they do not go away, in sentences: the lines under the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karptui.views.blockers.entry import BlockerEntry, nodes_of
+from karptui.views.blockers.remedies import remedies
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import NS_PER_SECOND, count_text, duration_text
+from karptui.views.why.held import held_of, held_text
+from karptui.views.why.kinds import KINDS
+
+Pieces = tuple[tuple[str, Tone], ...]
+_BOUNDED = ("POD_DND", "PDB_EXHAUSTED", "PDB_MULTIPLE")
+
+
+def story_lines(members: Sequence[BlockerEntry], now_ns: int) -> tuple[Pieces, ...]:
+    """Return what blockers hold, what ends the wait, and what can be done.
+
+    Args:
+        members: Blockers of one group, or a single one.
+        now_ns: The present instant: nanoseconds since the epoch.
+    """
+    if not members:
+        return ()
+    lines = [_holds(members), _wait(members, now_ns)]
+    titles = [remedy.title for remedy in remedies(members)]
+    if titles:
+        lines.append(
+            (("What to do (r: the YAML and commands): ", Tone.MUTED), (" · ".join(titles), Tone.NORMAL)),
+        )
+    elif all(one.is_passing for one in members):
+        lines.append((("It ends by itself.", Tone.MUTED),))
+    return tuple(lines)
+
+
+def _holds(members: Sequence[BlockerEntry]) -> Pieces:
+    nodes = nodes_of(members)
+    held = held_of(nodes)
+    on = f" on {count_text(len(nodes))} node{'s' * (len(nodes) != 1)}" if nodes else ""
+    if len(members) == 1:
+        one = members[0]
+        what = f"{one.object_name or 'the cluster'}: {KINDS[one.blocker.code][1]}"
+    else:
+        kinds = ", ".join(dict.fromkeys(one.kind for one in members))
+        what = f"{count_text(len({one.blocker.object_ref for one in members}))} objects ({kinds})"
+    if held.per_hour:
+        money = f", hold {held_text(held)} ({_monthly(held.per_hour)}) that would be saved without (simulated)"
+        return ((f"{clean(what)}{on}", Tone.STRONG), (money, Tone.WARNING))
+    if held.waiting:
+        return ((f"{clean(what)}{on}", Tone.STRONG), (", what it holds is being simulated", Tone.ACTIVE))
+    rest = ", the price is not known" if held.unpriced else ", nothing would be saved without (simulated)"
+    return ((f"{clean(what)}{on}", Tone.STRONG), (rest, Tone.MUTED))
+
+
+def _monthly(per_hour: float) -> str:
+    return f"${per_hour * 730:,.0f}/mo"
+
+
+def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
+    """Return what ends the wait, and whether the nodes still receive pods."""
+    parts: list[tuple[str, Tone]] = []
+    bounded = [one for one in members if one.blocker.code in _BOUNDED and one.findings is not None]
+    graces = {one.findings.grace_ns for one in bounded if one.findings is not None}
+    known = sorted(grace for grace in graces if grace is not None)
+    if known:
+        spans = " to ".join(dict.fromkeys(duration_text(span // NS_PER_SECOND) for span in (known[0], known[-1])))
+        some = "; others have none" if None in graces else ""
+        parts.append(
+            (f"terminationGracePeriod {spans} ends the wait for drift and expiry, never for consolidation{some}. ",
+             Tone.NORMAL)
+        )  # fmt: skip
+    elif bounded:
+        parts.append(("No terminationGracePeriod: nothing ends the wait, whatever wants the node. ", Tone.WARNING))
+    arrived = {one.findings.key: one.recent_pods for one in members if one.findings is not None}
+    total, on = sum(arrived.values()), sum(1 for count in arrived.values() if count)
+    if bounded and total:
+        noun = "this node" if len(arrived) == 1 else f"{count_text(on)} of these nodes"
+        parts.append((f"{count_text(total)} pods came to {noun} in the last hour: it never drains.", Tone.WARNING))
+    if not parts:
+        ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
+        message = next((one.blocker.message for one in members if one.blocker.message), "")
+        left = f" · over in {duration_text((min(ends) - now_ns) // NS_PER_SECOND)}" if ends else ""
+        parts.append((f"{clean(message)}{left}", Tone.NORMAL))
+    return tuple(parts)

@@ -1,0 +1,237 @@
+"""The table of the Blockers screen: its columns, and what filters can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry
+from karptui.views.column import Column, Heading, SortKey
+from karptui.views.fields import Field, FieldKind
+from karptui.views.nodes.columns import short_name
+from karptui.views.prices import node_price_text
+from karptui.views.query import Subject
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.units import NS_PER_SECOND, age_text, count_text, duration_text
+from karptui.views.why.held import held_text
+
+NOTHING: Final = Cell("")
+_WITHOUT: Final[Mapping[str, Tone]] = {
+    "delete": Tone.GOOD,
+    "replace": Tone.GOOD,
+    "no": Tone.MUTED,
+    "unknown": Tone.MUTED,
+}
+
+
+def _on_blockers(
+    read: Callable[[BlockerEntry, int], Cell], of_group: Callable[[GroupEntry], Cell] = lambda _: NOTHING
+) -> Callable[[BlockerLine, int], Cell]:
+    return lambda line, now_ns: of_group(line) if isinstance(line, GroupEntry) else read(line, now_ns)
+
+
+def _sort(read: Callable[[BlockerEntry], SortKey]) -> Callable[[BlockerLine], SortKey]:
+    return lambda line: None if isinstance(line, GroupEntry) else read(line)
+
+
+def _group(line: BlockerLine, _: int) -> Cell:
+    if isinstance(line, GroupEntry):
+        return Cell(f"{'▸' if line.is_folded else '▾'} {clean(line.name)}", Tone.STRONG)
+    tone = Tone.MUTED if line.is_passing else Tone.WARNING
+    return Cell(f"  {line.kind}", tone)
+
+
+def _object(entry: BlockerEntry, _: int) -> Cell:
+    return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
+
+
+def _group_object(group: GroupEntry) -> Cell:
+    objects, nodes = group.objects, len(group.nodes)
+    kinds = {one.blocker.object_kind.lower() for one in group.members}
+    noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
+    short = f"{count_text(objects)} on {count_text(nodes)}"
+    return Cell(
+        f"{count_text(objects)} {noun or 'things'} on {count_text(nodes)} node{'s' * (nodes != 1)}", short=short
+    )
+
+
+def _left(entry: BlockerEntry, now_ns: int) -> Cell:
+    until = entry.blocker.until_ns
+    if until is None:
+        return NOT_APPLICABLE
+    left = (until - now_ns) // NS_PER_SECOND
+    return Cell(duration_text(left)) if left > 0 else Cell("over", Tone.MUTED)
+
+
+def _since(entry: BlockerEntry, now_ns: int) -> Cell:
+    return Cell(age_text(entry.blocker.since_ns, now_ns)) if entry.blocker.since_ns else NOT_AVAILABLE
+
+
+def _held(entry: BlockerEntry, _: int) -> Cell:
+    held = entry.held
+    if held is None:
+        waiting = entry.findings is not None and entry.findings.outlook is None
+        return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
+    text = node_price_text(held)
+    return Cell(text, Tone.NORMAL, text.lstrip("$¥")) if held else Cell("0", Tone.MUTED)
+
+
+def _group_held(group: GroupEntry) -> Cell:
+    text = held_text(group.held).removesuffix("/h")
+    return Cell(text, Tone.STRONG if group.held.per_hour else Tone.MUTED)
+
+
+def _without(entry: BlockerEntry, _: int) -> Cell:
+    if entry.findings is None:
+        return NOT_APPLICABLE
+    outcome = entry.without
+    if not outcome:
+        return Cell("…", Tone.ACTIVE)
+    if outcome == "no" and entry.lifted in ("delete", "replace"):
+        return Cell("not alone", Tone.NORMAL)
+    return Cell(outcome, _WITHOUT[outcome])
+
+
+def _recent(entry: BlockerEntry, _: int) -> Cell:
+    count = entry.recent_pods
+    return Cell(f"{count_text(count)}/h", Tone.WARNING) if count else Cell("0", Tone.MUTED)
+
+
+def _group_recent(group: GroupEntry) -> Cell:
+    nodes = {one.findings.key: one.recent_pods for one in group.members if one.findings is not None}
+    total = sum(nodes.values())
+    return Cell(f"{count_text(total)}/h", Tone.WARNING) if total else Cell("0", Tone.MUTED)
+
+
+COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
+    Column(
+        Heading("kind", "KIND", "What keeps the node; the codes are below.", min_width=12, max_width=34),
+        _group,
+        _sort(lambda one: one.kind),
+    ),
+    Column(
+        Heading("object", "OBJECT", "The pod, node or NodePool that has it.", min_width=13, max_width=46),
+        _on_blockers(_object, _group_object),
+        _sort(lambda one: natural_key(one.object_name)),
+    ),
+    Column(
+        Heading("node", "NODE", "The node that is kept.", min_width=10, max_width=44),
+        _on_blockers(lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name))),
+        _sort(lambda one: natural_key(one.blocker.node_name)),
+    ),
+    Column(
+        Heading("owner", "OWNER", "The controller behind the pod.", max_width=36, drop_order=6),
+        _on_blockers(lambda one, _: text_cell(one.blocker.owner)),
+        _sort(lambda one: one.blocker.owner or None),
+    ),
+    Column(
+        Heading(
+            "value", "VALUE", "What is written there: annotation, budget, PodDisruptionBudget.", 5, 40, drop_order=5
+        ),
+        _on_blockers(lambda one, _: text_cell(one.blocker.value)),
+        _sort(lambda one: one.blocker.value or None),
+    ),
+    Column(
+        Heading("left", "LEFT", "Until it ends by itself; - where it never does.", is_right_aligned=True, drop_order=3),
+        _on_blockers(_left),
+        _sort(lambda one: one.blocker.until_ns),
+    ),
+    Column(
+        Heading("since", "SINCE", "For how long it has stood in the way.", 5, is_right_aligned=True, drop_order=2),
+        _on_blockers(_since),
+        _sort(lambda one: -one.blocker.since_ns if one.blocker.since_ns else None),
+    ),
+    Column(
+        Heading(
+            "held",
+            "$/H HELD",
+            "What would be saved per hour with nothing in the node's way (simulated); 0 where it would stay anyway.",
+            min_width=8,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _on_blockers(_held, _group_held),
+        _sort(lambda one: one.held),
+    ),
+    Column(
+        Heading(
+            "without",
+            "WITHOUT",
+            "What becomes of the node without this one (simulated); not alone: only with the others lifted too.",
+            min_width=7,
+            max_width=10,
+        ),
+        _on_blockers(_without),
+        _sort(lambda one: one.without or None),
+    ),
+    Column(
+        Heading(
+            "recent_pods",
+            "NEW",
+            "Pods that came to the node in the last hour, without those of DaemonSets: it still receives pods.",
+            min_width=3,
+            is_right_aligned=True,
+            is_descending_first=True,
+            drop_order=1,
+        ),
+        _on_blockers(_recent, _group_recent),
+        _sort(lambda one: float(one.recent_pods)),
+    ),
+)
+"""Every column in order."""
+
+
+def _text_field(read: Callable[[BlockerEntry], str], help_: str) -> Field[BlockerLine]:
+    return Field(FieldKind.TEXT, lambda line, _: "" if isinstance(line, GroupEntry) else read(line), help=help_)
+
+
+def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[BlockerLine, int], float | None]:
+    def value(line: BlockerLine, now_ns: int) -> float | None:
+        span = None if isinstance(line, GroupEntry) else read(line, now_ns)
+        return None if span is None else span / NS_PER_SECOND
+
+    return value
+
+
+FIELDS: Final[Mapping[str, Field[BlockerLine]]] = {
+    "kind": _text_field(lambda one: one.kind, "POD-DND, PDB, BUDGET…"),
+    "node": _text_field(lambda one: one.blocker.node_name, "node"),
+    "pool": _text_field(lambda one: one.blocker.pool_name, "NodePool"),
+    "ns": _text_field(lambda one: one.namespace, "namespace of the pod"),
+    "owner": _text_field(lambda one: one.owner, "controller"),
+    "object": _text_field(lambda one: one.object_name, "pod, node or NodePool"),
+    "value": _text_field(lambda one: one.blocker.value, "what is written there"),
+    "without": _text_field(lambda one: one.without, "delete, replace, no, unknown"),
+    "held": Field(
+        FieldKind.MONEY, lambda line, _: None if isinstance(line, GroupEntry) else line.held, help="dollars per hour"
+    ),
+    "since": Field(
+        FieldKind.DURATION,
+        _seconds(lambda one, now_ns: now_ns - one.blocker.since_ns if one.blocker.since_ns else None),
+        help="for how long",
+    ),
+    "new": Field(
+        FieldKind.COUNT,
+        lambda line, _: None if isinstance(line, GroupEntry) else line.recent_pods,
+        help="pods that came in the last hour",
+    ),
+}
+
+
+def _text(line: BlockerLine) -> str:
+    if isinstance(line, GroupEntry):
+        return line.name.lower()
+    one = line.blocker
+    return f"{line.kind} {one.object_key} {one.node_name} {one.pool_name} {line.owner} {one.value}".lower()
+
+
+TABLE: Final[TableSpec[BlockerLine]] = TableSpec(
+    noun="blockers",
+    columns=COLUMNS,
+    subject=Subject(text=_text, fields=FIELDS),
+    key=lambda line: line.key,
+    default_sort=Sort("held", is_descending=True),
+    is_notable=lambda line: isinstance(line, GroupEntry) or not line.is_passing,
+)
