@@ -7,6 +7,11 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags, add_output_flag
+from karptui.cli.listing import report
+from karptui.cli.source import UsageError, fail
+
 if TYPE_CHECKING:
     from karptui.provisioning.problem import Prepared
 
@@ -26,33 +31,41 @@ COLUMNS: Final = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    from karptui.cli.flags import add_output_flag
-
-    parser.add_argument("snapshots", metavar="SNAPSHOT", nargs="+", help="files or directories; - is standard input")
+    parser.add_argument(
+        "snapshots",
+        metavar="SNAPSHOT",
+        nargs="*",
+        help="files or directories instead of a cluster; - is standard input",
+    )
     parser.add_argument("--node", metavar="NAME", help="only this node")
     parser.add_argument(
         "--no-simulation", action="store_true", help="do not simulate removals: wouldGoWithout is unknown throughout"
     )
     add_output_flag(parser)
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the blockers; 2 where a snapshot cannot be read."""
-    from karptui.cli.prepared import prepare_snapshot
-    from karptui.sources.snapshot.errors import SnapshotError
-    from karptui.sources.snapshot.reader import SnapshotReader
+    """Print the blockers; 1 where something is missing from them, 2 where nothing can be read."""
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.sanitize import clean
+    from karptui.views.why.prepare import prepare_view
 
+    if args.snapshots and args.snapshot:
+        fail("blockers: give snapshots either by themselves or with --snapshot")
+    args.snapshot = args.snapshots or args.snapshot
+    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB)
     try:
-        snapshot = SnapshotReader().read(args.snapshots)
-    except SnapshotError as error:
-        print(f"karptui blockers: {error}", file=sys.stderr)
-        return 2
-    for problem in snapshot.problems:
-        print(f"karptui blockers: left out: {problem}", file=sys.stderr)
-    prepared = prepare_snapshot(snapshot, command="blockers")
-    rows = list(blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation))
-    _print(rows, args.output)
-    return 0
+        loaded = load(args, needed)
+    except UsageError as error:
+        fail(f"blockers: {error}")
+    prepared, notes = prepare_view(loaded.view, loaded.now_ns)
+    for note in notes:
+        print(f"karptui blockers: {clean(note)}", file=sys.stderr)
+    _print(list(blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation)), args.output)
+    return report("blockers", loaded)
 
 
 def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) -> Iterable[dict[str, Any]]:

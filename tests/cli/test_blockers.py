@@ -1,0 +1,72 @@
+"""`karptui blockers`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from karptui.cli.main import main
+from tests.disruption.parity import GOLDENS, catalog, scenarios
+
+STORY = GOLDENS / "karpenter-1.14.1" / "storyE.jsonl.gz"
+
+
+@pytest.fixture
+def runners(tmp_path):
+    """Return a snapshot in which jobs hold nodes by do-not-disrupt."""
+    snapshot = dict(
+        next(scenario["snapshot"] for scenario in scenarios(STORY) if scenario["snapshot"]["name"][-1] == "2")
+    )
+    snapshot["instanceTypes"] = list(catalog(STORY.parent / f"{snapshot.pop('catalog')}.gz"))
+    path = tmp_path / "runners.json"
+    path.write_text(json.dumps(snapshot))
+    return str(path)
+
+
+def _json(capsys, *words):
+    assert main(["blockers", *words, "-o", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_every_protected_job_is_told_with_what_would_follow_without_it(runners, capsys):
+    found = _json(capsys, runners)
+    jobs = [one for one in found if one["code"] == "POD_DND"]
+    assert jobs
+    assert {one["object"].rpartition("/")[0] for one in jobs} == {"Pod/default"}
+    assert {one["value"] for one in jobs} == {"true"}
+    assert all(one["pricePerHour"] > 0 for one in jobs)
+    assert {one["wouldGoWithout"] for one in jobs} <= {"delete", "replace", "no"}
+    assert any(one["reportedByKarpenter"] for one in jobs)
+
+
+def test_only_one_node_and_without_simulation(runners, capsys):
+    node = _json(capsys, runners)[0]["node"]
+    found = _json(capsys, "--snapshot", runners, "--node", node, "--no-simulation")
+    assert {(one["node"], one["wouldGoWithout"]) for one in found} == {(node, "unknown")}
+
+
+def test_table_and_csv(runners, capsys):
+    assert main(["blockers", runners]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[0].split()[:3] == ["NODE", "$/H", "CODE"]
+    assert main(["blockers", runners, "-o", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == len(table) - 1
+    assert {row["code"] for row in rows} >= {"POD_DND"}
+
+
+def test_what_holds_the_cluster_comes_first(tmp_path, capsys):
+    claim = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "new"}}
+    path = tmp_path / "new.json"
+    path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [claim]}))
+    (blocker,) = _json(capsys, str(path))
+    assert (blocker["code"], blocker["object"], blocker["node"]) == ("UNSYNCED", "NodeClaim/new", "")
+
+
+@pytest.mark.parametrize("words", [["missing.json"], ["a.json", "--snapshot", "b.json"]])
+def test_what_cannot_be_read(words, capsys):
+    assert main(["blockers", *words]) == 2
+    assert "blockers: " in capsys.readouterr().err
