@@ -39,6 +39,7 @@ def app_commands(app: KarptuiApp, *, can_switch: bool) -> tuple[Command, ...]:
         ),
         Command("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
         Command("faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()),
+        Command("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         Command("sources", "How the source stands with every kind", lambda _: _sources(app)),
         Command("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
         Command("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
@@ -106,6 +107,12 @@ def _sources(app: KarptuiApp) -> None:
     from karptui.screens.sources import SourcesScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(SourcesScreen())
+
+
+def _next(app: KarptuiApp) -> None:
+    from karptui.screens.next import NextScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(NextScreen())
 
 
 def _help(app: KarptuiApp) -> None:

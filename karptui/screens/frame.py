@@ -23,6 +23,10 @@ from karptui.widgets.top_bar import TopBar
 
 KEY_ORDER: Final = (
     "table.select",
+    "nodes.explain",
+    "blockers.remedies",
+    "blockers.group",
+    "blockers.next",
     "list.filter",
     "screen.command",
     "list.wide",

@@ -132,15 +132,15 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
     if not found.blockers or str(found.why.code) in ("OK", "DRAIN", "DELETING"):
         return []
     if outlook is None:
-        return [("would go without: being simulated", Tone.ACTIVE)]
+        return [("would go without: simulating…", Tone.ACTIVE)]
     codes = [code for code in _SHOWN_AS.get(str(found.why.code), ()) if any(one.code == code for one in found.blockers)]
     by_code = {str(code): outcome for code, outcome in outlook.without_code.items()}
     alone = by_code.get(codes[0], outlook.lifted.outcome) if len(codes) == 1 else outlook.lifted.outcome
     if alone in ("delete", "replace"):
         saved = f", saves {_money(outlook.lifted.savings_per_hour)}/h" if outlook.lifted.savings_per_hour else ""
-        return [(f"would go without (simulated): {alone}{saved}", Tone.STRONG)]
+        return [(f"would go without: {alone}{saved} (simulated)", Tone.STRONG)]
     if outlook.lifted.goes:
-        return [(f"would go only if all were lifted (simulated): {outlook.lifted.outcome}", Tone.NORMAL)]
+        return [(f"would go only without all of them: {outlook.lifted.outcome} (simulated)", Tone.NORMAL)]
     reason = outlook.lifted.refusal_message
     words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
     return [("what would follow cannot be told" if alone == "unknown" else words, Tone.MUTED)]

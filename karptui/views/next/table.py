@@ -1,0 +1,123 @@
+"""The nodes that would go once everything in their way is lifted, in order of money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from karptui.views.cluster_view import ClusterView
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.next.command import replacement_text
+from karptui.views.nodes.columns import short_name
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.prices import node_price_text, price_cell, sort_price
+from karptui.views.query import Subject
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.why.codes import why_cell, why_sort, why_words
+
+
+def saved_per_hour(entry: NodeEntry) -> float | None:
+    """Return what would be saved per hour if a node went, None where that is not known."""
+    found = entry.findings
+    if found is None or found.outlook is None or entry.price is None:
+        return None
+    lifted = found.outlook.lifted
+    if lifted.outcome == "delete" or not found.price_per_hour:
+        return entry.price.per_hour
+    return entry.price.per_hour * min(lifted.savings_per_hour / found.price_per_hour, 1.0)
+
+
+def going_nodes(view: ClusterView) -> tuple[NodeEntry, ...]:
+    """Return the nodes that go, now or once nothing is in their way; as far as they have been simulated."""
+    return tuple(
+        entry
+        for entry in view.node_entries
+        if entry.findings is not None and entry.findings.outlook is not None and entry.findings.outlook.lifted.goes
+    )
+
+
+def _saves(entry: NodeEntry, _: int) -> Cell:
+    saved = saved_per_hour(entry)
+    if saved is None:
+        return NOT_AVAILABLE
+    text = node_price_text(saved)
+    return Cell(text, Tone.STRONG if saved > 0 else Tone.MUTED, text.lstrip("$¥"))
+
+
+def _how(entry: NodeEntry, _: int) -> Cell:
+    found = entry.findings
+    if found is None or found.outlook is None:
+        return NOT_APPLICABLE
+    lifted = found.outlook.lifted
+    if lifted.outcome == "delete":
+        return Cell("delete", Tone.GOOD)
+    made = "; ".join(replacement_text(one) for one in lifted.replacements)
+    return Cell(f"replace by {made}" if made else "replace", Tone.GOOD, "replace")
+
+
+def _method(entry: NodeEntry, _: int) -> Cell:
+    found = entry.findings
+    return text_cell(found.outlook.lifted.method if found is not None and found.outlook is not None else "")
+
+
+COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
+    Column(
+        Heading("name", "NODE", "The node that would go.", min_width=14, max_width=44),
+        lambda entry, _: Cell(clean(entry.name), Tone.STRONG, short_name(clean(entry.name))),
+        lambda entry: natural_key(entry.name),
+    ),
+    Column(
+        Heading("pool", "POOL", "Its NodePool.", 6, 24, drop_order=3),
+        lambda entry, _: text_cell(entry.pool),
+        lambda entry: entry.pool or None,
+    ),
+    Column(
+        Heading("type", "TYPE", "Its instance type.", 10, 20, drop_order=4),
+        lambda entry, _: text_cell(entry.instance_type),
+        lambda entry: natural_key(entry.instance_type),
+    ),
+    Column(
+        Heading("price", "$/H", "What it costs.", 6, 10, is_right_aligned=True, drop_order=2, is_descending_first=True),
+        lambda entry, _: price_cell(entry),
+        sort_price,
+    ),
+    Column(
+        Heading(
+            "saves", "SAVES", "What would be saved per hour.", 6, 10, is_right_aligned=True, is_descending_first=True
+        ),
+        _saves,
+        saved_per_hour,
+    ),
+    Column(
+        Heading("why", "HELD BY", "The worst of what keeps it; OK: nothing does.", 9, 20),
+        why_cell,
+        why_sort,
+    ),
+    Column(
+        Heading("how", "WOULD BE", "Deleted, or replaced by what (simulated).", 7, 70),
+        _how,
+        lambda entry: _how(entry, 0).text,
+    ),
+    Column(
+        Heading("method", "METHOD", "Karpenter's method that would take it.", 9, 24, drop_order=5),
+        _method,
+        lambda entry: _method(entry, 0).text,
+    ),
+)
+FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
+    "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node"),
+    "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
+    "why": Field(FieldKind.TEXT, why_words, help="what keeps it: DND, PDB, OK*…"),
+    "saves": Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour"),
+}
+TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
+    noun="nodes that would go",
+    columns=COLUMNS,
+    subject=Subject(text=lambda entry: f"{entry.name} {entry.pool} {entry.instance_type}".lower(), fields=FIELDS),
+    key=lambda entry: entry.key,
+    default_sort=Sort("saves", is_descending=True),
+    is_notable=lambda entry: entry.findings is not None and bool(entry.findings.blockers),
+)
