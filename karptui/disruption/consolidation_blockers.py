@@ -65,16 +65,17 @@ def _quiet(fleet: Fleet, node: StateNode, pool: NodePool) -> Blocker:
     assert node.claim is not None
     period = quiet_period(node.claim, pool)
     code, until_ns, message = Code.NOT_CONSOLIDATABLE, None, "the NodeClaim is not marked Consolidatable"
+    since_ns = None if period is None else period.until_ns
     if period is not None and period.until_ns > fleet.now_ns:
-        since = "a pod came or went" if period.has_pod_event else "the node was initialised"
-        code, until_ns = Code.CONSOLIDATE_AFTER, period.until_ns
-        message = f"consolidateAfter of its NodePool has not passed since {since}"
+        what = "a pod came or went" if period.has_pod_event else "the node was initialised"
+        code, since_ns, until_ns = Code.CONSOLIDATE_AFTER, period.since_ns, period.until_ns
+        message = f"consolidateAfter of its NodePool has not passed since {what}"
     return Blocker(
         code=code,
         blocks=_REMOVAL,
         object_kind="NodeClaim",
         object_key=node.claim.name,
-        since_ns=None if period is None else period.since_ns,
+        since_ns=since_ns,
         until_ns=until_ns,
         message=message,
     )

@@ -205,7 +205,8 @@ def test_quiet_time_after_the_last_pod():
     begun = blockers_of(_fleet(pool=a_nodepool(budgets=(), consolidate_after_ns=2 * HOUR_NS), claim=a_claim()))
     assert begun["CONSOLIDATE_AFTER"].until_ns == NOW_NS + HOUR_NS
     assert "initialised" in begun["CONSOLIDATE_AFTER"].message
-    assert "NOT_CONSOLIDATABLE" in blockers_of(_fleet(pool=pool, claim=a_claim(last_pod_event_ns=NOW_NS - 2 * HOUR_NS)))
+    over = blockers_of(_fleet(pool=pool, claim=a_claim(last_pod_event_ns=NOW_NS - 2 * HOUR_NS)))
+    assert over["NOT_CONSOLIDATABLE"].since_ns == NOW_NS - HOUR_NS
 
 
 def test_what_a_nodepool_rules_out():
