@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from karptui.clock import Clock
     from karptui.sources.base import Source
+    from karptui.sources.cluster.connection import Connection
 
 
 class UsageError(Exception):
@@ -52,7 +53,14 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
 
 
 def connect(args: argparse.Namespace, context: str | None) -> Source:
-    """Return the source of a live cluster.
+    """Return the source of a live cluster; arguments and errors are those of ``resolve``."""
+    from karptui.sources.cluster.source import ClusterSource
+
+    return ClusterSource(resolve(args, context), request_seconds=args.request_timeout)
+
+
+def resolve(args: argparse.Namespace, context: str | None) -> Connection:
+    """Return how to reach the cluster that the flags name.
 
     Args:
         args: the flags.
@@ -64,13 +72,11 @@ def connect(args: argparse.Namespace, context: str | None) -> Source:
     from karptui.sources.base import SourceError
     from karptui.sources.cluster.connection import Impersonation
     from karptui.sources.cluster.resolve import load_connection
-    from karptui.sources.cluster.source import ClusterSource
 
     impersonation = Impersonation(args.as_user, tuple(args.as_group)) if args.as_user else None
     if args.as_group and not args.as_user:
         raise UsageError("--as-group needs --as")
     try:
-        connection = load_connection(kubeconfig=args.kubeconfig, context=context, impersonation=impersonation)
+        return load_connection(kubeconfig=args.kubeconfig, context=context, impersonation=impersonation)
     except SourceError as error:
         raise UsageError(str(error)) from error
-    return ClusterSource(connection, request_seconds=args.request_timeout)

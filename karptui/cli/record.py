@@ -1,0 +1,123 @@
+"""`karptui record FILE`: a cluster into a file that ``--snapshot`` opens."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from karptui.sources.snapshot.redact import Redactor
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser, takes_several=False)
+    parser.add_argument("file", metavar="FILE", help="where to; packed when it ends in .gz; - is standard output")
+    parser.add_argument("--name", help="what to call the recording; the context or the snapshot's name by default")
+    parser.add_argument("--redact", action="store_true", help="replace names by pseudonyms, the same each time")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record; 1 where something could not be read."""
+    from pathlib import Path
+
+    from karptui.sources.base import SourceError
+    from karptui.sources.snapshot.recording import write_recording
+    from karptui.views.sanitize import clean
+
+    try:
+        document, missing = _document(args)
+        if args.file == "-":
+            import msgspec
+
+            sys.stdout.buffer.write(msgspec.json.encode(document) + b"\n")
+        else:
+            size = write_recording(document, Path(args.file), may_replace=args.force)
+            count = len(document["objects"])
+            print(f"karptui record: {count:,} objects, {size:,} bytes in {clean(args.file)}", file=sys.stderr)
+    except (UsageError, SourceError) as error:
+        fail(str(error), "record")
+    for line in missing:
+        print(f"karptui record: not recorded: {clean(line)}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def _document(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    redactor = _redactor() if args.redact else None
+    if args.snapshot or args.demo:
+        return _from_files(args, redactor)
+    return _from_cluster(args, redactor)
+
+
+def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
+    from importlib import resources
+
+    from karptui.sources.snapshot.reader import SnapshotReader
+    from karptui.sources.snapshot.recording import build_recording
+
+    if args.snapshot and args.demo:
+        raise UsageError("--demo and --snapshot exclude each other")
+    demo = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
+    snapshot = SnapshotReader().read(args.snapshot or [str(demo)], now_ns=args.now, keeps_manifests=True)
+    document = build_recording(
+        snapshot.manifests.values(),
+        name=args.name or snapshot.name,
+        captured_at_ns=snapshot.captured_at_ns,
+        settings=snapshot.settings.environment,
+        instance_types=snapshot.instance_types,
+        redactor=redactor,
+    )
+    return document, list(snapshot.problems)
+
+
+def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[dict[str, Any], list[str]]:
+    from karptui.cli.source import resolve
+    from karptui.clock import SystemClock
+    from karptui.sources.cluster.export import export_cluster
+    from karptui.sources.snapshot.recording import build_recording, settings_of
+    from karptui.sources.snapshot.scrub import scrub
+
+    connection = resolve(args, args.context)
+    now_ns = SystemClock().now_ns()
+    found = export_cluster(connection, request_seconds=args.request_timeout, keep=scrub, progress=_progress)
+    _end_of_progress()
+    settings: dict[str, str] = {}
+    for deployment in found.deployments:
+        settings |= settings_of(deployment)
+    document = build_recording(
+        found.objects,
+        name=args.name or connection.context,
+        captured_at_ns=now_ns,
+        settings=settings,
+        redactor=redactor,
+    )
+    return document, found.missing
+
+
+def _progress(resource: str, count: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[Kkarptui record: {resource} {count:,}", end="", file=sys.stderr, flush=True)
+
+
+def _end_of_progress() -> None:
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+
+
+def _redactor() -> Redactor:
+    """Return a redactor whose key is made once per user, so that recordings can be compared with each other."""
+    import secrets
+
+    from karptui.paths import state_dir
+    from karptui.sources.snapshot.redact import Redactor
+
+    file = state_dir() / "redact.key"
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_bytes(secrets.token_bytes(32))
+    return Redactor(file.read_bytes())

@@ -1,0 +1,96 @@
+"""Every object that a recording holds, listed once from a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from karptui.sources.cluster.collection import Collection
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.credentials import credentials_for
+from karptui.sources.cluster.discovery import discover
+from karptui.sources.cluster.errors import ApiError, UnreachableError
+from karptui.sources.cluster.resources import LATER, NODES, Resource
+from karptui.sources.cluster.transport import READ_SECONDS, Transport
+
+PAGE_LIMIT: Final = 500
+KARPENTER_DEPLOYMENT: Final = "/apis/apps/v1/deployments"
+KARPENTER_SELECTOR: Final = "app.kubernetes.io/name=karpenter"
+
+
+@dataclass(slots=True)
+class Export:
+    """What has been listed."""
+
+    objects: list[dict[str, Any]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    """A sentence for each resource that could not be listed."""
+    deployments: list[dict[str, Any]] = field(default_factory=list)
+    """Karpenter's own Deployments, whole."""
+
+
+def export_cluster(
+    connection: Connection,
+    *,
+    request_seconds: float | None = None,
+    keep: Callable[[dict[str, Any]], dict[str, Any] | None],
+    progress: Callable[[str, int], None],
+) -> Export:
+    """List everything.
+
+    Args:
+        connection: the API server and the user.
+        request_seconds: how long the server may be silent in answering.
+        keep: gives what is kept of an object as soon as it has come, None for nothing.
+        progress: told the resource and how many objects of it have come.
+
+    Raises:
+        SourceError: when the server cannot be reached, or no credential can be had.
+    """
+    transport = Transport(connection, credentials_for(connection), read_seconds=request_seconds or READ_SECONDS)
+    try:
+        found = Export()
+        for resource in (NODES, *discover(transport), *LATER):
+            count = 0
+            try:
+                for item in _items(resource, transport):
+                    count += 1
+                    kept = keep(item)
+                    if kept is not None:
+                        found.objects.append(kept)
+                    if count % PAGE_LIMIT == 0:
+                        progress(resource.title, count)
+            except ApiError as error:
+                found.missing.append(f"{resource.title}: {error}")
+            progress(resource.title, count)
+        found.deployments = _deployments(transport)
+        return found
+    finally:
+        transport.close()
+
+
+def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]:
+    collection, token = Collection(resource, transport), ""
+    while True:
+        try:
+            page = msgspec.json.decode(collection.page(PAGE_LIMIT, token), type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise UnreachableError(f"{transport.server} did not answer with a list: {error}") from error
+        for item in page.get("items") or ():
+            if isinstance(item, dict):
+                # Items of a list do not say what they are, and of metadata alone they say something else.
+                yield {**item, "apiVersion": resource.api_version, "kind": resource.api_kind}
+        token = (page.get("metadata") or {}).get("continue") or ""
+        if not token:
+            return
+
+
+def _deployments(transport: Transport) -> list[dict[str, Any]]:
+    try:
+        data = transport.get(KARPENTER_DEPLOYMENT, {"labelSelector": KARPENTER_SELECTOR})
+        return list(msgspec.json.decode(data, type=dict[str, Any]).get("items") or ())
+    except (ApiError, msgspec.DecodeError):
+        return []

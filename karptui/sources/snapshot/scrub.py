@@ -1,0 +1,184 @@
+"""What of an object is recorded: what decides something or is shown, and nothing that may be a secret.
+
+Never recorded: Secrets, ConfigMaps and every kind that is not read; environment variables, commands, arguments and
+probes of containers; volumes other than claims; parameters of volumes and storage classes; managedFields; annotations
+other than those of Kubernetes and Karpenter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from karptui.decode.kinds import Kind, kind_of
+
+_METADATA: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+)
+_ANNOTATION_DOMAINS: Final = ("karpenter.sh", "k8s.aws", "kubernetes.io", "k8s.io")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_CONTAINER: Final = ("name", "image", "resources", "ports", "restartPolicy", "resizePolicy")
+_CONTAINERS: Final = ("containers", "initContainers")
+_VOLUME_SOURCES: Final = ("persistentVolumeClaim", "ephemeral")
+_NOT_OF_A_POD: Final = ("imagePullSecrets", "ephemeralContainers", "hostAliases", "dnsConfig", "securityContext")
+_POD_STATUS: Final = (
+    "phase",
+    "reason",
+    "conditions",
+    "startTime",
+    "nominatedNodeName",
+    "qosClass",
+    "resize",
+    "resources",
+    "allocatedResources",
+)
+_CONTAINER_STATUSES: Final = ("containerStatuses", "initContainerStatuses")
+_CONTAINER_STATUS: Final = ("name", "ready", "restartCount", "resources", "allocatedResources")
+_STATE: Final = ("reason", "startedAt", "finishedAt", "exitCode")
+_NOT_OF_A_NODE: Final = ("images", "volumesAttached", "volumesInUse", "config")
+_PV_PLAIN: Final = ("capacity", "accessModes", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
+_PV_KEPT: Final = ("driver", "volumeID", "pdName")
+_CLASS: Final = ("provisioner", "volumeBindingMode", "allowedTopologies", "reclaimPolicy", "allowVolumeExpansion")
+
+
+def scrub(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is recorded of an object; None where nothing is."""
+    api_version, api_kind = manifest.get("apiVersion"), manifest.get("kind")
+    if not isinstance(api_version, str) or not isinstance(api_kind, str):
+        return None
+    kind = kind_of(api_version, api_kind)
+    if kind is None:
+        return None
+    rest = {name: value for name, value in manifest.items() if name not in ("metadata", "managedFields")}
+    kept = {**rest, "metadata": scrub_metadata(_mapping(manifest.get("metadata")))}
+    by_kind = _BY_KIND.get(kind)
+    return by_kind(kept) if by_kind is not None else kept
+
+
+def scrub_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata without managedFields and without annotations that others have made up."""
+    kept = _only(metadata, _METADATA)
+    annotations = _mapping(metadata.get("annotations"))
+    kept.pop("annotations", None)
+    own = {key: value for key, value in annotations.items() if _is_public(key)}
+    return {**kept, "annotations": own} if own else kept
+
+
+def _is_public(key: str) -> bool:
+    domain = key.partition("/")[0] if "/" in key else ""
+    return key != _LAST_APPLIED and any(domain == one or domain.endswith(f".{one}") for one in _ANNOTATION_DOMAINS)
+
+
+def _pod(pod: dict[str, Any]) -> dict[str, Any]:
+    status = _mapping(pod.get("status"))
+    kept = _only(status, _POD_STATUS)
+    for field in _CONTAINER_STATUSES:
+        if status.get(field):
+            kept[field] = [_container_status(_mapping(one)) for one in _list(status[field])]
+    return {**pod, "spec": _pod_spec(_mapping(pod.get("spec"))), "status": kept}
+
+
+def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
+    kept = _only(status, _CONTAINER_STATUS)
+    state = {name: _only(_mapping(part), _STATE) for name, part in _mapping(status.get("state")).items()}
+    return {**kept, "state": state} if state else kept
+
+
+def _pod_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in spec.items() if name not in (*_NOT_OF_A_POD, *_CONTAINERS, "volumes")}
+    for field in _CONTAINERS:
+        if spec.get(field):
+            kept[field] = [_only(_mapping(container), _CONTAINER) for container in _list(spec[field])]
+    volumes = [_only(_mapping(volume), ("name", *_VOLUME_SOURCES)) for volume in _list(spec.get("volumes"))]
+    volumes = [volume for volume in volumes if len(volume) > 1]
+    return {**kept, "volumes": volumes} if volumes else kept
+
+
+def _template(template: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "metadata": scrub_metadata(_mapping(template.get("metadata"))),
+        "spec": _pod_spec(_mapping(template.get("spec"))),
+    }
+
+
+def _workload(workload: dict[str, Any]) -> dict[str, Any]:
+    spec = _mapping(workload.get("spec"))
+    kept = _only(spec, ("replicas", "selector", "parallelism", "completions", "suspend", "schedule", "updateStrategy"))
+    if "template" in spec:
+        kept["template"] = _template(_mapping(spec["template"]))
+    if "jobTemplate" in spec:
+        inner = _mapping(_mapping(_mapping(spec["jobTemplate"]).get("spec")).get("template"))
+        kept["jobTemplate"] = {"spec": {"template": _template(inner)}}
+    return {**workload, "spec": kept} if spec else workload
+
+
+def _pod_template(manifest: dict[str, Any]) -> dict[str, Any]:
+    return {**manifest, "template": _template(_mapping(manifest.get("template")))}
+
+
+def _node(node: dict[str, Any]) -> dict[str, Any]:
+    status = _mapping(node.get("status"))
+    return {**node, "status": {name: value for name, value in status.items() if name not in _NOT_OF_A_NODE}}
+
+
+def _volume(volume: dict[str, Any]) -> dict[str, Any]:
+    spec = _mapping(volume.get("spec"))
+    kept = _only(spec, _PV_PLAIN)
+    for name, value in spec.items():
+        if name not in kept and isinstance(value, Mapping):
+            kept[name] = _only(value, _PV_KEPT)
+    return {**volume, "spec": kept}
+
+
+def _storage_class(storage_class: dict[str, Any]) -> dict[str, Any]:
+    return _only(storage_class, ("apiVersion", "kind", "metadata", *_CLASS))
+
+
+def _service(service: dict[str, Any]) -> dict[str, Any]:
+    spec = _only(_mapping(service.get("spec")), ("selector",))
+    return {**_only(service, ("apiVersion", "kind", "metadata")), "spec": spec}
+
+
+def _only(value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value[name] for name in names if name in value}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+_BY_KIND: Final[Mapping[Kind, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+    Kind.POD: _pod,
+    Kind.NODE: _node,
+    Kind.PV: _volume,
+    Kind.STORAGE_CLASS: _storage_class,
+    Kind.SERVICE: _service,
+    Kind.POD_TEMPLATE: _pod_template,
+    **dict.fromkeys(
+        (
+            Kind.DAEMONSET,
+            Kind.REPLICASET,
+            Kind.DEPLOYMENT,
+            Kind.STATEFULSET,
+            Kind.JOB,
+            Kind.CRONJOB,
+            Kind.REPLICATION_CONTROLLER,
+        ),
+        _workload,
+    ),
+}
