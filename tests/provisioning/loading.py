@@ -80,11 +80,20 @@ def load_instance_type(raw: Mapping[str, Any]) -> InstanceType:
     )
 
 
+_PARSED: dict[int, tuple[object, tuple[InstanceType, ...]]] = {}
+
+
+def load_types(raw: Sequence[Mapping[str, Any]]) -> tuple[InstanceType, ...]:
+    """Return instance types; a list is parsed once, as catalogs are shared by many snapshots."""
+    if id(raw) not in _PARSED:
+        _PARSED[id(raw)] = (raw, tuple(load_instance_type(one) for one in raw))
+    return _PARSED[id(raw)][1]
+
+
 def load(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ()) -> Prepared:
-    types = [load_instance_type(raw) for raw in snapshot.get("instanceTypes") or catalog]
     return prepare(
         load_inventory(snapshot["objects"]),
-        types,
+        load_types(snapshot.get("instanceTypes") or catalog),
         parse_settings(snapshot.get("settings") or {}),
         parse_timestamp(snapshot["capturedAt"]),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scenario_pods import constraints, containers, node_requirement, requests, tolerations, volume
-from scenarios import APPS, AWS, CAPACITY_TYPE, HOSTNAME, NAMESPACES, ZONE, Json, Scenario
+from tests.provisioning.scenario_pods import constraints, containers, node_requirement, requests, tolerations, volume
+from tests.provisioning.scenarios import APPS, AWS, CAPACITY_TYPE, HOSTNAME, NAMESPACES, ZONE, Json, Scenario
 
 
 def make_daemonsets(s: Scenario) -> None:

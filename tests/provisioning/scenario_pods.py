@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from scenarios import APPS, AWS, CAPACITY_TYPE, HOSTNAME, NAMESPACES, ZONE, ZONES, Json, Scenario, fix, req
+from tests.provisioning.scenarios import (
+    APPS,
+    AWS,
+    CAPACITY_TYPE,
+    HOSTNAME,
+    NAMESPACES,
+    ZONE,
+    ZONES,
+    Json,
+    Scenario,
+    fix,
+    req,
+)
 
 CPUS = ["50m", "100m", "250m", "500m", "900m", "1", "1500m", "3", "7", "0.5"]
 MEMORY = ["64Mi", "128Mi", "500M", "1Gi", "2Gi", "3Gi", "7Gi"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios import AWS, CAPACITY_TYPE, HOSTNAME, ZONE, ZONES, Json, Scenario, req
+from tests.provisioning.scenarios import AWS, CAPACITY_TYPE, HOSTNAME, ZONE, ZONES, Json, Scenario, req
 
 
 def make_storage(s: Scenario) -> None:

@@ -245,9 +245,9 @@ def settings_of(s: Scenario) -> dict[str, str]:
 
 def scenario(seed: int) -> Json:
     """Return one snapshot; the same for the same seed."""
-    from scenario_nodes import make_daemonsets, make_nodes
-    from scenario_pods import make_pods
-    from scenario_storage import make_buffers, make_overlays, make_storage
+    from tests.provisioning.scenario_nodes import make_daemonsets, make_nodes
+    from tests.provisioning.scenario_pods import make_pods
+    from tests.provisioning.scenario_storage import make_buffers, make_overlays, make_storage
 
     s = Scenario(seed)
     s.settings = settings_of(s)
