@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
+from karptui.cli.analysed import add_why_flags, analysed
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, words
 from karptui.cli.listing import add_row_flags, print_rows, report, resource_columns, rows_of
@@ -26,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser)
     add_price_flags(parser)
     add_row_flags(parser, labels_of="nodes", sort_flags=("--node-sort",))
+    add_why_flags(parser)
     parser.add_argument("--node-selector", dest="selector", metavar="K=V", help="the same as -l")
     parser.add_argument("--extra-labels", metavar="KEY,KEY", type=words, default=(), help="node labels as columns")
     parser.add_argument("--resources", metavar="NAME,NAME", help="resources that get a column; cpu,memory,pods")
@@ -33,6 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the nodes; 1 where something is missing from them."""
+    from dataclasses import replace
+
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.views.nodes.table import nodes_table
@@ -42,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         left_out = resource_columns(args.resources, RESOURCES)
         loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
+        view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate)
+        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
         rows = rows_of(
             nodes_table(labels, has_prices=not args.disable_pricing), loaded.view.node_entries, args, loaded.now_ns
         )
