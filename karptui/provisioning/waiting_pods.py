@@ -57,7 +57,7 @@ def leaving_pods(states: Iterable[StateNode], budgets: Sequence[PodDisruptionBud
         pod
         for state in sorted(states, key=lambda state: state.name)
         if state.is_marked_for_deletion
-        for pod in sorted(state.pods, key=_listed)
+        for pod in sorted((*state.pods, *state.ending), key=_listed)
         if is_currently_reschedulable(pod, budgets, now_ns)
     ]
 
