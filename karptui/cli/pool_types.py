@@ -55,7 +55,7 @@ def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded:
 
 
 def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
-    from karptui.views.types.summary import filter_lines, finding_lines, source_lines
+    from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
     from karptui.views.types.table import types_table
     from karptui.views.types.values import type_values
 
@@ -68,7 +68,8 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
     print_rows(rows_of(table, types, args, loaded.now_ns), lambda entry: type_values(pool, entry), args)
     if args.output in ("table", "wide"):
         view = loaded.view
-        for line in (*filter_lines(pool), *finding_lines(pool), *source_lines(pool, view.evidence, view.prices)):
+        summary = (*filter_lines(pool), *reason_lines(pool), *finding_lines(pool))
+        for line in (*summary, *source_lines(pool, view.evidence, view.prices)):
             print("".join(text for text, _ in line), file=sys.stderr)
 
 

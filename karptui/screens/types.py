@@ -22,7 +22,7 @@ from karptui.views.types.columns import why_text
 from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.pools import TABLE, carries, note_of
 from karptui.views.types.resolve import notes_of, pool_entries
-from karptui.views.types.summary import filter_lines, finding_lines, source_lines
+from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
 from karptui.views.types.table import types_table
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
@@ -178,7 +178,8 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
             gone = f"there is no NodePool {clean(self._pool)}" if self._rows is not None else "working it out…"
             _update(self.lines, [((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),)])
             return
-        lines = [*filter_lines(entry), *finding_lines(entry), *source_lines(entry, view.evidence, view.prices)]
+        lines = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
+        lines += source_lines(entry, view.evidence, view.prices)
         _update(self.lines, lines)
 
     def explain_item(self, item: TypeEntry) -> Pieces:

@@ -31,7 +31,7 @@ _REASONS_SHOWN: Final = 3
 
 
 def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
-    """Return the way from all types to those that are left, and what each filter took them for."""
+    """Return the way from all types to those that are left, and what a new node carries."""
     if entry.problem:
         return ((("✘ ", Tone.FAULT), (clean(entry.problem), Tone.FAULT)),)
     counts = entry.found.counts
@@ -43,17 +43,21 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     ]
     pieces.append((f" = {count_text(len(entry.left))} left", Tone.STRONG if entry.left else Tone.FAULT))
     lines: list[Pieces] = [tuple(pieces)]
-    lines += [
-        ((f"  {_WORDS[count.filter]}: ", Tone.MUTED), (_reasons(entry, count), Tone.MUTED))
-        for count in counts
-        if count.removed
-    ]
     text = carries(entry)
     if text:
         lines.append((("a new node carries ", Tone.MUTED), (text, Tone.DAEMON)))
     if entry.found.why_not:
         lines.append((("▲ ", Tone.WARNING), (clean(entry.found.why_not), Tone.WARNING)))
     return tuple(lines)
+
+
+def reason_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
+    """Return what each filter took types for, most frequent first."""
+    return tuple(
+        ((f"{_WORDS[count.filter]}: ", Tone.MUTED), (_reasons(entry, count), Tone.MUTED))
+        for count in entry.found.counts
+        if count.removed and not entry.problem
+    )
 
 
 def _tone(count: FilterCount) -> Tone:
