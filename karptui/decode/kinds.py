@@ -11,7 +11,7 @@ import msgspec
 from karptui.decode import event, karpenter, node, policy, storage, workload
 from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.pod import build_pod
-from karptui.decode.pod_template import TemplateInterner
+from karptui.decode.pod_template import TEMPLATES
 from karptui.decode.pod_wire import WirePod
 from karptui.decode.wire import WireObject
 from karptui.karpenter.nodeclass import NodeClass
@@ -200,9 +200,6 @@ def loose(text: bytes | msgspec.Raw) -> Any:
     except UNREADABLE:
         return None
 
-
-TEMPLATES: Final = TemplateInterner()
-"""Templates are shared by everything that reads pods."""
 
 _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.NODE: node.WireNode,

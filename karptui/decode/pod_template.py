@@ -91,6 +91,10 @@ class TemplateInterner:
             return present
 
 
+TEMPLATES: Final = TemplateInterner()
+"""Shared by everything that reads pods."""
+
+
 def _digest(template: PodTemplate) -> bytes:
     values = list(msgspec.structs.astuple(template))
     for position in _AMOUNTS:

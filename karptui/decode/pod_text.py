@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from karptui.decode import pod_wire as wires
 from karptui.decode.pod import pod_of, template_parts
-from karptui.decode.pod_template import TemplateInterner, deciding_annotations, is_resize_infeasible, split_labels
+from karptui.decode.pod_template import (
+    TEMPLATES,
+    TemplateInterner,
+    deciding_annotations,
+    is_resize_infeasible,
+    split_labels,
+)
 from karptui.decode.pod_wire import NO_TEXT
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod
@@ -22,7 +28,20 @@ from karptui.kube.pod import Pod
 _ENCODER: Final = msgspec.json.Encoder()
 _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
+_NO_SPEC: Final = wires.TextPodSpec()
 _NO_STATUS: Final = wires.TextPodStatus()
+
+
+class BuiltPod(wires.TextPod):
+    """A pod that is built as soon as its text is read, while the processor still has it at hand."""
+
+    pod: Any = None
+    """The pod; what a text says under this name is overwritten."""
+
+    def __post_init__(self) -> None:
+        self.pod = build_text_pod(self, TEMPLATES)
+        # A page full of these would push one another out of the cache.
+        self.spec, self.status = _NO_SPEC, None
 
 
 def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from karptui.decode.errors import DecodeError, FieldError
-from karptui.decode.kinds import TEMPLATES, UNREADABLE, Kind, KindReader, loose
-from karptui.decode.pod_text import build_text_pod
-from karptui.decode.pod_wire import TextPod
+from karptui.decode.errors import DecodeError
+from karptui.decode.kinds import UNREADABLE, Kind, KindReader, loose
+from karptui.decode.pod_text import BuiltPod
 from karptui.decode.wire import Int, Wire, WireMeta, WireObject
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 _CHANGES: Final = frozenset({"ADDED", "MODIFIED"})
-_SPOILED: Final = (*UNREADABLE, DecodeError, FieldError)
 _OBJECT: Final = msgspec.json.Decoder(WireObject)
 _T = TypeVar("_T")
 
@@ -65,6 +61,16 @@ class _Page(Wire):
     items: list[msgspec.Raw] | None = None
 
 
+class _PodPage(Wire):
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+    items: list[BuiltPod] | None = None
+
+
+class _PodLine(Wire):
+    type: str
+    object: BuiltPod
+
+
 class _Details(Wire):
     retry_after_seconds: Int | None = None
 
@@ -86,16 +92,8 @@ class StreamDecoder:
 
     def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
         self._reader = KindReader(kind, api_version=api_version, api_kind=api_kind)
-        self._is_fast = not self._reader.needs_raw
-        item_type: Any = self._reader.wire_type
-        self._build: Callable[[Any], Any] = self._reader.build
-        if kind is Kind.POD:
-            item_type = TextPod
-            self._build = partial(build_text_pod, interner=TEMPLATES)
-        self._item = msgspec.json.Decoder(item_type)
-        self._typed_line = msgspec.json.Decoder(
-            msgspec.defstruct(f"{item_type.__name__}Line", [("type", str), ("object", item_type)], gc=False)
-        )
+        self._pods = msgspec.json.Decoder(_PodPage) if kind is Kind.POD else None
+        self._pod_line = msgspec.json.Decoder(_PodLine)
         self._page = msgspec.json.Decoder(_Page)
         self._line = msgspec.json.Decoder(_Line)
         self._status = msgspec.json.Decoder(_Status)
@@ -106,29 +104,21 @@ class StreamDecoder:
         Raises:
             ValueError: when the page as a whole is not a list.
         """
-        # Item by item, so that what one is made of is still at hand in the processor's cache when it is built.
+        if self._pods is not None:
+            try:
+                pods = self._pods.decode(data)
+            except UNREADABLE:
+                pass
+            else:
+                return _made(pods.metadata, [item.pod for item in pods.items or ()], [])
         page = _decode(self._page, data)
         items, problems = [], []
         for text in page.items or ():
             try:
-                items.append(self._read(text))
+                items.append(self._reader.decode(text))
             except DecodeError as error:
                 problems.append(str(error))
-        return Page(
-            items=tuple(items),
-            resource_version=page.metadata.resource_version or "",
-            continue_token=page.metadata.continue_ or "",
-            remaining=page.metadata.remaining_item_count,
-            problems=tuple(problems),
-        )
-
-    def _read(self, text: msgspec.Raw) -> Any:
-        if self._is_fast:
-            try:
-                return self._build(self._item.decode(text))
-            except _SPOILED:
-                pass
-        return self._reader.decode(text)
+        return _made(page.metadata, items, problems)
 
     def line(self, data: bytes) -> WatchEvent:
         """Decode one line of a watch.
@@ -136,14 +126,14 @@ class StreamDecoder:
         Raises:
             ValueError: when the line is not a watch event.
         """
-        if self._is_fast:
+        if self._pods is not None:
             try:
-                decoded: Any = self._typed_line.decode(data)
-                if decoded.type in _CHANGES:
-                    item, version = self._build(decoded.object), decoded.object.metadata.resource_version
-                    return WatchEvent(type=decoded.type, item=item, key=item.key, resource_version=version or "")
-            except _SPOILED:
+                changed = self._pod_line.decode(data)
+            except UNREADABLE:
                 pass
+            else:
+                if changed.type in _CHANGES:
+                    return _changed(changed.type, changed.object.pod, changed.object.metadata.resource_version)
         line = _decode(self._line, data)
         if line.type == "ERROR":
             return _error_event(_decode(self._status, line.object))
@@ -158,7 +148,7 @@ class StreamDecoder:
             item = self._reader.decode(line.object)
         except DecodeError as error:
             return WatchEvent(type=line.type, key=key, resource_version=version, problem=str(error))
-        return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version)
+        return _changed(line.type, item, version)
 
 
 def _metadata(text: msgspec.Raw) -> WireMeta:
@@ -182,6 +172,20 @@ def _error_event(status: _Status) -> WatchEvent:
         status_code=status.code or 0,
         message=status.message or status.reason or "",
         retry_after_seconds=(status.details.retry_after_seconds if status.details else None) or 0,
+    )
+
+
+def _changed(type_: str, item: Any, version: str | None) -> WatchEvent:
+    return WatchEvent(type=type_, item=item, key=item.key, resource_version=version or "")
+
+
+def _made(meta: _ListMeta, items: list[Any], problems: list[str]) -> Page:
+    return Page(
+        items=tuple(items),
+        resource_version=meta.resource_version or "",
+        continue_token=meta.continue_ or "",
+        remaining=meta.remaining_item_count,
+        problems=tuple(problems),
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from karptui.decode.kinds import TEMPLATES, Kind, KindReader
+from karptui.decode.kinds import Kind, KindReader
 from karptui.decode.pod import build_pod
-from karptui.decode.pod_template import TemplateInterner
+from karptui.decode.pod_template import TEMPLATES, TemplateInterner
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_wire import TextPod, WirePod
 from karptui.decode.stream import StreamDecoder
