@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import gzip
+import json
+import stat
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from karptui.sources.snapshot.errors import SnapshotError
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.recording import build_recording, settings_of, write_recording
+from karptui.sources.snapshot.redact import Redactor
+from tests.builders import NOW, NOW_NS, a_manifest, an_instance_type
+
+POD = a_manifest("Pod", "web-1", namespace="default", spec={"nodeName": "node-1"})
+SETTINGS = {"PREFERENCE_POLICY": "Ignore", "CLUSTER_NAME": "acme", "AWS_SECRET_ACCESS_KEY": "hunter2"}
+
+
+def test_what_is_written_can_be_read(tmp_path: Path) -> None:
+    types = (an_instance_type(), msgspec.structs.replace(an_instance_type(name="x"), offerings=()))
+    document = build_recording(
+        [POD, a_manifest("Secret", "x")], name="a", captured_at_ns=NOW_NS, settings=SETTINGS, instance_types=types
+    )
+    assert document["capturedAt"] == NOW
+    assert document["settings"] == {"PREFERENCE_POLICY": "Ignore", "CLUSTER_NAME": "acme"}
+    for name in ("a.json", "a.json.gz"):
+        size = write_recording(document, tmp_path / name)
+        assert (tmp_path / name).stat().st_size == size
+        snapshot = SnapshotReader().read([tmp_path / name])
+        assert [pod.key for pod in snapshot.inventory.pods] == ["default/web-1"]
+        assert (snapshot.name, snapshot.captured_at_ns) == ("a", NOW_NS)
+        assert snapshot.settings.preference_policy == "Ignore"
+        found = snapshot.instance_types or ()
+        assert [msgspec.structs.astuple(one) for one in found] == [msgspec.structs.astuple(one) for one in types]
+        assert not snapshot.unknown_kinds
+    assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()) == (tmp_path / "a.json").read_bytes()
+
+
+def test_only_the_owner_may_read_it_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    write_recording({"karptui": 1}, tmp_path / "a.json")
+    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_does_not_replace_a_file_unasked(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("mine")
+    with pytest.raises(SnapshotError, match="exists already; --force replaces it"):
+        write_recording({}, tmp_path / "a.json")
+    write_recording({}, tmp_path / "a.json", may_replace=True)
+    assert (tmp_path / "a.json").read_text() == "{}"
+
+
+def test_says_when_it_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="cannot be written: No such file or directory"):
+        write_recording({}, tmp_path / "none" / "a.json")
+
+
+def test_redacted_recordings_do_not_name_the_cluster() -> None:
+    document = build_recording(
+        [POD], name="acme-prod", captured_at_ns=NOW_NS, settings=SETTINGS, redactor=Redactor(b"k")
+    )
+    assert not {"acme", "web-1"} & set(json.dumps(document).replace('"', " ").split())
+    assert document["name"] == "redacted"
+    plain = build_recording([], name="x", captured_at_ns=NOW_NS, settings={}, redactor=Redactor(b"k"))
+    assert plain["settings"] == {}
+
+
+@pytest.mark.parametrize(
+    ("deployment", "settings"),
+    [
+        ({}, {}),
+        ({"spec": {"template": {"spec": {"containers": [{"name": "x"}]}}}}, {}),
+        (
+            {
+                "spec": {
+                    "template": {
+                        "spec": {
+                            "containers": [
+                                {
+                                    "env": [
+                                        {"name": "FEATURE_GATES", "value": "NodeRepair=true"},
+                                        {"name": "CLUSTER_NAME", "valueFrom": {"secretKeyRef": {}}},
+                                        {"name": "PASSWORD", "value": "hunter2"},
+                                    ]
+                                }
+                            ]
+                        }
+                    }
+                }
+            },
+            {"FEATURE_GATES": "NodeRepair=true"},
+        ),
+    ],
+)
+def test_settings_are_read_from_karpenters_deployment(deployment: dict[str, object], settings: dict[str, str]) -> None:
+    assert settings_of(deployment) == settings
