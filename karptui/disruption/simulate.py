@@ -41,13 +41,17 @@ def fleet_of(prepared: Prepared) -> Fleet:
     )
 
 
-def observed_fleet(prepared: Prepared, *, buffered: frozenset[str] = frozenset()) -> Fleet:
-    """Return the fleet with what events and marks tell of Karpenter's memory: nominations and running commands.
+def buffered_names(prepared: Prepared) -> frozenset[str]:
+    """Return the names of the nodes on which provisioning, replayed now, puts virtual pods of CapacityBuffers."""
+    virtual = {pod.uid for pod in prepared.buffer_pods}
+    if not virtual:
+        return frozenset()
+    filled = prepared.solve().nodes
+    return frozenset(one.state.name for one in filled if any(pod.uid in virtual for pod in one.pods))
 
-    Args:
-        prepared: The cluster, made ready for runs of the engine.
-        buffered: Names of nodes that hold capacity for a CapacityBuffer, if known.
-    """
+
+def observed_fleet(prepared: Prepared) -> Fleet:
+    """Return the fleet with what can be told of Karpenter's memory: nominations, running commands, buffers."""
     inventory = prepared.inventory
     return Fleet(
         inventory,
@@ -58,7 +62,7 @@ def observed_fleet(prepared: Prepared, *, buffered: frozenset[str] = frozenset()
         now_ns=prepared.now_ns,
         nominated=nominations(inventory.events, prepared.states, prepared.settings.batch_max_seconds, prepared.now_ns),
         commanded=commanded_names(prepared.states),
-        buffered=buffered,
+        buffered=buffered_names(prepared),
     )
 
 

@@ -8,13 +8,24 @@ from typing import Any
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.simulate import observed_fleet
+from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.settings import Settings
+from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.objects import Condition
+from karptui.kube.workload import PodTemplateObject
 from karptui.provisioning import Prepared, StateNode, prepare
-from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_condition, a_nodeclaim, a_nodepool, an_instance_type
+from tests.builders import (
+    DAY_NS,
+    HOUR_NS,
+    NOW_NS,
+    a_condition,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod_template,
+    an_instance_type,
+)
 
 SMALL = an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1})
 LARGE = an_instance_type(name="m5.2xlarge", cpu="8", memory="32Gi", prices={"on-demand": 0.4})
@@ -40,6 +51,26 @@ def prepared(*, types: Sequence[InstanceType] = TYPES, settings: Settings | None
     pools = objects.pop("nodepools", (a_nodepool(budgets=()),))
     inventory = Inventory(nodepools=tuple(pools), **{name: tuple(values) for name, values in objects.items()})
     return prepare(inventory, types, settings or Settings(), NOW_NS)
+
+
+def a_buffer() -> dict[str, Any]:
+    """Return a CapacityBuffer of one pod with its template, and the settings under which it counts."""
+    ready = (a_condition("ReadyForProvisioning"),)
+    return {
+        "settings": parse_settings({"FEATURE_GATES": "CapacityBuffer=true"}),
+        "pod_templates": [PodTemplateObject(name="spare", namespace="default", template=a_pod_template())],
+        "capacity_buffers": [
+            CapacityBuffer(
+                name="spare",
+                namespace="default",
+                uid="uid-spare",
+                pod_template_name="spare",
+                replicas=1,
+                conditions=ready,
+                has_spec_ref=True,
+            )
+        ],
+    }
 
 
 def a_fleet(**objects: Any) -> Fleet:

@@ -11,7 +11,6 @@ from karptui.disruption.blocker_form import blocker_json
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.command import Method
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.simulate import observed_fleet
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget
 from karptui.kube.quantity import parse_quantity
@@ -33,7 +32,7 @@ from tests.builders import (
     an_event,
     an_owner,
 )
-from tests.disruption.making import a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
+from tests.disruption.making import a_buffer, a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 GRACEFUL = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
@@ -228,8 +227,7 @@ def test_labels_and_types_that_consolidation_needs():
 
 
 def test_buffers_hold_empty_nodes():
-    ready = prepared(nodes=[a_node()], nodeclaims=[a_claim(conditions=READY)])
-    fleet = observed_fleet(ready, buffered=frozenset({"node-1"}))
+    fleet = _fleet(**a_buffer())
     assert blockers_of(fleet)["BUFFER_PODS"].blocks == {Method.EMPTINESS}
 
 

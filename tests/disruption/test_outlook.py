@@ -28,7 +28,7 @@ from tests.builders import (
     a_pdb,
     a_pod,
 )
-from tests.disruption.making import a_claim, a_fleet, consolidatable, drifted, node_of, prepared
+from tests.disruption.making import a_buffer, a_claim, a_fleet, consolidatable, drifted, node_of, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
@@ -261,8 +261,8 @@ def test_simulating_takes_nothing_from_events():
 
 
 def test_buffers_keep_empty_nodes_and_it_is_said():
-    cluster = _cluster()
-    found = next_pass(cluster, observed_fleet(cluster, buffered=frozenset({"node-1"})))
+    cluster = _cluster(**a_buffer())
+    found = next_pass(cluster, observed_fleet(cluster))
     assert found.acting is None
     assert found.recorder.by_object()["Node/node-1"] == ['Unconsolidatable: Node "node-1" has buffer pods']
 
@@ -312,3 +312,16 @@ def test_conditions_are_read_by_their_status():
     claim = a_claim(instance_type="m5.2xlarge", conditions=(a_condition("Consolidatable", status="False"),))
     cluster = _cluster(claims=[claim])
     assert next_pass(cluster, observed_fleet(cluster)).acting is None
+
+
+def test_as_things_are():
+    def now(**fields):
+        cluster = _cluster(**fields)
+        fleet = observed_fleet(cluster)
+        node = fleet.nodes[0]
+        return Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node))
+
+    assert now(pods=[a_pod(node="node-1")]).outcome is Outcome.REPLACE
+    assert now(pods=[a_pod(node="node-1", annotations=PROTECTED)]).outcome is Outcome.NO
+    assert now(claims=[a_claim(deletion_ns=NOW_NS)]).outcome is Outcome.DELETE
+    assert now(nodes=[a_node(pool="x")], claims=[a_claim(pool="x")]).outcome is Outcome.UNKNOWN
