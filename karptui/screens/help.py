@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import host_of
+from karptui.screens.permissions import cluster_role_lines
 
 _TERM_WIDTH = 24
 
@@ -36,7 +37,13 @@ class HelpScreen(ModalScreen[None]):
             explained: the screen that is in front.
         """
         super().__init__()
-        self._sections = [*_key_sections(explained), _command_section(explained), *explained.help_text()]
+        role = [("", line) for line in cluster_role_lines()]
+        self._sections: list[Section] = [
+            *_key_sections(explained),
+            _command_section(explained),
+            *explained.help_text(),
+            ("Permissions: what karptui reads", role),
+        ]
 
     def compose(self) -> ComposeResult:
         """Yield the sections."""
@@ -85,4 +92,5 @@ def _command_section(explained: FrameScreen) -> Section:
 def _lines(lines: Sequence[tuple[str, ...]]) -> Iterator[Content]:
     for term, text, *ident in lines:
         note = f"  {ident[0]}" if ident else ""
-        yield Content.assemble((f"{term:<{_TERM_WIDTH}} ", "$karp-strong"), text, (note, "$karp-muted"))
+        lead = f"{term:<{_TERM_WIDTH}} " if term else "  "
+        yield Content.assemble((lead, "$karp-strong"), text, (note, "$karp-muted"))

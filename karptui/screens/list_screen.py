@@ -14,7 +14,7 @@ from karptui.screens.commands import CommandError
 from karptui.screens.table_screen import TableScreen
 from karptui.views.export import as_csv, as_text
 from karptui.views.fields import FieldKind, ItemT, example
-from karptui.views.query import QueryError, parse_query
+from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort
@@ -37,6 +37,9 @@ class ListScreen(TableScreen[ItemT]):
         Binding("S", "sort('status')", "Sort by status", show=False, id="list.sort-status"),
     ]
 
+    _filter_before: Query = EVERYTHING
+    """The filter that was set when the filter line was opened."""
+
     def prepare(self) -> None:
         """Start with the filter and layout that were asked for."""
         self.table.set_wide(is_wide=self.host.config.wide)
@@ -50,6 +53,7 @@ class ListScreen(TableScreen[ItemT]):
     def action_filter(self) -> None:
         """Open the filter line."""
         self.forget_message()
+        self._filter_before = self.filter_query
         self.prompt.open(PromptMode.FILTER, self.query_text)
         self._filter_hint()
 
@@ -63,7 +67,11 @@ class ListScreen(TableScreen[ItemT]):
         return ""
 
     def filter_edited(self, text: str) -> None:
-        """Filter while typing; what cannot be read yet leaves the rows as they are."""
+        """Filter while typing; what cannot be read yet, or may become a field's name, leaves the rows as they are."""
+        last = text.rpartition(" ")[2].lower()
+        if len(last) > 1 and any(name.startswith(last) for name in self.spec.subject.fields):
+            self._filter_hint()
+            return
         error = self.set_filter(text)
         if error:
             self.info.say(error, Tone.WARNING)
@@ -72,9 +80,10 @@ class ListScreen(TableScreen[ItemT]):
             self._filter_hint()
 
     def filter_entered(self, text: str) -> None:
-        """Keep a filter; one that cannot be read is dropped with its error shown."""
+        """Keep a filter; one that cannot be read gives way to the one before, with its error shown."""
         error = self.set_filter(text)
         if error:
+            self.filter_query = self._filter_before
             self.query_text = self.filter_query.text
             self.say(error, Tone.WARNING)
         self.show_state()

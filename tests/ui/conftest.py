@@ -7,13 +7,39 @@ from typing import Any
 
 import pytest
 
+from karptui.analyst import Analyst
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.disruption.study import NOTHING_KNOWN, Study
+from karptui.views.cluster_view import ClusterView
+from karptui.views.why.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
 
 MakeApp = Callable[..., KarptuiApp]
+
+
+class PromptAnalyst(Analyst):
+    """Works everything out at once, in the thread of the test."""
+
+    def submit(self, view: ClusterView, now_ns: int) -> None:
+        """Study a view, unless it is the one before."""
+        submitted = (view.state, view.evidence, self._focus)
+        if not view.state.nodes or submitted == self._studied:
+            return
+        self._studied = submitted
+        prepared, notes = prepare_view(view, now_ns)
+        study = Study(prepared, view.state.generation, self._latest or NOTHING_KNOWN, notes)
+        for _ in study.survey():
+            pass
+        if self._focus.detail:
+            study.look_closely(self._focus.detail)
+        for key in study.unsimulated():
+            study.simulate(key)
+        self._latest = study.analysis
+
+    _studied: object = None
 
 
 @pytest.fixture
@@ -22,6 +48,7 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
 
     def make(fleet: Fleet | None = None, *, source: FleetSource | None = None, **given: Any) -> KarptuiApp:
         connect, context_names = given.pop("connect", None), given.pop("context_names", None)

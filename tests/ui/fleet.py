@@ -16,6 +16,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
 from karptui.kube.node import Node
 from karptui.kube.node_selector import NodeSelectorRequirement
@@ -117,6 +118,8 @@ def a_node(
         karpenter_labels.ARCH: "amd64",
         "team": "ci" if pool == "runners" else "web",
     }
+    if claim_conditions is None or any(c.type == "Initialized" and c.status == "True" for c in claim_conditions):
+        labels |= {karpenter_labels.REGISTERED: "true", karpenter_labels.INITIALIZED: "true"}
     gpu = {"gpu": "1"} if type_.startswith("g6") else {}
     if is_managed:
         labels |= {karpenter_labels.NODEPOOL: pool, karpenter_labels.CAPACITY_TYPE: cap}
@@ -192,8 +195,10 @@ def pods_of(
 
 
 def a_fleet() -> Fleet:
-    """Return the cluster of the mock-ups: ten nodes and claims, each in a state of its own."""
+    """Return the cluster of the mock-ups: nodes and claims, each in a state of its own."""
     fleet = Fleet()
+    for pool in ("general", "gpu", "runners", "trino"):
+        fleet.add(Kind.NODEPOOL, NodePool(name=pool, consolidate_after_ns=0, conditions=conditions("Ready")))
     runners = a_node(fleet, "ip-10-0-71-204", pool="runners", type_="r6i.4xlarge", zone="eu-west-1a", age_ns=6 * HOUR)
     full = a_node(fleet, "ip-10-0-12-88", age_ns=76 * HOUR)
     draining = a_node(
@@ -441,6 +446,7 @@ async def ready(pilot: Pilot[None]) -> KarptuiApp:
     await pilot.pause()
     await app.workers.wait_for_complete()
     app.poll_now()
+    app.poll_now()  # the first has the cluster analysed, the second shows it
     await pilot.pause()
     return app
 

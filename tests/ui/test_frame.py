@@ -3,11 +3,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+import yaml
 from textual import events
 
 from karptui.config import Banner, ContextSettings
+from karptui.decode.kinds import Kind
 from karptui.screens.help import HelpScreen
 from karptui.screens.nodes import NodesScreen
+from karptui.screens.permissions import cluster_role_lines
 from karptui.screens.pods import PodsScreen
 from karptui.sources.base import SourceError
 from karptui.widgets.key_line import KeyLine
@@ -115,7 +118,7 @@ async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_ap
     async with make_app().run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         keys = app.screen.active_bindings
-        assert not {"ctrl+d", "ctrl+k", "r", "u", "e"} & {key for key in keys if keys[key].binding.id}
+        assert not {"ctrl+d", "ctrl+k", "r", "u"} & {key for key in keys if keys[key].binding.id}
         shown = [active for active in keys.values() if active.binding.show]
         assert 0 < len(shown) <= 8
         assert all(active.binding.id for active in shown)
@@ -145,12 +148,9 @@ async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
         assert "EPHEMERAL" in screen_text(app)
 
 
-@pytest.mark.parametrize("theme", ["ansi-dark", "textual-ansi", "karptui-colour-blind", "rose-pine-dawn"])
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light", "karptui-colour-blind", "rose-pine-dawn"])
 async def test_themes(make_app: MakeApp, theme: str) -> None:
-    app = make_app()
-    if theme not in app.available_themes:
-        pytest.skip("this Textual has no such theme")
-    async with app.run_test(size=SIZE) as pilot:
+    async with make_app().run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         app.run_command(f"theme {theme}")
         await pilot.pause()
@@ -229,3 +229,30 @@ async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front
         app.on_app_focus(events.AppFocus())
         app._tick()
         assert len(polled) == 4
+
+
+async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.session.LARGE_FROM_PODS", 10)
+    source = FleetSource(a_fleet())
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.session.is_large
+        assert source.mailbox is not None
+        source.mailbox.put(Kind.POD, {"gitlab/runner-7f2c4": None})
+        app._tick()
+        app._tick()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "88 pods" in screen_text(app)
+
+
+async def test_the_help_has_the_cluster_role(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(160, 250)) as pilot:
+        app = await ready(pilot)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert "kind: ClusterRole" in screen_text(app)
+    rules = yaml.safe_load("\n".join(cluster_role_lines()))["rules"]
+    assert {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": ["get", "list", "watch"]} in rules

@@ -14,7 +14,8 @@ NOW_NS = 1_795_521_607 * SECOND
 
 
 def status(kind: Kind, phase: Phase, **given: Any) -> SourceStatus:
-    return SourceStatus(**({"kind": kind, "phase": phase, "since_ns": NOW_NS - 3 * SECOND} | given))
+    known: dict[str, Any] = {"kind": kind, "phase": phase, "since_ns": NOW_NS - 3 * SECOND}
+    return SourceStatus(**(known | given))
 
 
 LIVE = status(Kind.NODE, Phase.LIVE)

@@ -20,7 +20,8 @@ from tests.ui.fleet import MINUTE, NOW_NS, a_fleet, amounts, status, view_of
 
 def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
     made = PodTemplate(**({"namespace": "web"} | (template or {})))
-    return PodEntry(Pod(**({"name": "p", "template": made, "phase": "Running", "node_name": "n1"} | given)), "general")
+    known: dict[str, Any] = {"name": "p", "template": made, "phase": "Running", "node_name": "n1"}
+    return PodEntry(Pod(**(known | given)), "general")
 
 
 @pytest.mark.parametrize(

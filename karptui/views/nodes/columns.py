@@ -190,7 +190,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             "status",
             "STATUS",
             "The state that matters most, and for how long; worst first when sorted.",
-            min_width=12,
+            min_width=17,
             max_width=19,
         ),
         _status,

@@ -59,7 +59,17 @@ def resource_lines(entry: NodeEntry) -> tuple[Pieces, ...]:
 
 
 def fact_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
-    """Return what is known of the node and its claim: state, conditions, taints, claim, labels."""
+    """Return what is known of the node and its claim."""
+    return (*node_lines(entry, now_ns), *claim_lines(entry, now_ns))
+
+
+def claim_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return what is known of the NodeClaim, and the labels."""
+    return (*_claim_block(entry, now_ns), *_block("Labels", *_labels(entry.labels)))
+
+
+def node_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return what is known of the node: state, conditions, taints, system, price."""
     lines: list[Pieces] = []
     status = node_status(entry)
     means = "" if status.sentence.lower() == status.word.lower() else f"  {clean(status.sentence)}"
@@ -79,8 +89,6 @@ def fact_lines(entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
         lines += _block("System", *(((clean(text), Tone.NORMAL),) for text in system if text))
     if entry.price is not None:
         lines += _block("Price", ((price_sentence(entry), Tone.NORMAL),))
-    lines += _claim_block(entry, now_ns)
-    lines += _block("Labels", *_labels(entry.labels))
     return tuple(lines)
 
 

@@ -15,7 +15,7 @@ GUTTER: Final = 2
 """Cells before the first column: the cursor's and the mark's glyph."""
 GAP: Final = 2
 NARROW_GAP: Final = 1
-NARROW_BELOW: Final = 100
+NARROW_BELOW: Final = 140
 """Width of the table under which columns stand one cell apart instead of two."""
 BAR_IDEAL: Final = 8
 
