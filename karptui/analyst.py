@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Sequence
@@ -21,7 +22,13 @@ PAUSE_SECONDS: Final = 0.0005
 PUBLISH_SECONDS: Final = 0.2
 """How often what is known so far is shown."""
 LEAST_SECONDS: Final = 2.0
-"""For how long removals are simulated on one generation before the next one may break them off."""
+"""For how long removals of nodes on the screen are simulated before the next generation may break them off."""
+REST_SECONDS: Final = 0.25
+"""For how long those of other nodes are: every generation gets on with a few of them."""
+FREEZE_FROM_PODS: Final = 5_000
+"""From so many pods up the objects of a cluster are kept out of the search for garbage."""
+FULL_COLLECTIONS: Final = 50
+"""From then on the whole heap is walked five times as seldom as usual."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
 
@@ -57,6 +64,7 @@ class Analyst:
         self._thread: threading.Thread | None = None
         self._latest: Analysis | None = None
         self._failure = ""
+        self._frozen_pods = FREEZE_FROM_PODS // 2
         self._submitted: tuple[object, object, int] = (None, None, 0)
 
     @property
@@ -119,6 +127,11 @@ class Analyst:
         from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
         from karptui.views.why.prepare import prepare_view  # noqa: PLC0415
 
+        if len(job.view.state.pods) > 2 * self._frozen_pods:
+            # Walking a cluster of 100,000 pods for garbage holds everything up for a quarter of a second.
+            self._frozen_pods = len(job.view.state.pods)
+            gc.freeze()
+            gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTIONS)
         prepared, notes = prepare_view(job.view, job.now_ns)
         study = Study(prepared, job.view.state.generation, self._latest or NOTHING_KNOWN, notes)
         turns = _Turns()
@@ -137,10 +150,11 @@ class Analyst:
         rest: list[str] = []
         is_listed = False
         while not self._is_stopped:
-            if self._job is not None and time.monotonic() - began > LEAST_SECONDS:
-                break
             focus = self._focus
             seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
+            least = LEAST_SECONDS if seen is not None else REST_SECONDS
+            if self._job is not None and time.monotonic() - began > least:
+                break
             if focus.detail and focus.detail != close_up:
                 close_up = focus.detail
                 study.look_closely(close_up)

@@ -1,0 +1,104 @@
+"""How long it takes until the screen says why nodes are still here, and how much keys lag meanwhile.
+
+    python benchmarks/analysis.py
+
+The fleet of benchmarks/blockers.py as a live cluster: 500 nodes with 10,000 pods, and 5,000 nodes with 100,000 pods.
+The analyst works in its thread as in the app, with 40 nodes on the screen; a ticker in the main thread wants to run
+every 4 ms, as the screen does while somebody types, and notes how late it comes. One run each. The second pass follows
+the change of one pod. Figures include the start of the thread and the import of the engines where they are not loaded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from blockers import NOW_NS, fleet, instance_types
+from msgspec.structs import replace
+
+from karptui.analyst import Analyst, Focus
+from karptui.aws.evidence import Evidence
+from karptui.decode.kinds import Kind
+from karptui.disruption.analysis import Analysis
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.inventory import state_of
+from karptui.state.reducer import reduce
+from karptui.views.cluster_view import ClusterView
+
+TICK_SECONDS = 0.004
+SEEN = 40
+PATIENCE_SECONDS = 120.0
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+def tick_until(is_done: Callable[[], bool]) -> tuple[float, list[float]]:
+    """Return how long it took, and how late each tick came."""
+    began, late = time.perf_counter(), []
+    while not is_done() and time.perf_counter() - began < PATIENCE_SECONDS:
+        due = time.perf_counter() + TICK_SECONDS
+        time.sleep(TICK_SECONDS)
+        late.append(max(time.perf_counter() - due, 0.0))
+    return time.perf_counter() - began, late
+
+
+def say(what: str, seconds: float, late: list[float]) -> None:
+    half, most, worst = (1000 * percentile(late, share) for share in (0.5, 0.99, 1.0))
+    print(f"  {what:<44} {seconds:6.2f} s   ticks late: median {half:.1f} ms, 99 % {most:.1f} ms, worst {worst:.1f} ms")
+
+
+def measure(nodes: int, pods: int) -> None:
+    print(f"{nodes:,} nodes, {pods:,} pods")
+    inventory = fleet(nodes, pods)
+    evidence = Evidence(instance_types=instance_types())
+    view = ClusterView(state_of(inventory), {}, evidence=evidence)
+    analyst = Analyst()
+    seen = tuple(f"claim/claim-{i}" for i in range(SEEN))
+    analyst.look_at(Focus(seen))
+    say("nothing, for comparison", *tick_until_after(1.0))
+    for name in ("first pass", "after one pod changed"):
+        analyst.submit(view, NOW_NS)
+        now = view.state.generation
+        say(f"{name}: all blockers", *tick_until(lambda at=now: _is_at(analyst.latest, at)))
+        say(f"{name}: then {SEEN} nodes on screen", *tick_until(lambda at=now: _are_seen(analyst.latest, at)))
+        view = changed(view)
+    _, late = tick_until_after(5.0)
+    known = analyst.latest
+    print(f"  {known.simulated if known else 0:,} of {nodes:,} nodes simulated {5} s later")
+    say("simulating the others", 5.0, late)
+    analyst.stop()
+
+
+def tick_until_after(seconds: float) -> tuple[float, list[float]]:
+    end = time.perf_counter() + seconds
+    return tick_until(lambda: time.perf_counter() >= end)
+
+
+def changed(view: ClusterView) -> ClusterView:
+    """Return the view after one pod was told anew."""
+    key, pod = next(iter(view.state.pods.items()))
+    delta = KindDelta({key: replace(pod, ready=not pod.ready)})
+    state = reduce(view.state, Batch({Kind.POD: delta}))
+    return ClusterView(state, view.statuses, view, evidence=view.evidence)
+
+
+def _is_at(analysis: Analysis | None, generation: int) -> bool:
+    return analysis is not None and analysis.generation == generation
+
+
+def _are_seen(analysis: Analysis | None, generation: int) -> bool:
+    if analysis is None:
+        return False
+    return all(analysis.simulated_in.get(f"claim/claim-{i}") == generation for i in range(SEEN))
+
+
+def main() -> None:
+    measure(500, 10_000)
+    measure(5_000, 100_000)
+
+
+if __name__ == "__main__":
+    main()
