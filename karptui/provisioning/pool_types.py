@@ -261,10 +261,7 @@ class _PoolReader:
 
     def _clash(self, bit: int) -> str:
         """Return the first requirement, in the NodePool's order, that a type does not meet."""
-        for requirement in self._requirements:
-            if not self._catalogue.meeting(requirement) & bit:
-                return str(requirement)
-        return "requirements"
+        return next(str(one) for one in self._requirements if not self._catalogue.meeting(one) & bit)
 
     def _missing_offering(self, instance_type: InstanceType) -> str:
         allowed = [

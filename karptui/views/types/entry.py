@@ -193,10 +193,11 @@ class TypeEntry:
 
     def _price(self, offering: Offering, zone: str, capacity_type: str) -> Price | None:
         book = self.context.book
-        if offering.is_price_overlaid and not book.settings.is_disabled:
-            listed = offering.price_per_hour
-            return Price(book.settings.applied(listed), listed, "USD", PriceOrigin(PriceSource.OVERLAY, 0))
-        return book.price(self.name, zone, capacity_type)
+        known = book.price(self.name, zone, capacity_type)
+        if not offering.is_price_overlaid or book.settings.is_disabled:
+            return known
+        listed, currency = offering.price_per_hour, known.currency if known is not None else "USD"
+        return Price(book.settings.applied(listed), listed, currency, PriceOrigin(PriceSource.OVERLAY, 0))
 
     def cheapest(self, capacity_type: str) -> Price | None:
         """Return the least known price of a capacity type among offerings that are to be had, else among all."""

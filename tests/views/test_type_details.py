@@ -1,0 +1,207 @@
+"""Rarer lines of the Types screen and the ledger: arm64, reported memory, reservations, overlays, nothing that fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.aws.evidence import Evidence
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.settings import parse_settings
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.types.entry import PoolEntry, Standing
+from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
+from karptui.views.types.offerings import offering_grid
+from karptui.views.types.pools import carries, note_of
+from karptui.views.types.resolve import pool_entries
+from karptui.views.types.summary import filter_lines, reason_lines
+from tests import builders
+from tests.stories import pool_of, said, stories_view, type_of
+from tests.views.test_types import SMALL, TRINO, VIEW, a_type, offering
+
+SUBNETS = [{"id": "s-1", "zone": "us-east-1a", "zoneID": "use1-az4"}]
+AMIS = [{"id": "ami-1", "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}]
+
+
+def a_nodeclass(**spec: Any) -> NodeClass:
+    return NodeClass(
+        name="default",
+        group="karpenter.k8s.aws",
+        kind="EC2NodeClass",
+        spec={"amiSelectorTerms": [{"alias": "al2023@latest"}], **spec},
+        status={"subnets": SUBNETS, "amis": AMIS},
+    )
+
+
+def a_pool(*families: str, **fields: Any) -> Any:
+    family = builders.a_requirement("karpenter.k8s.aws/instance-family", "In", *families)
+    return builders.a_nodepool(requirements=(family,), **fields)
+
+
+def view_of(nodeclass: NodeClass, *, evidence: Evidence | None = None, **inventory: Any) -> ClusterView:
+    state = state_of(builders.Inventory(nodeclasses=(nodeclass,), **inventory))
+    return ClusterView(state, {}, evidence=evidence or Evidence())
+
+
+def general(view: ClusterView) -> PoolEntry:
+    return pool_of(view, "general")
+
+
+def test_arm64_kernels_set_memory_aside() -> None:
+    account = said(account_lines(SMALL, type_of(SMALL, "t4g.large"), None, VIEW.evidence))
+    assert "arm64 kernel" in account
+    assert "contiguous memory" in account
+
+
+def test_memory_that_a_node_has_reported_outweighs_the_setting() -> None:
+    node = builders.a_node(
+        instance_type="r5a.8xlarge", capacity={"cpu": "32", "memory": "250000Mi", "pods": "234"}, memory="246000Mi"
+    )
+    claim = builders.a_nodeclaim(instance_type="r5a.8xlarge", image_id="ami-1")
+    view = view_of(
+        a_nodeclass(),
+        nodepools=(a_pool("r5a"),),
+        nodes=(node,),
+        nodeclaims=(claim,),
+        pods=(builders.a_pod(memory="248000Mi"),),
+    )
+    pool = general(view)
+    entry = type_of(pool, "r5a.8xlarge")
+    account = said(account_lines(pool, entry, pool.pods[0], view.evidence))
+    assert "VM overhead          −12,144" in account
+    assert "reported, 0.075 is void" in account
+    assert "as a node reported it" in account
+    fit = said(fit_lines(pool, entry, pool.pods[0]))
+    assert "VM_MEMORY_OVERHEAD_PERCENT changes nothing" in fit
+    assert "allocatable 246,000Mi: −" in said(observed_lines(pool, entry))
+
+
+def test_no_percent_and_no_type_help() -> None:
+    view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), pods=(builders.a_pod(memory="9999Gi"),))
+    pool = general(view)
+    text = said(fit_lines(pool, type_of(pool, "r5a.large"), pool.pods[0]))
+    assert "no VM_MEMORY_OVERHEAD_PERCENT makes it fit" in text
+    assert "no other type of the pool fits it" in text
+    assert note_of(pool)[0] == "no type is left: pod"
+
+
+def test_another_family_where_its_own_has_nothing_larger() -> None:
+    view = view_of(a_nodeclass(), nodepools=(a_pool("c5", "x2idn"),), pods=(builders.a_pod(cpu="80", memory="900Gi"),))
+    pool = general(view)
+    text = said(fit_lines(pool, type_of(pool, "c5.large"), pool.pods[0]))
+    assert "cpu short by" in text
+    assert "or on the next type that fits: x2idn." in text
+
+
+def test_cpu_alone_speaks_of_no_memory() -> None:
+    view = view_of(a_nodeclass(), nodepools=(a_pool("r5a"),), pods=(builders.a_pod(cpu="3", memory="1Gi"),))
+    text = said(fit_lines(general(view), type_of(general(view), "r5a.large"), general(view).pods[0]))
+    assert "cpu short by" in text
+    assert "OVERHEAD" not in text
+    assert "NodeOverlay" not in text
+
+
+def test_system_reserved_has_a_line() -> None:
+    view = view_of(a_nodeclass(kubelet={"systemReserved": {"memory": "500Mi"}}), nodepools=(a_pool("m5"),))
+    assert "systemReserved          −500" in said(
+        account_lines(general(view), type_of(general(view), "m5.large"), None, view.evidence)
+    )
+
+
+def test_a_nodeclass_rules_types_out() -> None:
+    view = view_of(a_nodeclass(), nodepools=(a_pool("a1", "m5"),))
+    pool = general(view)
+    entry = type_of(pool, "a1.large")
+    assert entry.ruled_out == "a1 types do not boot AL2023"
+    assert {offer.standing for offer in entry.offers} == {Standing.RULED_OUT}
+    assert "a1 types do not boot AL2023" in said(fit_lines(pool, entry, None))
+    assert "not offered, sold out, or ruled out by the NodeClass −" in said(reason_lines(pool))
+
+
+def test_zones_without_a_subnet_and_types_that_are_not_sold() -> None:
+    node = builders.a_node(zone="us-east-1e", labels={"topology.k8s.aws/zone-id": "use1-az3"})
+    pool = general(view_of(a_nodeclass(), nodepools=(a_pool("m5", "m7i"),), nodes=(node,)))
+    elsewhere = {entry.name: {o.zone: o.standing for o in entry.offers} for entry in pool.wanted}
+    assert elsewhere["m5.large"]["us-east-1a"] is Standing.OFFERED
+    assert {elsewhere[name]["us-east-1e"] for name in elsewhere} <= {Standing.NO_SUBNET, Standing.NOT_SOLD}
+
+
+def test_reservations_count_what_is_left() -> None:
+    reserved = offering("z-1", "reserved", 0.0000001)
+    named = msgspec.structs.replace(
+        reserved,
+        requirements=(
+            *reserved.requirements,
+            builders.a_requirement("karpenter.k8s.aws/capacity-reservation-id", "In", "cr-1"),
+        ),
+        reservation_capacity=3,
+    )
+    types = (a_type("a", named, offering("z-2", "spot", 0.2)),)
+    pool = builders.a_nodepool(requirements=())
+    entry = general(
+        ClusterView(state_of(builders.Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
+    ).types[0]
+    grid = offering_grid(entry)
+    assert grid.capacity_types == ("spot", "reserved")
+    assert dict(grid.rows)["z-1"][1].text == "n/a 3 left"
+    assert dict(grid.rows)["z-1"][0].text == "-"
+    pool_entry = general(
+        ClusterView(state_of(builders.Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
+    )
+    assert "spot from $0.2000/h" in said([title_pieces(pool_entry, pool_entry.types[0])])
+
+
+def test_an_overlaid_price_says_so() -> None:
+    overlaid = msgspec.structs.replace(offering("z-1", "on-demand", 0.4), is_price_overlaid=True)
+    view = ClusterView(
+        state_of(builders.Inventory(nodepools=(builders.a_nodepool(),))),
+        {},
+        evidence=Evidence(instance_types=(a_type("a", overlaid),)),
+    )
+    price = general(view).types[0].on_demand
+    assert price is not None
+    assert (price.per_hour, price.origin.label) == (0.4, "NodeOverlay")
+
+
+def test_a_snapshots_types_keep_their_ledger_where_it_adds_up() -> None:
+    own = stories_view()
+    types = tuple(one.instance_type for one in pool_of(own, "trino").types if one.name.startswith("r5a."))
+    view = ClusterView(own.state, {}, evidence=Evidence(settings=own.evidence.settings, instance_types=types))
+    entry = type_of(pool_of(view, "trino"), "r5a.8xlarge")
+    assert entry.ledger is not None
+    assert "recorded with the snapshot" in entry.context.origin
+    other = Evidence(settings=parse_settings({"VM_MEMORY_OVERHEAD_PERCENT": "0.2"}), instance_types=types)
+    assert type_of(pool_of(ClusterView(own.state, {}, evidence=other), "trino"), "r5a.8xlarge").ledger is None
+
+
+@pytest.mark.parametrize("spec", [{"kubelet": "many"}, {}])
+def test_a_snapshots_types_without_a_nodeclass(spec: dict[str, Any]) -> None:
+    types: tuple[InstanceType, ...] = (a_type("m5.large", offering("z-1", "on-demand")),)
+    evidence = Evidence(instance_types=types)
+    if spec:
+        view = view_of(a_nodeclass(**spec), nodepools=(builders.a_nodepool(),), evidence=evidence)
+    else:
+        view = ClusterView(state_of(builders.Inventory(nodepools=(builders.a_nodepool(),))), {}, evidence=evidence)
+    assert general(view).types[0].ledger is None
+
+
+def test_a_pool_that_takes_no_part_says_why() -> None:
+    view = view_of(a_nodeclass(), nodepools=(a_pool("m5", is_ready=False),))
+    assert note_of(general(view))[0] == "not Ready"
+    assert said(filter_lines(general(view))).splitlines()[-1] == "▲ not Ready"
+
+
+def test_what_a_new_node_carries_may_differ_by_type() -> None:
+    picky = builders.a_daemonset(name="b", node_selector={"node.kubernetes.io/instance-type": "m5.large"})
+    view = view_of(a_nodeclass(), nodepools=(a_pool("m5"),), daemonsets=(builders.a_daemonset(), picky))
+    assert carries(general(view)) == "1 ds 100m 128Mi … 2 ds 200m 256Mi"
+    assert carries(general(view_of(a_nodeclass(), nodepools=(a_pool("m5"),)))) == "no DaemonSets"
+
+
+def test_nothing_is_left_for_lack_of_pools() -> None:
+    assert pool_entries(ClusterView(state_of(builders.Inventory()), {})) == ()
+    assert TRINO.type("nothing") is None
