@@ -12,17 +12,21 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.views.cluster_view import ClusterView
-from karptui.views.nodes.detail import fact_lines, resource_lines, title_parts
+from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import explain_pod, pods_of_node_table
-from karptui.views.row import Tone
+from karptui.views.row import Cell, Tone
 from karptui.views.table import Sort
+from karptui.views.why.detail import landing_cell, why_lines
+from karptui.views.why.freshness import freshness
+from karptui.views.why.landings import with_landings
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
 
@@ -41,7 +45,9 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
 
     panel = getters.query_one("#node-panel", Container)
     ledger = getters.query_one("#ledger", Static)
+    why = getters.query_one("#why", Static)
     facts = getters.query_one("#facts", Static)
+    claim_facts = getters.query_one("#claim-facts", Static)
 
     def __init__(self, key: str) -> None:
         """Make the screen.
@@ -49,7 +55,7 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         Args:
             key: of the node's entry.
         """
-        super().__init__(pods_of_node_table(), sort=Sort("cpu", is_descending=True))
+        super().__init__(with_landings(pods_of_node_table(), self._landing), sort=Sort("cpu", is_descending=True))
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
@@ -60,7 +66,9 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         with Container(id="node-panel"):
             yield Static(id="ledger", markup=False)
             with VerticalScroll(id="facts-scroll"):
+                yield Static(id="why", markup=False)
                 yield Static(id="facts", markup=False)
+                yield Static(id="claim-facts", markup=False)
         yield from super().compose_body()
 
     def show_state(self) -> None:
@@ -76,8 +84,26 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
             gone = ((" gone ", Tone.FAULT),) if self._is_gone else ()
             self._title_panel(phrase((*parts, *gone)))
             self._update(self.ledger, resource_lines(entry))
-            self._update(self.facts, fact_lines(entry, now_ns))
+            ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
+            self._update(self.why, (*self._why(entry, now_ns), *ledger))
+            self._update(self.facts, node_lines(entry, now_ns))
+            self._update(self.claim_facts, claim_lines(entry, now_ns))
+        self.host.look_at(Focus(detail=self._key))
         super().show_state()
+
+    def _why(self, entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
+        analysis = self.host.view.analysis
+        lines = why_lines(entry, analysis.detail if analysis is not None else None, now_ns)
+        fresh = ((" ", Tone.NORMAL), *freshness(self.host.view, now_ns))
+        return (*lines[:-1], fresh, ()) if entry.findings is not None else lines
+
+    def _landing(self, item: PodEntry) -> Cell:
+        analysis = self.host.view.analysis
+        detail = analysis.detail if analysis is not None else None
+        if detail is None or detail.key != self._key:
+            return Cell("…", Tone.MUTED)
+        is_daemon = item.owner.partition("/")[0] in ("ds", "node")
+        return landing_cell(detail.landings.get(item.pod.key), is_daemon=is_daemon)
 
     def _title_panel(self, title: Content) -> None:
         if title != getattr(self, "_panel_title", None):
