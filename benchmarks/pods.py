@@ -236,7 +236,7 @@ def _managed_fields(app: str, time: str) -> list[JSON]:
         f"f:{field}": {} for field in ("env", "image", "imagePullPolicy", "livenessProbe", "name", "resources")
     }
     owned = ("dnsPolicy", "enableServiceLinks", "restartPolicy", "schedulerName", "securityContext", "volumes")
-    spec = {f"f:{field}": {} for field in owned} | {"f:containers": {f'k:{{"name":"{app}"}}': container}}
+    spec: JSON = {f"f:{field}": {} for field in owned} | {"f:containers": {f'k:{{"name":"{app}"}}': container}}
     status = {
         f"f:{field}": {} for field in ("conditions", "containerStatuses", "hostIP", "phase", "podIP", "startTime")
     }

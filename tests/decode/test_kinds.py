@@ -50,7 +50,8 @@ def test_reads_an_object_of_which_only_the_name_is_known(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_object_needs_a_name(kind: Kind) -> None:
-    for raw in ({}, {"metadata": {}}, {"metadata": {"name": None}}, {"metadata": {"name": ""}}):
+    nameless: list[dict[str, Any]] = [{}, {"metadata": {}}, {"metadata": {"name": None}}, {"metadata": {"name": ""}}]
+    for raw in nameless:
         with pytest.raises(DecodeError) as caught:
             KindReader(kind).convert(raw)
         assert str(caught.value) == f"{kind} (without a name): metadata.name: is missing"

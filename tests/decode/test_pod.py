@@ -107,7 +107,7 @@ def replica(number: int, **changes: Any) -> JSON:
         },
     }
     for path, value in changes.items():
-        holder = raw
+        holder: Any = raw
         *parents, last = path.split("__")
         for key in parents:
             holder = holder[int(key) if key.isdigit() else key]

@@ -164,7 +164,7 @@ def test_one_bad_pod_leaves_the_rest_of_the_page() -> None:
 
 def test_text_read_from_a_page_does_not_change_when_the_page_is_gone() -> None:
     data = bytearray(page(sample(Kind.POD)))
-    (item,) = StreamDecoder(Kind.POD).page(data).items
+    (item,) = StreamDecoder(Kind.POD).page(data).items  # type: ignore[arg-type]  # so that it can be overwritten
     for index in range(len(data)):
         data[index] = 0
     assert item.key == "prod/web-1-abcde"
