@@ -28,9 +28,6 @@ COMMANDS: Final = MappingProxyType(
 )
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
 
-SWITCHES: Final = frozenset({"--demo", "--wide", "--disable-pricing", "-A", "--all-namespaces", "--no-headers"})
-"""Flags that take no value, and so may stand right before a command."""
-
 OPEN: Final = "open"
 """The module behind a call without a command."""
 
@@ -117,15 +114,19 @@ def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     """
     words = list(argv)
     for index, word in enumerate(words):
-        if word == "--":
+        if word == "--" or (index == 0 and not word.startswith("-") and word not in COMMANDS):
             break
-        before = words[index - 1] if index else ""
-        is_value = before.startswith("-") and "=" not in before and before not in SWITCHES
-        if word in COMMANDS and not is_value:
+        if word in COMMANDS and not (index and _takes_value(words[index - 1], word)):
             return word, [word, *words[index + 1 :], *words[:index]]
-        if index == 0 and not word.startswith("-"):
-            break
     return None, words
+
+
+def _takes_value(flag: str, command: str) -> bool:
+    """Whether what follows this word is the flag's value: ``--context nodes`` names a context."""
+    if not flag.startswith("-") or "=" in flag:
+        return False
+    actions = parser_of(build_parser(command), command)._actions  # noqa: SLF001 - argparse offers no other way
+    return not any(flag in action.option_strings and action.nargs == 0 for action in actions)
 
 
 def _command_lines() -> str:

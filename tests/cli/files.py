@@ -1,0 +1,73 @@
+"""A small cluster in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.builders import NOW, a_manifest
+
+ROOM = {"cpu": "4", "memory": "8Gi", "pods": "20", "nvidia.com/gpu": "1"}
+
+
+def a_node_manifest(name: str, *, pool: str = "general", **labels: str) -> dict[str, Any]:
+    """Return a node that is ready."""
+    own = {
+        "karpenter.sh/nodepool": pool,
+        "karpenter.sh/capacity-type": "on-demand",
+        "node.kubernetes.io/instance-type": "m5.xlarge",
+        "topology.kubernetes.io/zone": "us-east-1a",
+        "karpenter.sh/registered": "true",
+        "karpenter.sh/initialized": "true",
+        "kubernetes.io/arch": "amd64",
+    }
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T11:00:30Z"}
+    return a_manifest(
+        "Node",
+        name,
+        metadata={"labels": own | labels},
+        spec={"providerID": f"aws:///us-east-1a/{name}"},
+        status={"capacity": ROOM, "allocatable": ROOM, "conditions": [ready]},
+    )
+
+
+def a_pod_manifest(name: str, *, node: str = "", namespace: str = "web", owner: str = "ReplicaSet") -> dict[str, Any]:
+    """Return a pod that asks for 500m and 1Gi."""
+    requests = {"cpu": "500m", "memory": "1Gi"}
+    return a_manifest(
+        "Pod",
+        name,
+        namespace=namespace,
+        metadata={
+            "labels": {"app": name[:3]},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": owner, "name": "x", "controller": True}],
+        },
+        spec={"nodeName": node, "containers": [{"name": "c", "resources": {"requests": requests}}]},
+        status={"phase": "Running" if node else "Pending"},
+    )
+
+
+OBJECTS = [
+    a_node_manifest("node-1", team="a"),
+    a_node_manifest("node-2", pool="gpu", team="b"),
+    a_manifest(
+        "NodeClaim",
+        "general-abcde",
+        api_version="karpenter.sh/v1",
+        metadata={"labels": {"karpenter.sh/nodepool": "general"}, "creationTimestamp": "2026-11-20T11:59:00Z"},
+        status={"conditions": [{"type": "Launched", "status": "Unknown", "reason": "AwaitingReconciliation"}]},
+    ),
+    a_pod_manifest("api-1", node="node-1"),
+    a_pod_manifest("api-2", node="node-1"),
+    a_pod_manifest("agent-1", node="node-1", namespace="kube-system", owner="DaemonSet"),
+    a_pod_manifest("job-1"),
+]
+
+
+def a_file(folder: Path, *more: Any, name: str = "small", objects: list[Any] | None = None) -> str:
+    """Write a recording and return its path."""
+    file = folder / f"{name}.json"
+    document = {"karptui": 1, "name": name, "capturedAt": NOW, "objects": [*(objects or OBJECTS), *more]}
+    file.write_text(json.dumps(document), encoding="utf-8")
+    return str(file)

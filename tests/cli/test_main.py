@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from karptui import __version__
+from karptui.cli import main as cli
+from karptui.cli.main import COMMANDS, available, build_parser, main, split
+
+MODULES = "import sys, json, karptui.cli.main; print(json.dumps(sorted(sys.modules)))"
+
+
+def test_importing_the_command_line_is_light() -> None:
+    output = subprocess.run([sys.executable, "-c", MODULES], check=True, capture_output=True, timeout=60).stdout
+    loaded = {name.partition(".")[0] for name in json.loads(output)}
+    assert not loaded & {"textual", "rich", "kubernetes", "boto3", "botocore", "yaml", "msgspec", "urllib3", "numpy"}
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "rest"),
+    [
+        ([], None, []),
+        (["--demo"], None, ["--demo"]),
+        (["nodes", "-o", "json"], "nodes", ["nodes", "-o", "json"]),
+        (["--demo", "nodes", "-o", "json"], "nodes", ["nodes", "-o", "json", "--demo"]),
+        (["--context", "prod", "nodes"], "nodes", ["nodes", "--context", "prod"]),
+        (["--context=prod", "nodes"], "nodes", ["nodes", "--context=prod"]),
+        (["--context", "nodes"], None, ["--context", "nodes"]),
+        (["--context", "nodes", "pods"], "pods", ["pods", "--context", "nodes"]),
+        (["--snapshot", "a.json", "b.json", "pods"], "pods", ["pods", "--snapshot", "a.json", "b.json"]),
+        (["--snapshot", "a.json", "record", "b.json"], "record", ["record", "b.json", "--snapshot", "a.json"]),
+        (["--disable-pricing", "nodes"], "nodes", ["nodes", "--disable-pricing"]),
+        (["--", "nodes"], None, ["--", "nodes"]),
+        (["nonsense", "nodes"], None, ["nonsense", "nodes"]),
+    ],
+)
+def test_flags_may_stand_on_either_side_of_the_command(words: list[str], command: str | None, rest: list[str]) -> None:
+    assert split(words) == (command, rest)
+
+
+@pytest.mark.parametrize("command", available())
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert f"karptui {command}" in text
+    assert "exit status:" in text
+    build_parser(command)
+
+
+def test_every_command_is_there() -> None:
+    assert set(available()) == set(COMMANDS)
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"karptui {__version__}\n"
+    assert main(["nodes", "--version"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["node"], "there is no command 'node'; did you mean nodes?"),
+        (["qqq"], "there is no command 'qqq'; the commands are nodes, pods"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["nodes", "-o", "xml"], "invalid choice: 'xml'"),
+        (["nodes", "--now", "yesterday"], "'yesterday' is not an RFC 3339 timestamp"),
+        (["nodes", "--request-timeout", "soon"], "'soon' is not a duration such as 10s or 1m"),
+        (["nodes", "--request-timeout=-5s"], "'-5s' is negative"),
+        (["nodes", "--demo", "--snapshot", "x"], "--demo and --snapshot exclude each other"),
+        (["nodes", "--as-group", "g"], "--as-group needs --as"),
+        (["nodes"], "no kubeconfig"),
+        (["nodes", "--kubeconfig", "/none"], "/none"),
+    ],
+)
+def test_bad_usage_is_a_sentence_and_status_two(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert "Traceback" not in captured.err
+    assert not captured.out
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m karptui pods --demo -o csv | head -1"
+    words = ["bash", "-c", f"set -o pipefail; {command}"]
+    result = subprocess.run(words, check=True, capture_output=True, timeout=60)
+    assert result.stdout.startswith(b"name,")
+    assert b"Traceback" not in result.stderr
+    assert b"Error" not in result.stderr
+
+
+def test_an_interruption_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("karptui.cli.completion.run", interrupt)
+    assert cli.main(["completion", "bash"]) == 130

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.views.nodes.table import nodes_table
+from karptui.views.nodes.values import VALUES
+from tests.cli.files import OBJECTS, a_file, a_node_manifest
+
+
+def nodes(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> list[dict[str, Any]]:
+    """Return what the command prints as JSON."""
+    assert main(["nodes", "-o", "json", *words]) == status
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return rows
+
+
+def test_every_column_has_values() -> None:
+    assert [heading.id for heading in nodes_table().headings() if heading.id not in VALUES] == []
+
+
+def test_json_holds_numbers_in_the_unit_the_key_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {row["name"]: row for row in nodes(capsys, "--snapshot", a_file(tmp_path))}
+    assert set(rows) == {"general-abcde", "node-1", "node-2"}
+    expected = {
+        "node_claim": None,
+        "pool": "general",
+        "type": "m5.xlarge",
+        "cap": "on-demand",
+        "zone": "us-east-1a",
+        "status": "Ready",
+        "cpu_requested_millis": 1500,
+        "cpu_daemonset_millis": 500,
+        "cpu_allocatable_millis": 4000,
+        "mem_requested_bytes": 3 << 30,
+        "mem_daemonset_bytes": 1 << 30,
+        "mem_allocatable_bytes": 8 << 30,
+        "pods_requested": 3,
+        "pods_daemonset": 1,
+        "pods_allocatable": 20,
+        "gpu_requested": 0,
+        "gpu_allocatable": 1,
+        "arch": "amd64",
+        "age_seconds": 3600,
+    }
+    assert {key: rows["node-1"][key] for key in expected} == expected
+    claim = rows["general-abcde"]
+    assert (claim["node_claim"], claim["status"], claim["age_seconds"]) == ("general-abcde", "Launching", 60)
+    assert claim["cpu_requested_millis"] is None
+    assert claim["cpu_allocatable_millis"] is None
+
+
+def test_csv_has_the_same_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = a_file(tmp_path)
+    keys = list(nodes(capsys, "--snapshot", file)[0])
+    assert main(["nodes", "-o", "csv", "--snapshot", file]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert list(rows[0]) == keys
+    assert [row["cpu_requested_millis"] for row in rows if row["name"] == "node-1"] == ["1500"]
+    assert main(["nodes", "-o", "csv", "--no-headers", "--snapshot", file]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = a_file(tmp_path)
+    assert main(["nodes", "--snapshot", file]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:4] == ["NAME", "POOL", "TYPE", "CAP"]
+    assert lines[1].startswith("(general-abcde)")
+    assert [line.split()[0] for line in lines[2:]] == ["node-1", "node-2"]
+    assert main(["nodes", "-o", "wide", "--no-headers", "--snapshot", file]) == 0
+    assert "amd64" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_rows_are_chosen_and_ordered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = a_file(tmp_path)
+
+    def names(*words: str) -> list[str]:
+        return [row["name"] for row in nodes(capsys, "--snapshot", file, *words)]
+
+    assert names("-l", "team=a") == ["node-1"]
+    assert names("--node-selector", "team in (a,b)", "--node-sort", "name=dsc") == ["node-2", "node-1"]
+    assert names("--filter", "cpu>30%") == ["node-1"]
+    assert names("--filter", "pool=gpu", "-l", "team=a") == []
+    assert names("--sort-by", "cpu=dsc")[0] == "node-1"
+
+
+def test_labels_become_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = nodes(capsys, "--snapshot", a_file(tmp_path), "--extra-labels", "team, none")
+    assert [(row["label:team"], row["label:none"]) for row in rows] == [(None, None), ("a", None), ("b", None)]
+
+
+def test_resources_choose_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nodes", "--snapshot", a_file(tmp_path), "--resources", "memory"]) == 0
+    heading = capsys.readouterr().out.splitlines()[0].split()
+    assert "MEM" in heading
+    assert "CPU" not in heading
+    assert "PODS" not in heading
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--filter", "cpu>lots"], "cpu"),
+        (["-l", "a=b=c,,("], "not a label selector"),
+        (["--sort-by", "nonsense"], "there is no column nonsense; the columns are name, pool"),
+        (["--sort-by", "name=up"], "asc or dsc"),
+        (["--resources", "cpu,nonsense"], "--resources: nonsense has no column; there are cpu, memory"),
+    ],
+)
+def test_what_cannot_be_asked(
+    tmp_path: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["nodes", "--snapshot", a_file(tmp_path), *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_what_could_not_be_read_is_said_and_has_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\x1b[31mred"}, "spec": {"nodeName": 5}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}
+    assert main(["nodes", "--snapshot", a_file(tmp_path, broken, secret)]) == 1
+    error = capsys.readouterr().err
+    assert "spec.nodeName: expected str | null, got int" in error
+    assert "passed over: 1 Secret" in error
+    assert "\x1b" not in error
+
+
+def test_hostile_names_reach_the_terminal_harmless(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = a_file(tmp_path, objects=[a_node_manifest("\x1b]0;owned\x07[bold]\u202e")])
+    for form in ("table", "wide", "json", "csv"):
+        assert main(["nodes", "-o", form, "--snapshot", file]) == 0
+        output = capsys.readouterr().out
+        assert not {"\x1b", "\x07", "\u202e"} & set(output)
+
+
+def test_nothing_to_show_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = a_file(tmp_path, objects=OBJECTS[3:4])
+    assert main(["nodes", "--snapshot", file]) == 0
+    assert "no nodes" in capsys.readouterr().err
+    assert main(["nodes", "--snapshot", a_file(tmp_path), "--filter", "nonsense"]) == 0
+    captured = capsys.readouterr()
+    assert "no nodes match, of 3" in captured.err
+    assert not captured.out
+
+
+def test_the_demo_is_a_cluster_too(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = nodes(capsys, "--demo")
+    assert len(rows) == 63

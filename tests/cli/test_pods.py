@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.views.pods.table import TABLE
+from karptui.views.pods.values import VALUES
+from tests.cli.files import a_file
+
+
+def pods(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    """Return what the command prints as JSON."""
+    assert main(["pods", "-o", "json", *words]) == 0
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return rows
+
+
+def test_every_column_has_values() -> None:
+    assert [heading.id for heading in TABLE.headings() if heading.id not in VALUES] == []
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {row["name"]: row for row in pods(capsys, "--snapshot", a_file(tmp_path))}
+    assert set(rows) == {"api-1", "api-2", "agent-1", "job-1"}
+    expected = {
+        "namespace": "web",
+        "status": "Running",
+        "cpu_millis": 500,
+        "mem_bytes": 1 << 30,
+        "gpu": 0,
+        "node": "node-1",
+        "pool": "general",
+        "owner": "rs/x",
+        "protection": None,
+        "priority": 0,
+        "age_seconds": 3600,
+    }
+    assert {key: rows["api-1"][key] for key in expected} == expected
+    assert (rows["job-1"]["node"], rows["job-1"]["status"]) == (None, "Pending")
+    assert rows["agent-1"]["protection"] == "DaemonSet"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["-n", "kube-system"], ["agent-1"]),
+        (["-n", "kube-system", "-A"], ["agent-1", "api-1", "api-2", "job-1"]),
+        (["-l", "app=api"], ["api-1", "api-2"]),
+        (["--node-selector", "team=a", "--sort-by", "name=dsc"], ["api-2", "api-1", "agent-1"]),
+        (["--node-selector", "team=b"], []),
+        (["--filter", "status=Pending"], ["job-1"]),
+    ],
+)
+def test_rows_are_chosen(
+    tmp_path: Path, words: list[str], names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert [row["name"] for row in pods(capsys, "--snapshot", a_file(tmp_path), *words)] == names
+
+
+def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pods", "--snapshot", a_file(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["NAME", "NAMESPACE", "STATUS"]
+    assert len(lines) == 5
+
+
+def test_a_selector_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pods", "--snapshot", a_file(tmp_path), "--node-selector", "a("]) == 2
+    assert "--node-selector: " in capsys.readouterr().err

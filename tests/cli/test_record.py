@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from loopback import Answered, Call, LoopbackServer
+
+from karptui.cli.main import main
+from tests.builders import a_manifest
+from tests.cli.files import OBJECTS, a_file, a_pod_manifest
+from tests.sources.cluster.test_session import Cluster, karpenter
+
+
+def test_a_snapshot_becomes_a_recording_that_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, copy = a_file(tmp_path), str(tmp_path / "copy.json.gz")
+    assert main(["record", copy, "--snapshot", file]) == 0
+    assert "7 objects" in capsys.readouterr().err
+    for command in ("nodes", "pods"):
+        answers = []
+        for one in (file, copy):
+            assert main([command, "-o", "json", "--snapshot", one]) == 0
+            answers.append(capsys.readouterr().out)
+        assert answers[0] == answers[1]
+
+
+def test_several_files_and_standard_output(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    first, second = a_file(tmp_path), tmp_path / "more.json"
+    second.write_text(json.dumps(a_pod_manifest("extra-1")))
+    words = ["record", "-", "--snapshot", first, "--snapshot", str(second), "--name", "both"]
+    assert main(words) == 0
+    document = json.loads(capfdbinary.readouterr().out)
+    assert document["name"] == "both"
+    assert len(document["objects"]) == len(OBJECTS) + 1
+
+
+def test_redacted_twice_the_pseudonyms_are_the_same(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert main(["record", str(tmp_path / f"{name}.json"), "--redact", "--demo"]) == 0
+    first, second = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two"))
+    assert first["objects"] == second["objects"]
+    assert "gitlab" not in json.dumps(first)
+    key = tmp_path / "state" / "karptui" / "redact.key"
+    assert key.stat().st_mode & 0o077 == 0
+    assert len(key.read_bytes()) == 32
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--snapshot", "none.json"], "none.json: cannot be read"),
+        (["--demo", "--snapshot", "x"], "--demo and --snapshot exclude each other"),
+        ([], "no kubeconfig"),
+    ],
+)
+def test_what_cannot_be_recorded(
+    tmp_path: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record", str(tmp_path / "out.json"), *words]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_an_existing_file_is_replaced_only_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.json"
+    out.write_text("mine")
+    assert main(["record", str(out), "--snapshot", a_file(tmp_path)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main(["record", str(out), "--snapshot", a_file(tmp_path), "--force"]) == 0
+
+
+def test_objects_that_cannot_be_read_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"nodeName": 5}}
+    assert main(["record", str(tmp_path / "out.json"), "--snapshot", a_file(tmp_path, broken)]) == 1
+    assert "not recorded: " in capsys.readouterr().err
+
+
+def a_live_cluster() -> Cluster:
+    """Return an API server with a few objects, Karpenter's Deployment and a Secret."""
+    cluster = karpenter()
+    cluster.put("/api/v1/nodes", OBJECTS[0])
+    for number in range(1200):
+        cluster.put("/api/v1/pods", a_pod_manifest(f"web-{number}", node="node-1"))
+    cluster.put("/apis/karpenter.sh/v1/nodepools", a_manifest("NodePool", "general"))
+    cluster.put("/apis/apps/v1/replicasets", a_manifest("ReplicaSet", "x", namespace="web"))
+    settings = [{"name": "PREFERENCE_POLICY", "value": "Ignore"}, {"name": "TOKEN", "value": "hunter2"}]
+    spec = {"template": {"spec": {"containers": [{"name": "controller", "env": settings}]}}}
+    cluster.put("/apis/apps/v1/deployments", a_manifest("Deployment", "karpenter", namespace="karpenter", spec=spec))
+    return cluster
+
+
+def kubeconfig(folder: Path, url: str) -> str:
+    """Write a kubeconfig for a server and return its path."""
+    file = folder / "kubeconfig"
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    file.write_text(yaml.safe_dump(document))
+    return str(file)
+
+
+def test_a_live_cluster_is_listed_page_by_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with LoopbackServer(a_live_cluster()) as server:
+        words = ["record", str(tmp_path / "out.json"), "--kubeconfig", kubeconfig(tmp_path, server.url)]
+        assert main(words) == 0
+    text = (tmp_path / "out.json").read_text()
+    document = json.loads(text)
+    kinds = [one["kind"] for one in document["objects"]]
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {
+        "Node": 1,
+        "Pod": 1200,
+        "NodePool": 1,
+        "ReplicaSet": 1,
+        "Deployment": 1,
+    }
+    assert document["name"] == "test"
+    assert document["settings"] == {"PREFERENCE_POLICY": "Ignore"}
+    assert "hunter2" not in text
+    assert main(["nodes", "--snapshot", str(tmp_path / "out.json"), "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["pods_requested"] == 1200
+
+
+def test_what_may_not_be_listed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = a_live_cluster()
+
+    def forbid(call: Call) -> None:
+        if call.path == "/api/v1/pods":
+            call.error(403, 'pods is forbidden: User "u" cannot list resource "pods"', "Forbidden")
+            raise Answered
+
+    cluster.fault = forbid
+    with LoopbackServer(cluster) as server:
+        words = ["record", str(tmp_path / "out.json"), "--kubeconfig", kubeconfig(tmp_path, server.url)]
+        assert main(words) == 1
+    assert "not recorded: pods: " in capsys.readouterr().err
+    assert "cannot list" not in (tmp_path / "out.json").read_text()
+
+
+def test_a_live_cluster_answers_nodes_and_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with LoopbackServer(a_live_cluster()) as server:
+        flags = ["--kubeconfig", kubeconfig(tmp_path, server.url), "-o", "json"]
+        assert main(["nodes", *flags, "--no-aws"]) == 0
+        (node,) = json.loads(capsys.readouterr().out)
+        assert (node["name"], node["pods_requested"]) == ("node-1", 1200)
+
+
+def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with LoopbackServer(a_live_cluster()) as server:
+        config = kubeconfig(tmp_path, server.url)
+    for words in (["nodes", "--no-aws"], ["record", str(tmp_path / "out.json")]):
+        assert main([*words, "--kubeconfig", config]) == 2
+        error = capsys.readouterr().err
+        assert "127.0.0.1" in error
+        assert "Traceback" not in error
