@@ -39,10 +39,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _flags(command: str | None) -> tuple[Flag, ...]:
+def _actions(command: str | None) -> list[argparse.Action]:
     from karptui.cli.main import build_parser, parser_of
 
-    actions = parser_of(build_parser(command), command)._actions  # noqa: SLF001 - argparse offers no other way to list
+    return parser_of(build_parser(command), command)._actions  # noqa: SLF001 - argparse offers no other way to list
+
+
+def _takes_files(command: str) -> bool:
+    """Whether the command has arguments that are no flags, and free."""
+    return any(not action.option_strings and not action.choices for action in _actions(command))
+
+
+def _flags(command: str | None) -> tuple[Flag, ...]:
     return tuple(
         Flag(
             names=tuple(action.option_strings),
@@ -52,7 +60,7 @@ def _flags(command: str | None) -> tuple[Flag, ...]:
             takes_file=action.metavar == "FILE",
             takes_context="--context" in action.option_strings,
         )
-        for action in actions
+        for action in _actions(command)
         if action.option_strings and action.help is not argparse.SUPPRESS
     )
 
@@ -140,7 +148,7 @@ def _fish(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: 
     for name, group in (("", of_app), *flags.items()):
         seen = f"__fish_seen_subcommand_from {name}" if name else f"not __fish_seen_subcommand_from {names}"
         lines += [f"complete -c karptui -n '{seen}' {_fish_flag(flag)}" for flag in group]
-        if name not in ("", "completion"):
+        if name and _takes_files(name):
             lines.append(f"complete -c karptui -n '{seen}' -F")
     lines.append(f"complete -c karptui -n '__fish_seen_subcommand_from completion' -a '{' '.join(SHELLS)}'")
     return "\n".join(lines) + "\n"
