@@ -232,12 +232,12 @@ def _instant(second: int) -> str:
 
 
 def _managed_fields(app: str, time: str) -> list[JSON]:
-    container = {
+    container: JSON = {
         f"f:{field}": {} for field in ("env", "image", "imagePullPolicy", "livenessProbe", "name", "resources")
     }
     owned = ("dnsPolicy", "enableServiceLinks", "restartPolicy", "schedulerName", "securityContext", "volumes")
     spec: JSON = {f"f:{field}": {} for field in owned} | {"f:containers": {f'k:{{"name":"{app}"}}': container}}
-    status = {
+    status: JSON = {
         f"f:{field}": {} for field in ("conditions", "containerStatuses", "hostIP", "phase", "podIP", "startTime")
     }
     return [

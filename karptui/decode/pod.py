@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Final
 
+from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.errors import FieldError
 from karptui.decode.pod_template import (
@@ -51,9 +52,9 @@ def template_parts(wire: wires.WirePod) -> TemplateParts:
 
 
 def pod_of(
-    meta: WireMeta | wires.TextMeta,
-    spec: wires.WirePodSpec | wires.TextPodSpec,
-    status: wires.AnyPodStatus,
+    meta: WireMeta | texts.TextMeta,
+    spec: wires.WirePodSpec | texts.TextPodSpec,
+    status: texts.AnyPodStatus,
     template: PodTemplate,
     own_labels: Mapping[str, str],
 ) -> Pod:
@@ -94,7 +95,7 @@ def pod_of(
         raise _timestamp_error(meta, status) from None
 
 
-def _timestamp_error(meta: WireMeta | wires.TextMeta, status: wires.AnyPodStatus) -> FieldError:
+def _timestamp_error(meta: WireMeta | texts.TextMeta, status: texts.AnyPodStatus) -> FieldError:
     """Return what is wrong, looked for only now because most pods have nothing wrong."""
     instants = {
         "metadata.creationTimestamp": meta.creation_timestamp,
@@ -114,7 +115,7 @@ def _error_of(text: str | None, path: str) -> FieldError | None:
     return None
 
 
-def _waiting_reason(status: wires.AnyPodStatus) -> str:
+def _waiting_reason(status: texts.AnyPodStatus) -> str:
     for statuses in (status.init_container_statuses, status.container_statuses):
         for wire in statuses or ():
             state = wire.state

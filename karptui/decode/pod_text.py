@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.pod import pod_of, template_parts
 from karptui.decode.pod_template import (
@@ -21,18 +22,18 @@ from karptui.decode.pod_template import (
     is_resize_infeasible,
     split_labels,
 )
-from karptui.decode.pod_wire import NO_TEXT
+from karptui.decode.pod_text_wire import NO_TEXT
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod
 
 _ENCODER: Final = msgspec.json.Encoder()
 _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
-_NO_SPEC: Final = wires.TextPodSpec()
-_NO_STATUS: Final = wires.TextPodStatus()
+_NO_SPEC: Final = texts.TextPodSpec()
+_NO_STATUS: Final = texts.TextPodStatus()
 
 
-class BuiltPod(wires.TextPod):
+class BuiltPod(texts.TextPod):
     """A pod that is built as soon as its text is read, while the processor still has it at hand."""
 
     pod: Any = None
@@ -44,7 +45,7 @@ class BuiltPod(wires.TextPod):
         self.spec, self.status = _NO_SPEC, None
 
 
-def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
+def build_text_pod(text: texts.TextPod, interner: TemplateInterner) -> Pod:
     """Return a pod.
 
     Raises:
@@ -61,7 +62,7 @@ def build_text_pod(text: wires.TextPod, interner: TemplateInterner) -> Pod:
     return pod_of(text.metadata, text.spec, status, template, own_labels)
 
 
-def _labels(meta: wires.TextMeta) -> tuple[bytes, Mapping[str, str]]:
+def _labels(meta: texts.TextMeta) -> tuple[bytes, Mapping[str, str]]:
     """Return the text of the labels that pods share, and the labels of this pod alone."""
     text = bytes(meta.labels)
     # A backslash may hide a key's letters.
@@ -71,7 +72,7 @@ def _labels(meta: wires.TextMeta) -> tuple[bytes, Mapping[str, str]]:
     return _ENCODER.encode(shared), own
 
 
-def _annotations(meta: wires.TextMeta) -> bytes:
+def _annotations(meta: texts.TextMeta) -> bytes:
     """Return the text of the annotations that decide something."""
     if meta.annotations is NO_TEXT:
         return b""
@@ -88,7 +89,7 @@ def _annotations(meta: wires.TextMeta) -> bytes:
     return _ENCODER.encode(deciding_annotations(_STRINGS.decode(text)))
 
 
-def _shared_text(text: wires.TextPod, status: wires.TextPodStatus, labels: bytes) -> bytes:
+def _shared_text(text: texts.TextPod, status: texts.TextPodStatus, labels: bytes) -> bytes:
     """Return everything a template is made of; each part is JSON, nothing or a mark that is neither."""
     meta, spec = text.metadata, text.spec
     parts = [
@@ -120,7 +121,7 @@ def _shared_text(text: wires.TextPod, status: wires.TextPodStatus, labels: bytes
     return b"\n".join(parts)
 
 
-def _add_reported(parts: list[bytes | msgspec.Raw], status: wires.TextPodStatus) -> None:
+def _add_reported(parts: list[bytes | msgspec.Raw], status: texts.TextPodStatus) -> None:
     """Add what the kubelet says of the containers' resources, which newer ones do of every container."""
     before = len(parts)
     for statuses in (status.container_statuses, status.init_container_statuses):

@@ -13,7 +13,8 @@ from karptui.decode.kinds import Kind, KindReader
 from karptui.decode.pod import build_pod
 from karptui.decode.pod_template import TEMPLATES, TemplateInterner
 from karptui.decode.pod_text import build_text_pod
-from karptui.decode.pod_wire import TextPod, WirePod
+from karptui.decode.pod_text_wire import TextPod
+from karptui.decode.pod_wire import WirePod
 from karptui.decode.stream import StreamDecoder
 from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.owners import OwnerReference
