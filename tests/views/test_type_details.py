@@ -86,7 +86,7 @@ def test_no_percent_and_no_type_help() -> None:
     text = said(fit_lines(pool, type_of(pool, "r5a.large"), pool.pods[0]))
     assert "no VM_MEMORY_OVERHEAD_PERCENT makes it fit" in text
     assert "no other type of the pool fits it" in text
-    assert note_of(pool)[0] == "no type is left: pod"
+    assert note_of(pool)[0] == "none left: pod"
 
 
 def test_another_family_where_its_own_has_nothing_larger() -> None:

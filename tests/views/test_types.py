@@ -162,7 +162,7 @@ def test_findings_say_what_to_do() -> None:
     assert "→ Set spec.kubelet.maxPods: 110" in text
     flex = pool_of(VIEW, "flex")
     assert "* is not a wildcard" in said(finding_lines(flex))
-    assert note_of(flex)[0] == "no type is left: requirements"
+    assert note_of(flex)[0] == "none left: requirements"
 
 
 # Pools, tables, values

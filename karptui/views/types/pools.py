@@ -91,7 +91,7 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
         worst = max(
             entry.found.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0
         )
-        return f"no type is left: {worst.filter}", Tone.FAULT
+        return f"none left: {worst.filter}", Tone.FAULT
     errors = sum(finding.severity is Severity.ERROR for finding in entry.findings)
     if entry.findings:
         words = f"{len(entry.findings)} finding{'s' if len(entry.findings) > 1 else ''}"
