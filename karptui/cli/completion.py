@@ -157,7 +157,7 @@ def _fish(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: 
 def _fish_flag(flag: Flag) -> str:
     parts = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names]
     if flag.takes_value:
-        parts.append("-r")
+        parts.append("-r" if flag.takes_file else "-x")
     if flag.choices:
         parts.append(f"-a '{' '.join(flag.choices)}'")
     elif flag.takes_context:
