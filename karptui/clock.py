@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
 
 
@@ -33,3 +34,27 @@ class FrozenClock:
     def now_ns(self) -> int:
         """Return the instant the clock stands at."""
         return self.instant_ns
+
+
+class LocalZone(tzinfo):
+    """The machine's own time zone, with its summer time at each instant."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        """Return how far local time is ahead of UTC."""
+        return self._there(moment).utcoffset()
+
+    def tzname(self, moment: datetime | None) -> str | None:
+        """Return the zone's name at a local time."""
+        return self._there(moment).tzname()
+
+    def dst(self, moment: datetime | None) -> timedelta | None:  # noqa: ARG002 - the machine does not tell it apart
+        """Return None: the offset holds it already."""
+        return None
+
+    def fromutc(self, moment: datetime) -> datetime:
+        """Return the local time of an instant in UTC."""
+        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
+
+    @staticmethod
+    def _there(moment: datetime | None) -> datetime:
+        return (moment or datetime.now(UTC)).replace(tzinfo=None).astimezone()

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.budget_week import PoolBudgets
 from karptui.disruption.budgets import BudgetState
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
@@ -102,6 +103,8 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """By key."""
     cluster: tuple[Blocker, ...] = ()
     """What holds every node."""
+    budgets: Mapping[str, PoolBudgets] = MappingProxyType({})
+    """By name, the budgets of the NodePools that this Karpenter manages."""
     simulated_in: Mapping[str, int] = MappingProxyType({})
     """By key, the generation on which the removal of a node was last simulated."""
     simulated: int = 0

@@ -22,6 +22,7 @@ from karptui.disruption.analysis import (
 from karptui.disruption.arrivals import arrivals
 from karptui.disruption.blocker import Blocker, Code
 from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.budget_week import PoolBudgets, pool_budgets
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command
@@ -67,6 +68,7 @@ class Study:
         self._outlook = Outlook(prepared, self.fleet)
         self._nodes: dict[str, StateNode] = {}
         self._findings: dict[str, NodeFindings] = {}
+        self._budgets: dict[str, PoolBudgets] = {}
         self._simulated_in: dict[str, int] = {}
         self._managed = 0
         self._detail: NodeDetail | None = None
@@ -80,6 +82,7 @@ class Study:
             now_ns=self.fleet.now_ns,
             findings=MappingProxyType(dict(self._findings)),
             cluster=self._survey.cluster,
+            budgets=MappingProxyType(self._budgets),
             simulated_in=MappingProxyType(dict(self._simulated_in)),
             simulated=sum(1 for made in self._simulated_in.values() if made == self._generation),
             managed=self._managed,
@@ -91,7 +94,7 @@ class Study:
     # All nodes
 
     def survey(self) -> Iterator[str]:
-        """Find gates and blockers node by node; yields the key of each."""
+        """Find gates and blockers node by node, then what budgets come to; yields the key of each."""
         for node in self.fleet.nodes:
             key = key_of(node)
             self._nodes[key] = node
@@ -100,6 +103,9 @@ class Study:
             if found.outlook is not None:
                 self._simulated_in[key] = self._before.simulated_in.get(key, 0)
             yield key
+        for name, pool in self.fleet.pools.items():
+            self._budgets[name] = pool_budgets(self.fleet, pool, self._before.budgets.get(name))
+            yield f"pool/{name}"
 
     def _found(self, key: str, node: StateNode) -> NodeFindings:
         known = self._before.findings.get(key)

@@ -51,11 +51,20 @@ def _blockers() -> FrameScreen:
     return BlockersScreen()
 
 
+def _budgets() -> FrameScreen:
+    from karptui.screens.budgets import BudgetsScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return BudgetsScreen()
+
+
 ENTRIES: Final = (
     ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
     ScreenEntry(
         "blockers", "6", "Blockers", "What keeps nodes, and what it costs", ("bl", "blocker", "why"), _blockers
+    ),
+    ScreenEntry(
+        "budgets", "7", "Budgets", "How many nodes may be disrupted, now and when", ("bu", "budget"), _budgets
     ),
     ScreenEntry(
         "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types

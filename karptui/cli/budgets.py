@@ -1,0 +1,39 @@
+"""`karptui budgets`: the Budgets screen as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of="NodePools")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the budgets; 1 where something is missing from them."""
+    from dataclasses import replace
+
+    from karptui.cli.analysed import analysed
+    from karptui.cli.loading import load
+    from karptui.clock import LocalZone
+    from karptui.decode.kinds import Kind
+    from karptui.views.budgets.entry import budget_entries
+    from karptui.views.budgets.table import budget_values, budgets_table
+
+    try:
+        loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD))
+        view, notes = analysed(loaded.view, loaded.now_ns, simulates=False)
+        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
+        rows = rows_of(budgets_table(LocalZone()), budget_entries(view), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "budgets")
+    print_rows(rows, lambda entry: budget_values(entry, loaded.now_ns), args)
+    return report("budgets", loaded)

@@ -1,0 +1,48 @@
+"""A table above the row under the cursor in sentences."""
+
+from __future__ import annotations
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.views.fields import ItemT
+from karptui.widgets.plain import phrase
+from karptui.widgets.row_table import RowHighlighted
+
+
+class StoryScreen(ListScreen[ItemT]):
+    """A list screen of which one line does not hold what there is to say about a row."""
+
+    story = getters.query_one("#story", Static)
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the table above the sentences."""
+        yield from super().compose_body()
+        yield Static(id="story", markup=False)
+
+    def story_of(self, item: ItemT) -> tuple[Pieces, ...]:
+        """Return a row in sentences, a line each."""
+        raise NotImplementedError
+
+    def explain_item(self, item: ItemT) -> Pieces:  # noqa: ARG002 - the sentences under the table explain it
+        """Say what holds for every row."""
+        return self.explain()
+
+    def refresh_info(self) -> None:
+        """Say again what is under the cursor."""
+        super().refresh_info()
+        self._show_story()
+
+    def _show_story(self) -> None:
+        item = self.current
+        content = Content("\n").join([phrase(line) for line in self.story_of(item)]) if item is not None else Content()
+        if content != self.story.content:
+            self.story.update(content)
+
+    @on(RowHighlighted)
+    def _moved(self, _event: RowHighlighted) -> None:
+        self._show_story()

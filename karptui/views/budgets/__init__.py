@@ -1,0 +1,3 @@
+"""The Budgets screen."""
+
+from __future__ import annotations

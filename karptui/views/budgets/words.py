@@ -1,0 +1,149 @@
+"""A budget in sentences: what is left, which line says so, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from karptui.disruption.budget_calendar import DAY_NS
+from karptui.disruption.budget_week import LineWindow
+from karptui.disruption.budgets import BudgetState, Reason
+from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
+from karptui.views.budgets.strip import LEGEND, strip_text
+from karptui.views.instants import in_text, range_text, weekday_text
+from karptui.views.nodes.columns import short_name
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import instant_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+NAMED = 4
+"""Nodes that are named before the rest is counted."""
+
+
+def budget_story(entry: BudgetEntry, now_ns: int, local: tzinfo | None = None) -> tuple[Pieces, ...]:
+    """Return a row in sentences."""
+    state = entry.state
+    head = (f"{clean(entry.pool.name)} · {entry.reason}  ", Tone.STRONG)
+    if entry.is_passed_over:
+        return ((head, ("this Karpenter does not manage the NodePool: its nodes are not disrupted", Tone.MUTED)),)
+    if state is None:
+        return ((head, ("what is left is being worked out", Tone.ACTIVE)),)
+    return (
+        (head, _sum(state)),
+        *_consumers(state),
+        *_line(entry, now_ns, local),
+        ((_next(entry, now_ns, local), Tone.NORMAL),),
+    )
+
+
+def _sum(state: BudgetState) -> tuple[str, Tone]:
+    if state.problem:
+        return "closed: a budget that cannot be read closes the pool for every reason", Tone.FAULT
+    if state.binding is None:
+        return "no budget applies now: no limit", Tone.GOOD
+    said = (
+        f"{state.allowed} allowed − {len(state.deleting)} deleting − {len(state.not_ready)} NotReady"
+        f" = {state.left} left now"
+    )
+    return said, Tone.GOOD if state.left else Tone.WARNING
+
+
+def _consumers(state: BudgetState) -> list[Pieces]:
+    parts = []
+    for names, word in ((state.deleting, "deleting"), (state.not_ready, "NotReady")):
+        if names:
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            parts.append(f"{', '.join(short_name(name) for name in names[:NAMED])}{more} ({word})")
+    return [((f"used up by {'; '.join(parts)}", Tone.NORMAL),)] if parts else []
+
+
+def _line(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> list[Pieces]:
+    if entry.unreadable:
+        return [
+            (
+                (f"budget {one.line.index + 1} ({line_text(one.line.budget)}) cannot be read: ", Tone.FAULT),
+                (one.line.problem, Tone.NORMAL),
+            )
+            for one in entry.unreadable
+        ]
+    binding, state = entry.binding, entry.state
+    if binding is None or state is None:
+        return []
+    share = f" of {state.nodes} nodes" if binding.line.budget.nodes.endswith("%") else ""
+    text = f"by budget {binding.line.index + 1}: {line_text(binding.line.budget)}{share}"
+    return [((text, Tone.NORMAL), (f" · {window_text(binding, now_ns, local)}", Tone.MUTED))]
+
+
+def window_text(one: LineWindow, now_ns: int, local: tzinfo | None = None) -> str:
+    """Return when a line applies."""
+    if not one.is_windowed:
+        return "always"
+    said = range_text(one.start_ns, one.end_ns, local)
+    if one.start_ns is not None and one.start_ns > now_ns:
+        return f"next {said}"
+    if one.line.is_active:
+        return said or "open for more than a week"
+    return "not within a week"
+
+
+def _next(entry: BudgetEntry, now_ns: int, local: tzinfo | None) -> str:
+    change = entry.change(now_ns)
+    if change is None:
+        return "no window opens or closes within a week"
+    verb = f"goes {change.word}" if change.word.startswith("to") else change.word
+    more = f", then {amount_text(change.allowed)} allowed" if change.word == "opens" else ""
+    return f"{verb} {in_text(change.at_ns, now_ns)}, {weekday_text(change.at_ns, local)}{more}"
+
+
+def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | None = None) -> str:
+    """Return everything about the budgets of one NodePool as text.
+
+    Args:
+        entries: its rows, one for each reason.
+        now_ns: nanoseconds since the epoch.
+        local: the reader's zone.
+    """
+    pool, found = entries[0].pool, entries[0].found
+    lines = [f"Disruption budgets of NodePool {clean(pool.name)}", ""]
+    if not pool.budgets:
+        lines += ["It has none: there is no limit.", ""]
+    if found is None:
+        lines += [f"{i:>3}  {clean(line_text(budget))}" for i, budget in enumerate(pool.budgets or (), start=1)]
+    for one in found.windows if found is not None else ():
+        lines.append(f"{one.line.index + 1:>3}  {clean(line_text(one.line.budget))}")
+        told = f"cannot be read: {clean(one.line.problem)}" if one.line.problem else window_text(one, now_ns, local)
+        lines.append(f"       {told}" + (f", allows {one.line.allowed}" if one.line.is_active else ""))
+    lines.append("")
+    for entry in entries:
+        lines += [clean("".join(text for text, _ in line)) for line in budget_story(entry, now_ns, local)]
+        lines.append("")
+    if found is None:
+        return "\n".join(lines)
+    for name, names in (("Deleting", found.use.deleting), ("NotReady", found.use.not_ready)):
+        lines += [f"{name}: {', '.join(map(clean, names)) or 'none'}"]
+    lines += ["", f"{found.use.nodes} nodes count: managed, initialised, their instance not terminating.", ""]
+    return "\n".join([*lines, *_days(entries)])
+
+
+def _days(entries: Sequence[BudgetEntry]) -> list[str]:
+    """Return the coming days of each different week, a character an hour."""
+    by_week: dict[tuple[object, ...], list[Reason]] = {}
+    for entry in entries:
+        by_week.setdefault(entry.week, []).append(entry.reason)
+    lines = [f"The coming days, a character an hour, UTC: {LEGEND}."]
+    for entry in entries:
+        reasons = by_week.pop(entry.week, None)
+        if reasons is None:
+            continue
+        lines += ["", ", ".join(reasons), "           0     6     12    18"]
+        for day in range(7):
+            start_ns = entry.week[0].start_ns + day * DAY_NS
+            hours = strip_text(entry.week, 1, days=1, first_day=day)
+            quarters = " ".join(hours[i : i + 6] for i in range(0, 24, 6))
+            lines.append(f"  {weekday_text(start_ns)[:3]} {_date(start_ns)} {quarters}")
+    return lines
+
+
+def _date(instant_ns: int) -> str:
+    return instant_text(instant_ns)[5:10]

@@ -1,0 +1,62 @@
+"""Instants of the coming days: UTC first, the local time in brackets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+
+from karptui.views.units import NS_PER_SECOND, duration_text
+
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def weekday_text(instant_ns: int, local: tzinfo | None = None) -> str:
+    """Return ``Tue 17:00Z``, with the local time in brackets when a zone other than UTC is given.
+
+    Args:
+        instant_ns: nanoseconds since the epoch.
+        local: the reader's zone.
+    """
+    moment = _utc(instant_ns)
+    text = f"{_DAYS[moment.weekday()]} {moment:%H:%M}Z"
+    there = _there(moment, local)
+    if there is None:
+        return text
+    day = "" if there.weekday() == moment.weekday() else f"{_DAYS[there.weekday()]} "
+    return f"{text} ({day}{there:%H:%M} {there.tzname()})"
+
+
+def range_text(start_ns: int | None, end_ns: int | None, local: tzinfo | None = None) -> str:
+    """Return a window, ``Tue 08:00–17:00Z (09:00–18:00 CET)``; an end that is not known is left out."""
+    if start_ns is None or end_ns is None:
+        known = [("from", start_ns), ("until", end_ns)]
+        return next((f"{word} {weekday_text(at, local)}" for word, at in known if at is not None), "")
+    start, end = _utc(start_ns), _utc(end_ns)
+    text = f"{_span(start, end)}Z"
+    here, there = _there(start, local), _there(end, local)
+    if here is None and there is None:
+        return text
+    here, there = start.astimezone(local), end.astimezone(local)
+    same = here.weekday() == start.weekday()
+    return f"{text} ({_span(here, there) if not same else _span(here, there)[4:]} {there.tzname()})"
+
+
+def in_text(instant_ns: int, now_ns: int) -> str:
+    """Return ``in 3h20m``, or ``now`` where it is past."""
+    left = (instant_ns - now_ns) // NS_PER_SECOND
+    return f"in {duration_text(left)}" if left > 0 else "now"
+
+
+def _span(start: datetime, end: datetime) -> str:
+    day = "" if start.date() == end.date() else f"{_DAYS[end.weekday()]} "
+    return f"{_DAYS[start.weekday()]} {start:%H:%M}–{day}{end:%H:%M}"
+
+
+def _utc(instant_ns: int) -> datetime:
+    return datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC)
+
+
+def _there(moment: datetime, local: tzinfo | None) -> datetime | None:
+    """Return the local time, None where it is the same as UTC."""
+    there = moment.astimezone(local) if local is not None else None
+    return there if there is not None and there.utcoffset() else None
