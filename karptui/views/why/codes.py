@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from karptui.views.row import NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.units import NA, NS_PER_SECOND, age_text, duration_text
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
     """Return the WHY of a node, with the other codes of a drain where there is room."""
     found = entry.findings
     if found is None:
+        if entry.node is None:
+            return NOT_APPLICABLE
         return NOT_AVAILABLE if entry.claim is None else Cell("…", Tone.MUTED)
     text = why_text(found.why, now_ns)
     also = [str(code) for code in found.why.codes[1:]] if found.why.code == "DRAIN" else []

@@ -1,0 +1,166 @@
+"""An analysis is worked out piece by piece, and takes over what has not changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.analysis import Analysis
+from karptui.disruption.blocker import Code
+from karptui.disruption.outlook import Outcome
+from karptui.disruption.study import NOTHING_KNOWN, Study, study_all
+from karptui.karpenter import labels
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod
+from tests.disruption.making import a_claim, consolidatable, drifted, prepared
+
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
+BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
+NAMES = ("node-1", "node-2", "node-3")
+KEYS = tuple(f"claim/claim-{name}" for name in NAMES)
+
+
+def _cluster(*, is_second_protected=True, **objects):
+    given = {
+        "nodes": [a_node(name=name, **BIG) for name in NAMES],
+        "nodeclaims": [a_claim(name, instance_type="m5.2xlarge", conditions=(consolidatable(),)) for name in NAMES],
+        "nodepools": [a_nodepool(budgets=())],
+        "pods": [
+            a_pod(name="a", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - MINUTE_NS),
+            a_pod(name="b", node="node-1", annotations=PROTECTED, created_ns=NOW_NS - 2 * HOUR_NS),
+            a_pod(name="c", node="node-2", annotations=PROTECTED if is_second_protected else {}),
+        ],
+    }
+    return prepared(**{**given, **objects})
+
+
+def test_everything_about_a_node():
+    analysis = study_all(Study(_cluster(), 3, notes=("assumed",)))
+    first = analysis.findings[KEYS[0]]
+    assert (analysis.generation, analysis.now_ns, analysis.notes) == (3, NOW_NS, ("assumed",))
+    assert (analysis.simulated, analysis.managed, analysis.is_complete) == (3, 3, True)
+    assert [one.object_key for one in first.blockers] == ["default/a", "default/b"]
+    assert (first.node_name, first.pool_name, first.recent_pods, first.price_per_hour) == ("node-1", "general", 1, 0.4)
+    assert first.outlook.without == (Outcome.NO, Outcome.NO)
+    assert first.outlook.without_code == {Code.POD_DND: first.outlook.lifted.outcome}
+    assert first.outlook.lifted.outcome is Outcome.DELETE
+    assert first.outlook.lifted.savings_per_hour == pytest.approx(0.4)
+
+
+def test_removals_one_at_a_time():
+    study = Study(_cluster(), 1)
+    assert list(study.survey())[:3] == list(KEYS)
+    assert study.unsimulated() == KEYS
+    study.simulate(KEYS[1])
+    assert not study.is_open(KEYS[1])
+    assert not study.is_open("claim/gone")
+    assert study.unsimulated() == (KEYS[0], KEYS[2])
+    assert (study.analysis.simulated, study.analysis.is_complete) == (1, False)
+
+
+def test_what_did_not_change_stays_the_same_object():
+    before = study_all(Study(_cluster(), 1))
+    after = Study(_cluster(is_second_protected=False), 2, before)
+    list(after.survey())
+    assert after.analysis.findings[KEYS[0]] is before.findings[KEYS[0]]
+    assert after.analysis.findings[KEYS[1]].outlook is None
+    assert after.analysis.simulated == 0
+    assert after.unsimulated() == (KEYS[1], KEYS[0], KEYS[2])
+    after.simulate(KEYS[0])
+    assert after.analysis.findings[KEYS[0]] is before.findings[KEYS[0]]
+    assert after.analysis.simulated_in[KEYS[0]] == 2
+    assert after.analysis.simulated_in[KEYS[2]] == 1
+
+
+def test_answers_of_before_stand_in_while_only_times_changed():
+    before = study_all(Study(_cluster(), 1))
+    claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
+    pool = a_nodepool(budgets=(), consolidate_after_ns=None)
+    one = study_all(Study(_cluster(nodepools=[pool], nodeclaims=claims), 2, before), ())
+    assert one.findings[KEYS[0]].outlook is None
+    later = [
+        a_pod(name=name, node="node-1", annotations=PROTECTED, created_ns=NOW_NS - MINUTE_NS) for name in ("a", "b")
+    ]
+    two = study_all(Study(_cluster(pods=later), 2, before), ())
+    assert two.findings[KEYS[0]] is not before.findings[KEYS[0]]
+    assert two.findings[KEYS[0]].outlook is before.findings[KEYS[0]].outlook
+
+
+def test_a_close_look():
+    study = Study(_cluster(), 1)
+    list(study.survey())
+    study.look_closely(KEYS[0])
+    detail = study.analysis.detail
+    assert detail.key == KEYS[0]
+    assert [check.gate for check in detail.gates if check.is_open is False] == ["POD_DND"]
+    assert {key: landing.node_name for key, landing in detail.landings.items()} == {
+        "default/a": "node-2",
+        "default/b": "node-2",
+    }
+    assert [state.reason for state in detail.budgets] == ["Empty", "Drifted", "Underutilized"]
+
+
+def test_a_close_look_at_a_pod_without_a_place_and_one_that_needs_a_new_node():
+    pods = [
+        a_pod(name="arm", node="node-1", node_selector={labels.ARCH: "arm64"}),
+        a_pod(name="small", node="node-1", node_selector={labels.INSTANCE_TYPE: "m5.large"}),
+    ]
+    study = Study(_cluster(pods=pods), 1)
+    list(study.survey())
+    study.look_closely(KEYS[0])
+    landings = study.analysis.detail.landings
+    assert landings["default/arm"].error
+    assert (landings["default/small"].pool_name, landings["default/small"].type_name) == ("general", "m5.large")
+
+
+def test_a_close_look_that_comes_to_nothing():
+    study = Study(_cluster(nodepools=[a_nodepool(budgets=(), is_ready=False)]), 1)
+    list(study.survey())
+    study.look_closely("claim/gone")
+    assert study.analysis.detail is None
+    study.look_closely(KEYS[0])
+    assert study.analysis.detail.problem == "creating scheduler, no nodepools found"
+    lost = Study(_cluster(nodes=[a_node(pool="x")], nodeclaims=[a_claim(pool="x")]), 1)
+    list(lost.survey())
+    lost.look_closely(KEYS[0])
+    assert "NodePool is not known" in lost.analysis.detail.problem
+
+
+def test_claims_without_a_node_and_nodes_without_a_claim():
+    study = Study(
+        prepared(nodes=[a_node(name="own", pool="")], nodeclaims=[a_nodeclaim(name="new", node="", stage="Launched")]),
+        1,
+    )
+    analysis = study_all(study)
+    assert {key: (one.node_name, str(one.why.code)) for key, one in analysis.findings.items()} == {
+        "node/own": ("own", "n/a"),
+        "claim/new": ("new", "INIT"),
+    }
+    assert analysis.managed == 1
+
+
+def test_what_comes_next():
+    study = Study(_cluster(), 5)
+    list(study.survey())
+    assert study.analysis.next is None
+    study.ask_next()
+    report = study.analysis.next
+    assert (report.method, report.reason, report.generation) == ("Emptiness", "Empty", 5)
+    assert [(one.decision, one.node_names) for one in report.commands] == [("delete", ("node-3",))]
+    assert report.asked == (("Emptiness", 1),)
+
+
+def test_a_long_question_may_be_broken_off():
+    class Impatient:
+        def remove(self, candidates, *, is_consolidation):
+            raise InterruptedError
+
+    claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]
+    study = Study(_cluster(nodeclaims=claims, pods=[a_pod(name=n, node=n) for n in NAMES]), 1)
+    list(study.survey())
+    with pytest.raises(InterruptedError):
+        study.ask_next(Impatient())
+    assert study.analysis.next is None
+
+
+def test_an_analysis_of_nothing():
+    assert NOTHING_KNOWN == NOTHING_KNOWN
+    assert Analysis().is_complete
