@@ -133,6 +133,10 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
         if status is not None and status.phase == "forbidden":
             why = clean(status.last_error).rstrip(".") or f"{plural(kind)}: forbidden"
             return f"{why}. {consequence} ? has the ClusterRole.", Tone.WARNING
+    unread = next((s for s in statuses.values() if s.phase in ("live", "offline") and s.last_error), None)
+    if unread is not None:
+        # Everything else of the kind is there; what could not be read is left out.
+        return clean(unread.last_error), Tone.WARNING
     return None
 
 

@@ -38,6 +38,8 @@ class ObjectPile:
     def __init__(self, *, keeps_manifests: bool = False) -> None:
         self.unknown_kinds: Counter[str] = Counter()
         self.problems: list[str] = []
+        self.unread: dict[Kind, list[str]] = {}
+        """Those of the problems that are about objects of a known kind."""
         self.manifests: dict[tuple[Kind, str], Mapping[str, Any]] = {}
         """The objects as they were given, by kind and key; only if asked for."""
         self.repeated_count = 0
@@ -72,7 +74,9 @@ class ObjectPile:
         try:
             item = reader.convert(value)
         except DecodeError as error:
-            self.problems.append(sentence(where, error))
+            said = sentence(where, error)
+            self.problems.append(said)
+            self.unread.setdefault(reader.kind, []).append(said)
         else:
             self._keep(reader.kind, api_version, item, value)
 

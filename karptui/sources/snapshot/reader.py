@@ -41,6 +41,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """How many objects of each kind were passed over: ``ConfigMap``, ``Lease.coordination.k8s.io``."""
     problems: tuple[str, ...] = ()
     """A sentence for each object that could not be read."""
+    unread: Mapping[Kind, tuple[str, ...]] = {}
+    """Those of the problems that are about objects of a known kind."""
     notes: tuple[str, ...] = ()
     """Sentences about what was assumed."""
     manifests: Mapping[tuple[Kind, str], Mapping[str, Any]] = {}
@@ -116,6 +118,7 @@ class SnapshotReader:
             wants_disruption=recording.wants_disruption if recording else False,
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
+            unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},
             notes=tuple(notes),
             manifests=pile.manifests,
         )

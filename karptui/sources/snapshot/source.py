@@ -34,7 +34,12 @@ class SnapshotSource:
                 mailbox.replace(kind, items)
             mailbox.report(
                 SourceStatus(
-                    kind=kind, phase=Phase.OFFLINE, since_ns=taken_ns, count=len(items), last_contact_ns=taken_ns
+                    kind=kind,
+                    phase=Phase.OFFLINE,
+                    since_ns=taken_ns,
+                    last_error=_first_of(self.snapshot.unread.get(kind, ())),
+                    count=len(items),
+                    last_contact_ns=taken_ns,
                 )
             )
 
@@ -65,3 +70,10 @@ class SnapshotSource:
         from karptui.sources.snapshot.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
 
         return to_yaml(self.fetch(Kind(kind), key))
+
+
+def _first_of(sentences: tuple[str, ...]) -> str:
+    """Return the first of several sentences, and how many there are."""
+    if len(sentences) <= 1:
+        return "".join(sentences)
+    return f"{sentences[0]} (and {len(sentences) - 1} more)"

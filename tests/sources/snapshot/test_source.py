@@ -48,3 +48,15 @@ def test_gives_single_objects_without_managed_fields(source: SnapshotSource) -> 
     assert "name: web-1" in source.fetch_raw("Pod", "default/web-1")
     with pytest.raises(SourceError, match="the snapshot has no Pod default/none"):
         source.fetch(Kind.POD, "default/none")
+
+
+@pytest.mark.parametrize(("count", "end"), [(0, ""), (1, "got int"), (3, "got int (and 2 more)")])
+def test_tells_what_could_not_be_read(tmp_path: Path, count: int, end: str) -> None:
+    broken = [a_manifest("Pod", f"web-{n}", namespace="default", spec={"nodeName": 5}) for n in range(count)]
+    (tmp_path / "a.json").write_text(json.dumps({"karptui": 1, "capturedAt": NOW, "objects": broken}))
+    mailbox = Mailbox()
+    SnapshotSource(SnapshotReader().read([tmp_path / "a.json"])).start(mailbox)
+    statuses = mailbox.drain().statuses
+    assert statuses[Kind.POD].last_error.endswith(end)
+    assert bool(statuses[Kind.POD].last_error) is bool(count)
+    assert not statuses[Kind.NODE].last_error
