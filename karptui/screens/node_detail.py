@@ -27,6 +27,7 @@ from karptui.views.table import Sort
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.freshness import freshness
 from karptui.views.why.landings import with_landings
+from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
 
@@ -85,7 +86,7 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
             self._title_panel(phrase((*parts, *gone)))
             self._update(self.ledger, resource_lines(entry))
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
-            self._update(self.why, (*self._why(entry, now_ns), *ledger))
+            self._update(self.why, (*hanging(self._why(entry, now_ns), self.why.size.width), *ledger))
             self._update(self.facts, node_lines(entry, now_ns))
             self._update(self.claim_facts, claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))

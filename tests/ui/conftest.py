@@ -37,6 +37,8 @@ class PromptAnalyst(Analyst):
             study.look_closely(self._focus.detail)
         for key in study.unsimulated():
             study.simulate(key)
+        if self._focus.wants_next:
+            study.ask_next()
         self._latest = study.analysis
 
     _studied: object = None

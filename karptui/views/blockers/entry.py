@@ -142,5 +142,7 @@ def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
             BlockerEntry(one, index, found, nodes.get(found.key))
             for found in analysis.findings.values()
             for index, one in enumerate(found.blockers)
+            # That a node is being deleted keeps nobody: what its drain waits for does.
+            if one.code != "DELETING"
         ),
     )

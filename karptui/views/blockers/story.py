@@ -42,12 +42,13 @@ def _holds(members: Sequence[BlockerEntry]) -> Pieces:
     on = f" on {count_text(len(nodes))} node{'s' * (len(nodes) != 1)}" if nodes else ""
     if len(members) == 1:
         one = members[0]
-        what = f"{one.object_name or 'the cluster'}: {KINDS[one.blocker.code][1]}"
+        what = f"{one.object_name or 'the cluster'} ({KINDS[one.blocker.code][1]})"
     else:
         kinds = ", ".join(dict.fromkeys(one.kind for one in members))
         what = f"{count_text(len({one.blocker.object_ref for one in members}))} objects ({kinds})"
     if held.per_hour:
-        money = f", hold {held_text(held)} ({_monthly(held.per_hour)}) that would be saved without (simulated)"
+        holds = "hold" if len(members) > 1 else "holds"
+        money = f" {holds} {held_text(held)} · {_monthly(held.per_hour)} (simulated)"
         return ((f"{clean(what)}{on}", Tone.STRONG), (money, Tone.WARNING))
     if held.waiting:
         return ((f"{clean(what)}{on}", Tone.STRONG), (", what it holds is being simulated", Tone.ACTIVE))
@@ -78,7 +79,12 @@ def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
     total, on = sum(arrived.values()), sum(1 for count in arrived.values() if count)
     if bounded and total:
         noun = "this node" if len(arrived) == 1 else f"{count_text(on)} of these nodes"
-        parts.append((f"{count_text(total)} pods came to {noun} in the last hour: it never drains.", Tone.WARNING))
+        parts.append(
+            (
+                f"{count_text(total)} pods came to {noun} in the last hour: a node that receives pods does not drain.",
+                Tone.WARNING,
+            )
+        )
     if not parts:
         ends = [one.blocker.until_ns for one in members if one.blocker.until_ns is not None]
         message = next((one.blocker.message for one in members if one.blocker.message), "")

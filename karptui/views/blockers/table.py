@@ -107,7 +107,7 @@ def _group_recent(group: GroupEntry) -> Cell:
 
 COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
-        Heading("kind", "KIND", "What keeps the node; the codes are below.", min_width=12, max_width=34),
+        Heading("kind", "KIND", "What keeps the node; the codes are below.", min_width=20, max_width=34),
         _group,
         _sort(lambda one: one.kind),
     ),
@@ -117,7 +117,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _sort(lambda one: natural_key(one.object_name)),
     ),
     Column(
-        Heading("node", "NODE", "The node that is kept.", min_width=10, max_width=44),
+        Heading("node", "NODE", "The node that is kept.", min_width=12, max_width=44),
         _on_blockers(lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name))),
         _sort(lambda one: natural_key(one.blocker.node_name)),
     ),
@@ -160,7 +160,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             "without",
             "WITHOUT",
             "What becomes of the node without this one (simulated); not alone: only with the others lifted too.",
-            min_width=7,
+            min_width=9,
             max_width=10,
         ),
         _on_blockers(_without),

@@ -50,7 +50,6 @@ _SHUT: Final[Mapping[str, str]] = {
     "PDB_MULTIPLE": "two PDBs on a pod",
     "PDB_EXHAUSTED": "PDBs",
 }
-_WIDTH: Final = 22
 _RULES: Final = (
     ("consolidateAfter", ("CONSOLIDATE_AFTER", "NOT_CONSOLIDATABLE", "CONSOLIDATION_DISABLED"), "has passed"),
     ("policy", ("WHEN_EMPTY_POLICY",), ""),
@@ -86,7 +85,7 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
 
 
 def _line(mark: str, tone: Tone, what: str, said: str, said_tone: Tone = Tone.NORMAL) -> Pieces:
-    return ((f" {mark} ", tone), (f"{what:<{_WIDTH}} ", Tone.NORMAL), (clean(said), said_tone))
+    return ((f" {mark} ", tone), (f"{what}  ", Tone.NORMAL), (clean(said), said_tone))
 
 
 def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings) -> list[Pieces]:
@@ -105,8 +104,9 @@ def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings) -> list[Piece
             continue
         count = sum(1 for one in found.blockers if one.code == str(check.gate))
         what = f"{_SHUT[check.gate]}: {count}" if count > 1 else _SHUT[check.gate]
-        said = check.message or check.object_key
-        lines.append(_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said))
+        key = check.object_key.partition("/")[2]
+        said = f"{key}{' is the one that Karpenter names' if is_first and count > 1 else ''}" if key else check.message
+        lines.append(_line("✘", Tone.FAULT if is_first else Tone.WARNING, what, said, Tone.STRONG))
         is_first = False
     if run:
         lines.append(((" ✔ ", Tone.GOOD), (", ".join(run), Tone.NORMAL)))
@@ -117,22 +117,27 @@ def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     if not detail.budgets:
         return []
     shut = any(one.code == "BUDGET_ZERO" for one in found.blockers)
-    parts = []
-    for state in detail.budgets:
-        of = f"{state.left} of {state.allowed}" if state.allowed < UNLIMITED_FROM else "no limit"
-        parts.append(f"{state.reason} {of}")
     problem = next((state.problem for state in detail.budgets if state.problem), "")
-    said = f"closed, a budget cannot be read: {problem}" if problem else f"left: {', '.join(parts)}"
+    left = [
+        f"{state.reason} {f'{state.left} of {state.allowed}' if state.allowed < UNLIMITED_FROM else 'no limit'}"
+        for state in detail.budgets
+    ]
+    said = f"closed, a budget cannot be read: {problem}" if problem else f"left: {', '.join(left)}"
+    if all(state.allowed >= UNLIMITED_FROM for state in detail.budgets):
+        said = "no limit"
     return [_line("✘" if shut else "✔", Tone.WARNING if shut else Tone.GOOD, "disruption budgets", said)]
 
 
 def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
-    lines = []
+    """Return the rules of the NodePool; those that are met share a line."""
+    lines, met = [], []
     for what, codes, open_text in _RULES:
         held = next((one for one in found.blockers if one.code in codes), None)
-        said = held.message if held is not None else (open_text or detail.consolidation_policy)
-        lines.append(_line("✔" if held is None else "✘", Tone.GOOD if held is None else Tone.WARNING, what, said))
-    return lines
+        if held is None:
+            met.append(f"{what} {open_text or detail.consolidation_policy}")
+        else:
+            lines.append(_line("✘", Tone.WARNING, what, held.message))
+    return [*lines, *([((" ✔ ", Tone.GOOD), (", ".join(met), Tone.NORMAL))] if met else [])]
 
 
 def _outlook_lines(found: NodeFindings) -> list[Pieces]:
@@ -151,6 +156,8 @@ def _blocker_lines(found: NodeFindings, now_ns: int) -> list[Pieces]:
     lines: list[Pieces] = [(), ((f"Blockers ({count_text(len(found.blockers))})", Tone.STRONG),)]
     for index, one in enumerate(found.blockers):
         outcome = str(without[index]) if index < len(without) else "…"
+        if outcome == "no" and found.outlook is not None and found.outlook.lifted.goes:
+            outcome = "not alone"
         lines.append(_blocker_line(one, outcome, now_ns))
         if one.quoted_ns is not None:
             said = f'Karpenter said {age_text(one.quoted_ns, now_ns)} ago: "{clean(one.message)}"'
@@ -160,7 +167,7 @@ def _blocker_lines(found: NodeFindings, now_ns: int) -> list[Pieces]:
 
 def _blocker_line(one: Blocker, outcome: str, now_ns: int) -> Pieces:
     parts = [one.object_key or one.claim_name, one.value, times_text(one, now_ns)]
-    reported = (" ◂ Karpenter names this one", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
+    reported = (" ◂ reported", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
     return (
         (f" {kind_text(one.code):<9} ", Tone.WARNING),
         (clean("  ".join(part for part in parts if part)), Tone.NORMAL),
