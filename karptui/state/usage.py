@@ -57,6 +57,11 @@ class _Sums:
         self.workload_pods = usage.workload_pods
         self.owns_daemonset = self.owns_workload = False
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether a pod has come or gone, or asks for something else."""
+        return self.owns_daemonset or self.owns_workload
+
     def side(self, *, is_daemonset: bool, sign: int) -> dict[str, Quantity]:
         """Count a pod, and return the sums to add its requests to."""
         if is_daemonset:
@@ -114,7 +119,7 @@ class UsageTally:
                 usage.pop(node_name, None)
                 continue
             by_node[node_name] = sums.pods
-            if node_name:
+            if node_name and sums.is_changed:
                 usage[node_name] = sums.usage()
         return by_node, usage
 

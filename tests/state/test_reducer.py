@@ -181,6 +181,13 @@ class TestUsage:
             "ephemeral-storage": 100_000_000,
         }
 
+    def test_a_pod_that_asks_for_the_same_leaves_the_sums_as_they_are(self) -> None:
+        template = a_pod_template()
+        before = after(told(Kind.POD, a_pod(node="node-1", template=template, is_ready=False)))
+        now = reduce(before, told(Kind.POD, a_pod(node="node-1", template=template, is_ready=True)))
+        assert now.node_usage["node-1"] is before.node_usage["node-1"]
+        assert now.pods_on("node-1")["default/web-1"].ready
+
     def test_a_pod_of_another_node_under_the_same_key_moves(self) -> None:
         now = after(told(Kind.POD, a_pod(name="db-0", node="a")), told(Kind.POD, a_pod(name="db-0", node="b")))
         assert "a" not in now.node_usage

@@ -83,6 +83,12 @@ def test_notices_say_how_old_the_picture_is() -> None:
     assert notice({"Pod": stale}, {}, NOW_NS) == ("the API server stopped answering.", Tone.WARNING)
 
 
+def test_notices_say_what_could_not_be_read() -> None:
+    unread = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeName: expected str, got int")
+    assert notice({"Node": LIVE, "Pod": unread}, {}, NOW_NS) == (unread.last_error, Tone.WARNING)
+    assert notice({"Pod": status(Kind.POD, Phase.SYNCING, last_error="not yet")}, {}, NOW_NS) is None
+
+
 @pytest.mark.parametrize(
     ("phase", "given", "lines"),
     [
