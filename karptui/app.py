@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
@@ -93,6 +94,7 @@ class KarptuiApp(App[None]):
         self._polls = 0
         self._is_in_front = True
         self._is_polling = False
+        self._is_settled = False
         self._commands: tuple[Command, ...] = ()
         for theme in OWN_THEMES:
             self.register_theme(theme)
@@ -160,8 +162,19 @@ class KarptuiApp(App[None]):
             is_changed = await asyncio.to_thread(session.poll)
             if session is self.session:
                 self._show_changes(is_changed=is_changed)
+                self._settle()
         finally:
             self._is_polling = False
+
+    def _settle(self) -> None:
+        """Once a large cluster is complete, take it out of the garbage collector's sight.
+
+        Walking through it takes a tenth of a second and more, in which no key is heard, and finds nothing.
+        """
+        phases = {status.phase for status in self.view.statuses.values()}
+        if not self._is_settled and phases and not phases & {"connecting", "syncing"}:
+            self._is_settled = True
+            gc.freeze()
 
     def _show_changes(self, *, is_changed: bool) -> None:
         self.session.analyse(self.now_ns())

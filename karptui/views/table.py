@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Final, Generic, overload
 
 import msgspec
@@ -13,6 +15,8 @@ from karptui.views.fields import ItemT
 from karptui.views.query import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Row, Tone
 
+_FIRST: Final = itemgetter(0)
+_SORTED_AT_ONCE: Final = 4_000
 _DIGITS: Final = re.compile(r"(\d+)")
 
 
@@ -143,14 +147,27 @@ def sort_items(spec: TableSpec[ItemT], items: Sequence[ItemT], sort: Sort) -> li
         value = spec.column(sort.column_id).sort
     with_value: list[tuple[Any, ItemT]] = []
     without: list[ItemT] = []
-    for item in sorted(items, key=spec.key):
+    by_key = sort_gently([(spec.key(item), item) for item in items])
+    for _, item in by_key:
         place: SortKey = value(item)
         if place is None:
             without.append(item)
         else:
             with_value.append((place, item))
-    with_value.sort(key=lambda pair: pair[0], reverse=sort.is_descending)
-    return [item for _, item in with_value] + without
+    return [item for _, item in sort_gently(with_value, is_descending=sort.is_descending)] + without
+
+
+def sort_gently(pairs: list[tuple[Any, ItemT]], *, is_descending: bool = False) -> list[tuple[Any, ItemT]]:
+    """Sort pairs by their first part, keeping the order of equals, without shutting other threads out for long.
+
+    One sort of a hundred thousand rows would hold the interpreter for as long as it takes, and with it every key; sorts
+    of some thousands that are merged afterwards do not.
+    """
+    if len(pairs) <= _SORTED_AT_ONCE:
+        return sorted(pairs, key=_FIRST, reverse=is_descending)
+    chunks = (pairs[start : start + _SORTED_AT_ONCE] for start in range(0, len(pairs), _SORTED_AT_ONCE))
+    runs = [sorted(chunk, key=_FIRST, reverse=is_descending) for chunk in chunks]
+    return list(heapq.merge(*runs, key=_FIRST, reverse=is_descending))
 
 
 def natural_key(text: str) -> tuple[float | str, ...]:

@@ -3,12 +3,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.query import Subject, parse_query
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Row, Tone, text_cell
-from karptui.views.table import Sort, TableSpec, build_rows, natural_key
+from karptui.views.table import Sort, TableSpec, build_rows, natural_key, sort_gently
 
 
 @dataclass(frozen=True)
@@ -74,3 +76,12 @@ def test_defaults_treat_every_row_alike() -> None:
     plain = TableSpec(SPEC.noun, SPEC.columns, SUBJECT, SPEC.key, SPEC.default_sort)
     assert build_rows(plain, THINGS, is_notable_only=True, now_ns=0).keys == ()
     assert build_rows(plain, THINGS, now_ns=0)[0].tone is Tone.NORMAL
+
+
+@given(st.lists(st.integers(0, 9)), st.booleans())
+def test_sorting_in_pieces_is_sorting(places: list[int], is_descending: bool) -> None:
+    pairs = [(place, index) for index, place in enumerate(places)]
+    expected = sorted(pairs, key=lambda pair: pair[0], reverse=is_descending)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("karptui.views.table._SORTED_AT_ONCE", 3)
+        assert sort_gently(pairs, is_descending=is_descending) == expected

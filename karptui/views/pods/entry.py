@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from karptui.karpenter import labels as karpenter_labels
 from karptui.kube import resources
@@ -26,8 +27,7 @@ OWNER_WORDS: Final = {
 """Short names of kinds, as kubectl takes them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PodEntry:
+class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A pod and the NodePool of its node."""
 
     pod: Pod
