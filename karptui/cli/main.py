@@ -21,6 +21,7 @@ COMMANDS: Final = MappingProxyType(
         "pods": "list pods with what they request and where they run",
         "simulate": "say what Karpenter would do with snapshots: provisioning and disruption",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
+        "claims": "list NodeClaims: their life, drift, expiry and drain",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",
         "record": "write a cluster to a snapshot file, without secrets",

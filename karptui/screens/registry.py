@@ -51,6 +51,12 @@ def _blockers() -> FrameScreen:
     return BlockersScreen()
 
 
+def _claims() -> FrameScreen:
+    from karptui.screens.claims import ClaimsScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return ClaimsScreen()
+
+
 def _budgets() -> FrameScreen:
     from karptui.screens.budgets import BudgetsScreen  # noqa: PLC0415 - only what is shown is imported
 
@@ -59,13 +65,12 @@ def _budgets() -> FrameScreen:
 
 ENTRIES: Final = (
     ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
+    ScreenEntry("claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), _claims),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
     ScreenEntry(
         "blockers", "6", "Blockers", "What keeps nodes, and what it costs", ("bl", "blocker", "why"), _blockers
     ),
-    ScreenEntry(
-        "budgets", "7", "Budgets", "How many nodes may be disrupted, now and when", ("bu", "budget"), _budgets
-    ),
+    ScreenEntry("budgets", "7", "Budgets", "How many nodes may be disrupted, now and when", ("bu", "budget"), _budgets),
     ScreenEntry(
         "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types
     ),

@@ -185,7 +185,7 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
                 "line",
                 "BINDING LINE",
                 "The line that allows least, by its number, as it is written.",
-                8,
+                16,
                 64,
                 drop_order=1,
             ),
@@ -193,12 +193,12 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
             lambda entry: _line(entry, 0).text,
         ),
         Column(
-            Heading("window", "WINDOW", "When that line applies: UTC, local time in brackets.", 12, 44, drop_order=4),
+            Heading("window", "WINDOW", "When that line applies: UTC, local time in brackets.", 8, 44, drop_order=4),
             _window(local),
             lambda entry: float(entry.binding.end_ns) if entry.binding and entry.binding.end_ns else None,
         ),
         Column(
-            Heading("next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 12, 44, drop_order=3),
+            Heading("next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 13, 44, drop_order=3),
             _next(local),
             _next_sort,
         ),

@@ -1,0 +1,38 @@
+"""`karptui claims`: the Claims screen as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of="NodeClaims")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the NodeClaims; 1 where something is missing from them."""
+    from dataclasses import replace
+
+    from karptui.cli.analysed import analysed
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.claims.entry import claim_entries
+    from karptui.views.claims.table import TABLE, claim_values
+
+    try:
+        loaded = load(args, (Kind.NODECLAIM, Kind.NODE, Kind.NODEPOOL, Kind.POD))
+        view, notes = analysed(loaded.view, loaded.now_ns, simulates=False)
+        loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
+        rows = rows_of(TABLE, claim_entries(view), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "claims")
+    print_rows(rows, lambda entry: claim_values(entry, loaded.now_ns), args)
+    return report("claims", loaded)

@@ -1,0 +1,88 @@
+"""The Claims screen: the life of every NodeClaim, and how its end comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+
+from karptui.clock import LocalZone
+from karptui.screens.frame import Pieces
+from karptui.screens.object_text import ObjectKeys
+from karptui.screens.story_screen import StoryScreen
+from karptui.views.claims.entry import ClaimEntry, claim_entries
+from karptui.views.claims.table import TABLE
+from karptui.views.claims.words import claim_story
+from karptui.views.cluster_view import ClusterView
+from karptui.views.why.freshness import freshness
+from karptui.widgets.row_table import RowSelected
+
+
+class ClaimsScreen(ObjectKeys, StoryScreen[ClaimEntry]):
+    """One row for each NodeClaim, the newest first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open_pods", "Pods of the node", show=False, id="claims.pods"),
+        Binding("D", "sort('deadline')", "Sort by deadline", show=False, id="claims.sort-deadline"),
+    ]
+
+    entry_name = "claims"
+    title_text = "Claims"
+    kind = "NodeClaim"
+    consequences: ClassVar[Mapping[str, str]] = {
+        "NodeClaim": "Without NodeClaims there is nothing to show.",
+        "Node": "What a claim waits for needs it.",
+        "Pod": "What a drain waits for needs it.",
+    }
+
+    def __init__(self) -> None:
+        self._local = LocalZone()
+        super().__init__(TABLE)
+        self._made: tuple[object, object, object, tuple[ClaimEntry, ...]] = (None, None, None, ())
+
+    def items_of(self, view: ClusterView) -> Sequence[ClaimEntry]:
+        """Return a row for every NodeClaim; the same object for the same claims, nodes and analysis."""
+        claims, nodes, analysis = view.state.nodeclaims, view.state.nodes, view.analysis
+        if self._made[0] is not claims or self._made[1] is not nodes or self._made[2] is not analysis:
+            self._made = (claims, nodes, analysis, claim_entries(view))
+        return self._made[3]
+
+    def explain(self) -> Pieces:
+        """Say how fresh the answers are."""
+        return freshness(self.host.view, self.host.now_ns())
+
+    def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
+        """Return the claim in sentences."""
+        return claim_story(item, self.host.now_ns(), self._local)
+
+    def name_of(self, item: ClaimEntry) -> str:
+        """Return the claim's name."""
+        return item.claim.name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the claim."""
+        return ("NodeClaim", self.current.claim.name) if self.current is not None else None
+
+    def action_describe(self) -> None:
+        """Describe the claim, with its node where there is one."""
+        item = self.current
+        if item is not None:
+            kind, name = ("Node", item.node.name) if item.node is not None else ("NodeClaim", item.claim.name)
+            self.show_description(kind, name)
+
+    def action_open_pods(self) -> None:
+        """Show the pods of the claim's node."""
+        item = self.current
+        if item is not None and item.node is not None:
+            self.host.open_screen("pods", filter_text=f"node={item.node.name}")
+        else:
+            self.say("the claim has no node")
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(NodeDetailScreen(event.key))

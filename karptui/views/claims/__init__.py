@@ -1,0 +1,3 @@
+"""The Claims screen."""
+
+from __future__ import annotations

@@ -1,0 +1,255 @@
+"""The table of the Claims screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from karptui.kube.timestamps import format_timestamp
+from karptui.views.claims.entry import STEPS, ClaimEntry, Step
+from karptui.views.claims.words import waiting_on
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.instants import in_text
+from karptui.views.nodes.columns import short_name
+from karptui.views.query import Subject
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.units import NS_PER_SECOND, age_text, duration_text
+
+_CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
+_CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}
+_SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
+
+
+def _capacity(entry: ClaimEntry, _: int) -> Cell:
+    kind = entry.row.capacity_type
+    return text_cell(kind, _CAPACITY_TONES.get(kind, Tone.NORMAL), short=_CAPACITY_SHORT.get(kind, ""))
+
+
+def _step(step: Step) -> str:
+    if step.seconds is None:
+        return "?" if step.is_done else "-"
+    text = str(step.seconds) if step.seconds < 1000 else duration_text(step.seconds)
+    return text if step.is_done else f"{text}…"
+
+
+def _life(entry: ClaimEntry, now_ns: int) -> Cell:
+    text = "/".join(_step(step) for step in entry.steps(now_ns))
+    if not entry.is_starting:
+        return Cell(text)
+    return Cell(text, Tone.FAULT if entry.status.tone is Tone.FAULT else Tone.ACTIVE)
+
+
+def _life_sort(entry: ClaimEntry) -> float | None:
+    """Return the seconds it took to be initialised; a claim that is starting comes before all that have."""
+    last = entry.steps(0)[-1]
+    if last.is_done:
+        return float(last.seconds) if last.seconds is not None else None
+    return float("inf") if entry.is_starting else None
+
+
+def _drift(entry: ClaimEntry, _: int) -> Cell:
+    found = entry.drifted
+    return NOT_APPLICABLE if found is None else text_cell(found.reason or "Drifted", Tone.WARNING)
+
+
+def _expires(entry: ClaimEntry, now_ns: int) -> Cell:
+    if entry.claim.is_deleting:
+        return NOT_APPLICABLE
+    at_ns = entry.expires_ns
+    if at_ns is None:
+        return Cell("never", Tone.MUTED)
+    return Cell(in_text(at_ns, now_ns), Tone.WARNING if at_ns - now_ns < _SOON_NS else Tone.NORMAL)
+
+
+def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
+    deadline, grace_ns = entry.deadline, entry.claim.termination_grace_period_ns
+    if deadline is not None:
+        left = deadline.at_ns - now_ns
+        text = in_text(deadline.at_ns, now_ns) if left > 0 else f"{age_text(deadline.at_ns, now_ns)} ago"
+        return Cell(text, Tone.LEAVING if left > 0 else Tone.WARNING)
+    if entry.claim.is_deleting:
+        return Cell("none", Tone.WARNING)
+    if grace_ns is None:
+        return NOT_APPLICABLE
+    text = duration_text(grace_ns // NS_PER_SECOND)
+    return Cell(f"{text} grace", Tone.MUTED, text)
+
+
+def _waiting(entry: ClaimEntry, now_ns: int) -> Cell:
+    text, tone = waiting_on(entry, now_ns)
+    return text_cell(text, tone)
+
+
+def _node(entry: ClaimEntry, _: int) -> Cell:
+    name = entry.node_name
+    if name and entry.node is None:
+        return Cell(f"({clean(name)})", Tone.FAULT, f"({clean(short_name(name))})")
+    return text_cell(name, short=short_name(name))
+
+
+COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
+    Column(
+        Heading("name", "NAME", "The NodeClaim.", 14, 40),
+        lambda entry, _: text_cell(entry.claim.name, Tone.STRONG),
+        lambda entry: natural_key(entry.claim.name),
+    ),
+    Column(
+        Heading("pool", "POOL", "Its NodePool.", 7, 24, drop_order=7),
+        lambda entry, _: text_cell(entry.pool),
+        lambda entry: entry.pool or None,
+    ),
+    Column(
+        Heading("type", "TYPE", "Its instance type, once it is launched.", 11, 20, drop_order=8),
+        lambda entry, _: text_cell(entry.row.instance_type),
+        lambda entry: natural_key(entry.row.instance_type) if entry.row.instance_type else None,
+    ),
+    Column(
+        Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rs).", 3, 9, drop_order=9),
+        _capacity,
+        lambda entry: entry.row.capacity_type or None,
+    ),
+    Column(
+        Heading("zone", "ZONE", "Its zone.", 10, 16, drop_order=10),
+        lambda entry, _: text_cell(entry.row.zone),
+        lambda entry: entry.row.zone or None,
+    ),
+    Column(
+        Heading(
+            "life",
+            "L/R/I s",
+            "Seconds from creation until Launched, Registered and Initialized; … is still counting.",
+            8,
+            16,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _life,
+        _life_sort,
+    ),
+    Column(
+        Heading("node", "NODE", "The node it became; in brackets one that is not there.", 13, 48, drop_order=6),
+        _node,
+        lambda entry: natural_key(entry.node_name) if entry.node_name else None,
+    ),
+    Column(
+        Heading("drift", "DRIFT", "Why it is drifted.", 9, 24, drop_order=5),
+        _drift,
+        lambda entry: entry.drifted.reason if entry.drifted is not None else None,
+    ),
+    Column(
+        Heading(
+            "expires", "EXPIRES", "When Karpenter deletes it for its age.", 7, 10, is_right_aligned=True, drop_order=3
+        ),
+        _expires,
+        lambda entry: float(entry.expires_ns) if entry.expires_ns is not None else None,
+    ),
+    Column(
+        Heading(
+            "deadline",
+            "DEADLINE",
+            "When its drain ends by force; before deletion its terminationGracePeriod; none: the drain may never end.",
+            8,
+            14,
+            is_right_aligned=True,
+            drop_order=4,
+        ),
+        _deadline,
+        lambda entry: float(entry.deadline.at_ns) if entry.deadline is not None else None,
+    ),
+    Column(
+        Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 20, 90),
+        _waiting,
+        lambda entry: float(entry.status.rank) if entry.status.rank < 9 else None,
+    ),
+    Column(
+        Heading("age", "AGE", "Since it was created.", 4, 6, is_right_aligned=True, drop_order=2),
+        lambda entry, now_ns: (
+            Cell(age_text(entry.claim.created_ns, now_ns)) if entry.claim.created_ns else NOT_AVAILABLE
+        ),
+        lambda entry: -float(entry.claim.created_ns) if entry.claim.created_ns else None,
+    ),
+)
+"""Every column in order."""
+
+
+def _left(at_ns: int | None, now_ns: int) -> float | None:
+    return (at_ns - now_ns) / NS_PER_SECOND if at_ns is not None else None
+
+
+FIELDS: Final[Mapping[str, Field[ClaimEntry]]] = {
+    "name": Field(FieldKind.TEXT, lambda entry, _: entry.claim.name, help="NodeClaim"),
+    "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
+    "node": Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), help="node"),
+    "type": Field(FieldKind.TEXT, lambda entry, _: entry.row.instance_type, help="instance type"),
+    "cap": Field(FieldKind.TEXT, lambda entry, _: entry.row.capacity_type, help="spot, on-demand, reserved"),
+    "zone": Field(FieldKind.TEXT, lambda entry, _: entry.row.zone, help="zone"),
+    "status": Field(FieldKind.TEXT, lambda entry, _: entry.status.word, help="Launching, Draining…"),
+    "drift": Field(
+        FieldKind.TEXT, lambda entry, _: entry.drifted.reason if entry.drifted is not None else "", help="why"
+    ),
+    "waiting": Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="what it waits for"),
+    "expires": Field(
+        FieldKind.DURATION, lambda entry, now_ns: _left(entry.expires_ns, now_ns), help="until it expires"
+    ),
+    "deadline": Field(
+        FieldKind.DURATION,
+        lambda entry, now_ns: _left(entry.deadline.at_ns if entry.deadline is not None else None, now_ns),
+        help="until its drain ends by force",
+    ),
+    "init": Field(FieldKind.DURATION, lambda entry, now_ns: entry.steps(now_ns)[-1].seconds, help="until initialised"),
+    "age": Field(
+        FieldKind.DURATION,
+        lambda entry, now_ns: (now_ns - entry.claim.created_ns) / NS_PER_SECOND if entry.claim.created_ns else None,
+        help="since it was created",
+    ),
+}
+
+
+def _text(entry: ClaimEntry) -> str:
+    drift = entry.drifted.reason if entry.drifted is not None else ""
+    parts = (entry.claim.name, entry.pool, entry.node_name, entry.row.instance_type, entry.row.zone, drift)
+    return f"{' '.join(parts)} {entry.status.word}".lower()
+
+
+TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
+    noun="NodeClaims",
+    columns=COLUMNS,
+    subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.claim.labels),
+    key=lambda entry: entry.key,
+    default_sort=Sort("age"),
+    is_notable=lambda entry: entry.drifted is not None or entry.status.rank < 5 or entry.status.tone is Tone.FAULT,
+)
+"""The table of the Claims screen."""
+
+
+def claim_values(entry: ClaimEntry, now_ns: int) -> dict[str, Any]:
+    """Return a NodeClaim as plain values; None is what is not known, or does not apply."""
+    claim, row = entry.claim, entry.row
+    steps = {step.name: step.seconds if step.is_done else None for step in entry.steps(now_ns)}
+    return {
+        "name": claim.name,
+        "pool": entry.pool or None,
+        "type": row.instance_type or None,
+        "capacity_type": row.capacity_type or None,
+        "zone": row.zone or None,
+        **{f"{name.lower()}_seconds": steps[name] for name in STEPS},
+        "node": entry.node_name or None,
+        "status": entry.status.word,
+        "drift": entry.drifted.reason if entry.drifted is not None else None,
+        "expires": _instant(entry.expires_ns),
+        "termination_grace_seconds": _seconds(claim.termination_grace_period_ns),
+        "deadline": _instant(entry.deadline.at_ns if entry.deadline is not None else None),
+        "waiting_on": waiting_on(entry, now_ns)[0] or None,
+        "age_seconds": (now_ns - claim.created_ns) // NS_PER_SECOND if claim.created_ns else None,
+    }
+
+
+def _instant(at_ns: int | None) -> str | None:
+    return format_timestamp(at_ns) if at_ns is not None else None
+
+
+def _seconds(span_ns: int | None) -> int | None:
+    return span_ns // NS_PER_SECOND if span_ns is not None else None

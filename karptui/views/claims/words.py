@@ -1,0 +1,100 @@
+"""What a NodeClaim waits for, and its life in sentences."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import Final
+
+from karptui.disruption.command import Method
+from karptui.views.claims.entry import ClaimEntry
+from karptui.views.instants import in_text
+from karptui.views.nodes.columns import short_name
+from karptui.views.row import Tone
+from karptui.views.units import NS_PER_SECOND, age_text, duration_text, instant_text
+from karptui.views.why.kinds import kind_text
+from karptui.views.why.sentence import drain_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+_DRIFT: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
+_BETWEEN: Final = (" · ", Tone.MUTED)
+
+
+def waiting_on(entry: ClaimEntry, now_ns: int) -> tuple[str, Tone]:
+    """Return what the NodeClaim's life or its end waits for, nothing where it waits for nothing."""
+    drain = entry.findings.drain if entry.findings is not None else None
+    if entry.claim.is_deleting:
+        if entry.findings is not None and drain is not None and entry.node is not None:
+            return drain_text(entry.findings, now_ns), Tone.LEAVING
+        return entry.status.sentence, Tone.LEAVING
+    if entry.is_starting or (entry.node is None and entry.status.tone is Tone.FAULT):
+        return entry.status.sentence, entry.status.tone
+    if drain is not None and str(drain.stage) == "Commanded":
+        return f"replacements to be ready, then it is deleted ({drain.reason})", Tone.LEAVING
+    if entry.drifted is None:
+        return "", Tone.NORMAL
+    return _before_drift(entry, now_ns), Tone.WARNING
+
+
+def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
+    found = entry.findings
+    held = [one for one in found.blockers if one.blocks & _DRIFT] if found is not None else []
+    if not held:
+        return "its turn among the drifted"
+    first = held[0]
+    left = f", {in_text(first.until_ns, now_ns)}" if first.until_ns is not None else ""
+    more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+    return f"{kind_text(first.code)} {first.object_key or first.claim_name}".rstrip() + left + more
+
+
+def claim_story(entry: ClaimEntry, now_ns: int, local: tzinfo | None = None) -> tuple[Pieces, ...]:
+    """Return a NodeClaim in sentences."""
+    claim = entry.claim
+    node = f"node {short_name(entry.node_name)}" if entry.node_name else "no node yet"
+    created = f"created {instant_text(claim.created_ns, local)}" if claim.created_ns else "created at an unknown time"
+    head: Pieces = ((claim.name, Tone.STRONG), _BETWEEN, (node, Tone.NORMAL), _BETWEEN, (created, Tone.NORMAL))
+    text, tone = waiting_on(entry, now_ns)
+    waits: Pieces = (("waits for: ", Tone.MUTED), (text, tone)) if text else (("waits for nothing", Tone.MUTED),)
+    return head, _life(entry, now_ns), waits, _end(entry, now_ns, local)
+
+
+def _life(entry: ClaimEntry, now_ns: int) -> Pieces:
+    parts = []
+    for step in entry.steps(now_ns):
+        if step.is_done:
+            parts.append(f"{step.name} after {seconds_text(step.seconds)}")
+        elif step.seconds is not None:
+            parts.append(f"not {step.name} after {seconds_text(step.seconds)}")
+    return ((", ".join(parts) or "no step of its life is known", Tone.NORMAL),)
+
+
+def seconds_text(seconds: int | None) -> str:
+    """Return seconds as a number up to a thousand, longer times in larger units, ``?`` for what is not known."""
+    if seconds is None:
+        return "?"
+    return f"{seconds} s" if seconds < 1000 else duration_text(seconds)
+
+
+def _end(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> Pieces:
+    claim, parts = entry.claim, []
+    if entry.drifted is not None:
+        since = entry.drifted.last_transition_ns
+        ago = f" {age_text(since, now_ns)} ago" if since else ""
+        parts.append(f"drifted{ago}: {entry.drifted.reason or 'no reason given'}")
+    if claim.is_deleting:
+        parts.append(f"deleted {instant_text(claim.deletion_ns, local)}")
+    elif entry.expires_ns is None:
+        parts.append("never expires")
+    else:
+        parts.append(f"expires {in_text(entry.expires_ns, now_ns)}, {instant_text(entry.expires_ns, local)}")
+    parts.append(_grace(entry, now_ns, local))
+    return ((" · ".join(parts), Tone.NORMAL),)
+
+
+def _grace(entry: ClaimEntry, now_ns: int, local: tzinfo | None) -> str:
+    deadline, grace_ns = entry.deadline, entry.claim.termination_grace_period_ns
+    if deadline is not None:
+        written = "" if not deadline.is_provisional else ", reckoned from its terminationGracePeriod"
+        return f"drain ends by force {in_text(deadline.at_ns, now_ns)}, {instant_text(deadline.at_ns, local)}{written}"
+    if grace_ns is None:
+        return "no terminationGracePeriod: nothing bounds its drain"
+    return f"a drain would end by force after {duration_text(grace_ns // NS_PER_SECOND)}"
