@@ -24,6 +24,7 @@ COMMANDS: Final = MappingProxyType(
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",
+        "events": "list what Karpenter said and what happened to nodes, folded by object and reason",
         "record": "write a cluster to a snapshot file, without secrets",
         "completion": "print the completion script for a shell",
     }

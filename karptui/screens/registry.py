@@ -63,6 +63,12 @@ def _budgets() -> FrameScreen:
     return BudgetsScreen()
 
 
+def _events() -> FrameScreen:
+    from karptui.screens.events import EventsScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return EventsScreen()
+
+
 ENTRIES: Final = (
     ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
     ScreenEntry("claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), _claims),
@@ -74,6 +80,7 @@ ENTRIES: Final = (
     ScreenEntry(
         "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types
     ),
+    ScreenEntry("events", "9", "Events", "What Karpenter said and what happened, folded", ("ev", "event"), _events),
 )
 """In the order of the tabs."""
 

@@ -1,0 +1,31 @@
+"""`karptui events`: the Events screen as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser)
+    add_row_flags(parser, labels_of="objects")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the time line; 1 where something is missing from it."""
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.events.table import TABLE, event_values
+    from karptui.views.events.timeline import Timeline
+
+    try:
+        loaded = load(args, (Kind.EVENT, Kind.NODE, Kind.NODECLAIM))
+        rows = rows_of(TABLE, Timeline().entries(loaded.view), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "events")
+    print_rows(rows, lambda entry: event_values(entry, loaded.now_ns), args)
+    return report("events", loaded)

@@ -1,0 +1,89 @@
+"""The Events screen: what Karpenter said, and what happened to nodes and NodeClaims, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+
+from karptui.clock import LocalZone
+from karptui.screens.frame import Pieces
+from karptui.screens.object_text import ObjectKeys
+from karptui.screens.story_screen import StoryScreen
+from karptui.views.cluster_view import ClusterView
+from karptui.views.events.entry import EventEntry
+from karptui.views.events.table import TABLE, event_story, event_text
+from karptui.views.events.timeline import Timeline
+from karptui.views.row import Tone
+from karptui.widgets.row_table import RowSelected
+
+TOLD_OF_A_NODE = 12
+"""About how many rows a node and its claim make."""
+
+
+class EventsScreen(ObjectKeys, StoryScreen[EventEntry]):
+    """A time line, folded by object and reason."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open_object", "Only this object", id="events.object", tooltip="Only what is about this object"),
+    ]
+
+    entry_name = "events"
+    title_text = "Events"
+    kind = "Event"
+    consequences: ClassVar[Mapping[str, str]] = {
+        "Event": "Without events only what nodes and NodeClaims record themselves is shown.",
+    }
+
+    def __init__(self) -> None:
+        super().__init__(TABLE)
+        self._timeline = Timeline()
+
+    def size_of(self, view: ClusterView) -> int:
+        """Return about how many rows there are."""
+        return len(view.state.events) + TOLD_OF_A_NODE * len(view.state.nodes)
+
+    def items_of(self, view: ClusterView) -> Sequence[EventEntry]:
+        """Return the time line."""
+        return self._timeline.entries(view)
+
+    def explain(self) -> Pieces:
+        """Say what the time line is made of."""
+        return (("events of Karpenter, and what nodes and NodeClaims record in their conditions", Tone.MUTED),)
+
+    def story_of(self, item: EventEntry) -> tuple[Pieces, ...]:
+        """Return the whole message."""
+        return event_story(item, self.host.now_ns())
+
+    def name_of(self, item: EventEntry) -> str:
+        """Return the object's name."""
+        return item.object_key
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the object it is about."""
+        return (self.current.kind, self.current.object_key) if self.current is not None else None
+
+    def action_describe(self) -> None:
+        """Show every message in full."""
+        item = self.current
+        if item is None:
+            return
+        from karptui.screens.text import TextScreen  # noqa: PLC0415 - only when asked for
+
+        async def fetch() -> str:
+            return event_text(item, self.host.now_ns(), LocalZone())
+
+        self.app.push_screen(TextScreen(f"{item.kind} {item.object_key}: {item.reason}", fetch))
+
+    def action_open_object(self) -> None:
+        """Show only what is about the object under the cursor."""
+        item = self.current
+        if item is not None:
+            self.filter_entered(f"kind={item.kind} object={item.object_key}")
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.action_describe()

@@ -1,0 +1,3 @@
+"""The Events screen."""
+
+from __future__ import annotations

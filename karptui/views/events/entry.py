@@ -1,0 +1,137 @@
+"""One row of the Events screen: what was said or happened, folded by object and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.event import Event
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.views.row import Tone
+
+CONDITION: Final = "condition"
+"""The source of what conditions tell."""
+_UNTRIED: Final = ("", "AwaitingReconciliation", "NodeNotFound")
+"""Reasons that say no more than that a step is still ahead."""
+_HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
+"""Conditions of a node that are as they should be while they are False."""
+_GOOD: Final = ("Ready", "Launched", "Registered", "Initialized")
+_LEAVING: Final = ("Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason")
+
+
+@dataclass(frozen=True)
+class EventEntry:
+    """Everything one source said about an object for one reason."""
+
+    kind: str
+    """Of the object: ``Node``, ``NodeClaim``, ``Pod``…"""
+    object_key: str
+    """``namespace/name``, or the name of a cluster-scoped object."""
+    reason: str
+    message: str
+    """The newest."""
+    tone: Tone
+    first_ns: int
+    last_ns: int
+    """``ABSENT_NS`` where nothing tells."""
+    source: str
+    """Who said it; ``condition`` for a transition that the object itself records."""
+    count: int = 1
+    messages: tuple[str, ...] = ()
+    """Every different message, the newest first."""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return f"{self.kind}/{self.object_key}/{self.reason}/{self.source}"
+
+    @property
+    def is_transition(self) -> bool:
+        """Whether the object itself records it."""
+        return self.source == CONDITION
+
+
+def folded(events: Iterable[Event]) -> tuple[EventEntry, ...]:
+    """Return events folded by object, reason and source."""
+    groups: dict[tuple[str, str, str, str], list[Event]] = {}
+    for event in events:
+        groups.setdefault((event.involved_kind, _key(event), event.reason, event.source), []).append(event)
+    return tuple(_fold(key, group) for key, group in groups.items())
+
+
+def _key(event: Event) -> str:
+    # Events about cluster-scoped objects stand in a namespace that is not the object's.
+    if event.involved_namespace and event.involved_kind not in ("Node", "NodeClaim", "NodePool", "EC2NodeClass"):
+        return f"{event.involved_namespace}/{event.involved_name}"
+    return event.involved_name
+
+
+def _fold(key: tuple[str, str, str, str], group: list[Event]) -> EventEntry:
+    kind, object_key, reason, source = key
+    group = sorted(group, key=lambda event: (event.last_ns, event.name), reverse=True)
+    return EventEntry(
+        kind=kind,
+        object_key=object_key,
+        reason=reason,
+        message=group[0].message,
+        tone=Tone.WARNING if any(event.type == "Warning" for event in group) else Tone.NORMAL,
+        first_ns=min((event.first_ns for event in group if event.first_ns), default=ABSENT_NS),
+        last_ns=group[0].last_ns,
+        source=source,
+        count=sum(event.count for event in group),
+        messages=tuple(dict.fromkeys(event.message for event in group)),
+    )
+
+
+def transitions(item: Node | NodeClaim) -> Iterator[EventEntry]:
+    """Yield what an object records of its own life: creation, deletion, and conditions that say something."""
+    if item.created_ns:
+        pool = item.labels.get(NODEPOOL, "")
+        yield _moment(item, "Created", f"for NodePool {pool}" if pool else "", item.created_ns)
+    if item.is_deleting:
+        yield _moment(item, "Deleted", "its deletion began", item.deletion_ns, Tone.LEAVING)
+    for condition in item.conditions:
+        if _says_something(condition):
+            said = condition.message or condition.reason
+            message = "" if said == condition.type else said
+            yield _moment(item, _word(condition), message, condition.last_transition_ns, _tone(condition))
+
+
+def _moment(item: Node | NodeClaim, reason: str, message: str, at_ns: int, tone: Tone = Tone.NORMAL) -> EventEntry:
+    kind = "Node" if isinstance(item, Node) else "NodeClaim"
+    messages = (message,) if message else ()
+    return EventEntry(kind, item.key, reason, message, tone, at_ns, at_ns, CONDITION, messages=messages)
+
+
+def _says_something(condition: Condition) -> bool:
+    if condition.status == "True":
+        return True
+    if condition.status == "Unknown" and condition.type != "Ready":
+        return condition.reason not in _UNTRIED
+    return condition.type not in _HEALTHY_FALSE
+
+
+def _word(condition: Condition) -> str:
+    if condition.type == "Ready":
+        return "Ready" if condition.status == "True" else "NotReady"
+    return condition.type if condition.status == "True" else f"{condition.type}={condition.status}"
+
+
+def _tone(condition: Condition) -> Tone:
+    kind, is_true = condition.type, condition.status == "True"
+    if kind in _LEAVING:
+        return Tone.LEAVING
+    if kind in _GOOD:
+        return Tone.GOOD if is_true else Tone.ACTIVE if _is_starting(condition) else Tone.FAULT
+    if kind == "Drifted" or (kind in _HEALTHY_FALSE and is_true):
+        return Tone.WARNING
+    return Tone.NORMAL if is_true else Tone.WARNING
+
+
+def _is_starting(condition: Condition) -> bool:
+    return condition.status == "Unknown" and condition.type in ("Registered", "Initialized")

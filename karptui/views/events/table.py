@@ -1,0 +1,166 @@
+"""The table of the Events screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+from typing import Any, Final
+
+from karptui.kube.timestamps import format_timestamp
+from karptui.views.column import Column, Heading
+from karptui.views.events.entry import EventEntry
+from karptui.views.fields import Field, FieldKind
+from karptui.views.nodes.columns import short_name
+from karptui.views.query import Subject
+from karptui.views.row import NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean, clean_lines
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.units import NS_PER_SECOND, age_text, clock_text, count_text, instant_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+_TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
+
+
+def _age(at_ns: int, now_ns: int) -> Cell:
+    return Cell(age_text(at_ns, now_ns)) if at_ns else NOT_AVAILABLE
+
+
+def _first(entry: EventEntry, now_ns: int) -> Cell:
+    return Cell("") if entry.first_ns == entry.last_ns else _age(entry.first_ns, now_ns)
+
+
+def _count(entry: EventEntry, _: int) -> Cell:
+    return Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell("")
+
+
+COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
+    Column(
+        Heading("age", "LAST", "How long ago it was last said or happened.", 5, 7, is_right_aligned=True),
+        lambda entry, now_ns: _age(entry.last_ns, now_ns),
+        lambda entry: -float(entry.last_ns) if entry.last_ns else None,
+    ),
+    Column(
+        Heading("time", "TIME", "The same as the time of day.", 9, 9, is_wide_only=True),
+        lambda entry, _: Cell(clock_text(entry.last_ns)) if entry.last_ns else NOT_AVAILABLE,
+        lambda entry: -float(entry.last_ns) if entry.last_ns else None,
+    ),
+    Column(
+        Heading(
+            "first", "FIRST", "How long ago it was first said, where that is longer.", 5, 7, drop_order=5,
+            is_right_aligned=True, is_descending_first=True,
+        ),
+        _first,
+        lambda entry: -float(entry.first_ns) if entry.first_ns else None,
+    ),
+    Column(
+        Heading("count", "TIMES", "How often.", 5, 7, drop_order=4, is_right_aligned=True, is_descending_first=True),
+        _count,
+        lambda entry: float(entry.count),
+    ),
+    Column(
+        Heading("kind", "KIND", "The kind of object.", 9, 14, drop_order=3),
+        lambda entry, _: text_cell(entry.kind),
+        lambda entry: entry.kind,
+    ),
+    Column(
+        Heading("name", "OBJECT", "What it is about.", 16, 48),
+        lambda entry, _: text_cell(entry.object_key, Tone.STRONG, short=short_name(entry.object_key)),
+        lambda entry: natural_key(entry.object_key),
+    ),
+    Column(
+        Heading("status", "REASON", "In one word: the event's reason, or the condition.", 12, 30),
+        lambda entry, _: text_cell(entry.reason, entry.tone),
+        lambda entry: (float(_TONE_RANKS.get(entry.tone, 9)), entry.reason),
+    ),
+    Column(
+        Heading("message", "MESSAGE", "The newest message.", 16, 160),
+        lambda entry, _: text_cell(entry.message, Tone.MUTED if entry.is_transition else Tone.NORMAL),
+        lambda entry: entry.message or None,
+    ),
+    Column(
+        Heading("source", "SOURCE", "Who said it; condition: the object itself records it.", 9, 24, is_wide_only=True),
+        lambda entry, _: text_cell(entry.source, Tone.MUTED),
+        lambda entry: entry.source,
+    ),
+)  # fmt: skip
+"""Every column in order."""
+
+
+def _seconds_ago(at_ns: int, now_ns: int) -> float | None:
+    return (now_ns - at_ns) / NS_PER_SECOND if at_ns else None
+
+
+FIELDS: Final[Mapping[str, Field[EventEntry]]] = {
+    "kind": Field(FieldKind.TEXT, lambda entry, _: entry.kind, help="Node, NodeClaim, NodePool, Pod"),
+    "object": Field(
+        FieldKind.TEXT,
+        lambda entry, _: (entry.object_key, entry.object_key.rpartition("/")[2], short_name(entry.object_key)),
+        help="name, with or without its namespace",
+    ),
+    "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help="DisruptionBlocked, Drifted, NotReady…"),
+    "message": Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="what was said: *do-not-disrupt*"),
+    "source": Field(FieldKind.TEXT, lambda entry, _: entry.source, help="karpenter, condition"),
+    "count": Field(FieldKind.COUNT, lambda entry, _: entry.count, help="how often"),
+    "age": Field(FieldKind.DURATION, lambda entry, now_ns: _seconds_ago(entry.last_ns, now_ns), help="since the last"),
+}
+
+TABLE: Final[TableSpec[EventEntry]] = TableSpec(
+    noun="events",
+    columns=COLUMNS,
+    subject=Subject(
+        text=lambda entry: f"{entry.kind}/{entry.object_key} {entry.reason} {entry.message}".lower(), fields=FIELDS
+    ),
+    key=lambda entry: entry.key,
+    default_sort=Sort("age"),
+    is_notable=lambda entry: entry.tone in (Tone.FAULT, Tone.WARNING),
+)
+"""The table of the Events screen."""
+
+
+def event_story(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return who said what when, and below it the whole message."""
+    between = (" · ", Tone.MUTED)
+    said = "recorded by the object itself" if entry.is_transition else f"said by {entry.source or 'nobody named'}"
+    head: list[tuple[str, Tone]] = [(f"{entry.kind} {entry.object_key}", Tone.STRONG), between]
+    head += [(entry.reason, entry.tone), between, (said, Tone.NORMAL)]
+    if entry.last_ns:
+        head += [between, (f"{clock_text(entry.last_ns)}, {age_text(entry.last_ns, now_ns)} ago", Tone.NORMAL)]
+    if entry.count > 1:
+        since = f" in {age_text(entry.first_ns, entry.last_ns)}" if entry.first_ns and entry.last_ns else ""
+        head += [between, (f"{count_text(entry.count)} times{since}", Tone.NORMAL)]
+    return tuple(head), ((entry.message or "no message", Tone.NORMAL if entry.message else Tone.MUTED),)
+
+
+def event_text(entry: EventEntry, now_ns: int, local: tzinfo | None = None) -> str:
+    """Return everything about a row as text, every different message in full."""
+    first, last = (
+        f"{instant_text(at_ns, local)}, {age_text(at_ns, now_ns)} ago" if at_ns else ""
+        for at_ns in (entry.first_ns, entry.last_ns)
+    )
+    rows = (
+        ("Object", f"{entry.kind} {entry.object_key}"),
+        ("Reason", entry.reason),
+        ("Source", "a condition of the object" if entry.is_transition else entry.source),
+        ("Times", count_text(entry.count)),
+        ("First", first),
+        ("Last", last),
+    )
+    lines = [f"{title + ':':<9}{clean(text)}" for title, text in rows if text]
+    for message in entry.messages:
+        lines += ["", *clean_lines(message)]
+    return "\n".join(lines)
+
+
+def event_values(entry: EventEntry, now_ns: int) -> dict[str, Any]:
+    """Return a row as plain values; None is what is not known."""
+    return {
+        "last": format_timestamp(entry.last_ns) if entry.last_ns else None,
+        "first": format_timestamp(entry.first_ns) if entry.first_ns else None,
+        "last_seconds": (now_ns - entry.last_ns) // NS_PER_SECOND if entry.last_ns else None,
+        "count": entry.count,
+        "kind": entry.kind,
+        "object": entry.object_key,
+        "reason": entry.reason,
+        "message": entry.message,
+        "source": entry.source or None,
+    }
