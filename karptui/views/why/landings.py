@@ -26,5 +26,5 @@ def with_landings(spec: TableSpec[PodEntry], landing: Callable[[PodEntry], Cell]
         min_width=14,
         max_width=40,
     )
-    column = Column(heading, lambda entry, _: landing(entry), lambda entry: landing(entry).text)
+    column: Column[PodEntry] = Column(heading, lambda entry, _: landing(entry), lambda entry: landing(entry).text)
     return msgspec.structs.replace(spec, columns=(*spec.columns, column))

@@ -1,0 +1,207 @@
+"""Why nodes are still here: the WHY column, node detail, Blockers and what comes next, on story E."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.screens.blockers import BlockersScreen
+from karptui.screens.next import NextScreen
+from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.text import TextScreen
+from karptui.widgets.prompt import PromptInput
+from karptui.widgets.row_table import RowTable
+from tests.builders import NOW_NS
+from tests.story_e import StorySource, story_evidence
+from tests.ui.conftest import PromptAnalyst
+from tests.ui.fleet import ready, screen_text
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+Compare = Callable[..., bool]
+MakeStory = Callable[..., KarptuiApp]
+
+
+@pytest.fixture
+def make_story(monkeypatch: pytest.MonkeyPatch) -> MakeStory:
+    """Return what makes the app over story E."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
+
+    def make(**given: Any) -> KarptuiApp:
+        app = KarptuiApp(
+            StorySource(), config=Config(**given), clock=FrozenClock(NOW_NS), evidence_of=story_evidence
+        )  # fmt: skip
+        app.animation_level = "none"
+        return app
+
+    return make
+
+
+async def settled(pilot: Pilot[None]) -> KarptuiApp:
+    """Wait until what is looked at has been analysed and drawn."""
+    await ready(pilot)
+    return await ready(pilot)
+
+
+def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
+    async def run(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+        await settled(pilot)
+
+    return run
+
+
+def rows(app: KarptuiApp, column: int = 0) -> list[str]:
+    return [row.cells[column].text.strip() for row in app.screen.query_one(RowTable).rows]  # type: ignore[attr-defined]
+
+
+async def test_every_node_says_why(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        text = screen_text(app)
+        for code in ("DND×2", "DND×1", "PDB×1", "NOFIT", "DRAIN 12m", "OK→delete", "BUDGET 0/0"):
+            assert code in text
+        assert "held $4.32/h" in text
+
+
+async def test_filter_sort_and_blocked_only(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("slash", *"why=DND", "enter")
+        assert rows(app) == ["ip-10-0-33-7", "ip-10-0-71-204", "ip-10-0-90-13"]
+        await pilot.press("escape", "ctrl+z")
+        assert "ip-10-0-8-41" not in rows(app)
+        assert "ip-10-0-12-88" in rows(app)
+        await pilot.press("escape")
+        app.run_command("sort why")
+        await pilot.pause()
+        assert rows(app)[:2] == ["ip-10-0-33-7", "ip-10-0-71-204"]
+        assert rows(app)[-1] == "ip-10-0-8-41"
+
+
+async def test_the_line_below_is_the_product_in_one_line(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(200, 60)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("slash", *"71-204", "enter")
+        said = "DND×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa say do-not-disrupt (since 5h58m, no time limit)"
+        assert said in screen_text(app)
+        assert "would go without: delete, saves $1.0080/h (simulated)" in screen_text(app)
+
+
+async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 60)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("slash", *"71-204", "enter", "e")
+        await settled(pilot)
+        assert isinstance(app.screen, NodeDetailScreen)
+        text = screen_text(app)
+        for part in (
+            "✘ protected pods: 2",
+            "gitlab/runner-7f2c4 is the one that Karpenter names",
+            "✔ disruption budgets",
+            "simulated without them  would be deleted",
+            "still receives pods  5 in the last hour",
+            "Karpenter said 11m ago",
+            "without it: not alone",
+            "→ ip-10-0-12-88",
+            "computed by karptui just now",
+        ):
+            assert part in text
+
+
+async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(160, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("6")
+        await settled(pilot)
+        assert isinstance(app.screen, BlockersScreen)
+        assert rows(app)[0] == "▾ Job/gitlab/runner"
+        assert rows(app)[1:5] == ["POD-DND"] * 4
+        text = screen_text(app)
+        assert "Blockers [6] ─ $4.32/h held ($3,154/mo) ─ by owner" in text
+        assert "4 objects (POD-DND) on 3 nodes hold $2.78/h" in text
+        assert "terminationGracePeriod 24h ends the wait for drift and expiry, never for consolidation" in text
+        assert "own pool for these pods · cordon" in text
+        await pilot.press("enter")
+        assert rows(app)[:2] == ["▸ Job/gitlab/runner", "▾ NodePool/batch"]
+        await pilot.press("f")
+        assert [one[0] for one in rows(app)] == ["▸"] * 3
+        await pilot.press("f", "b")
+        assert "▾ gitlab" in rows(app)
+        await pilot.press("b")
+        assert "▾ runners" in rows(app)
+        await pilot.press("b")
+        assert "▾ POD-DND" in rows(app)
+        await pilot.press("b")
+        assert len(rows(app)) == 6
+        assert "not grouped" in screen_text(app)
+        await pilot.press("slash", *"kind=PDB", "enter")
+        assert rows(app) == ["PDB"]
+        assert "[1/6]" in screen_text(app)
+
+
+async def test_remedies_explanations_and_the_next_command_from_blockers(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("6")
+        await settled(pilot)
+        await pilot.press("e")
+        assert "put the cursor on a node's blocker first" in screen_text(app)
+        await pilot.press("r")
+        await settled(pilot)
+        assert isinstance(app.screen, TextScreen)
+        text = app.screen.area.text
+        assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-33-7" in text
+        assert "nodeSelector: {karpenter.sh/nodepool: runners-protected}" in text
+        assert 'annotations: {karpenter.sh/do-not-disrupt: "4h"}' in text
+        await pilot.press("q", "down", "enter")
+        assert isinstance(app.screen, NodeDetailScreen)
+        await pilot.press("q", "n")
+        await settled(pilot)
+        assert isinstance(app.screen, NextScreen)
+        text = screen_text(app)
+        assert "Next: SingleNodeConsolidation (Underutilized), saves $0.7680/h" in text or "Next: " in text
+        assert "delete ip-10-0-8-41" in text
+        assert rows(app)[0] == "ip-10-0-71-204"
+
+
+async def test_help_lists_what_the_codes_mean(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 60)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        texts = "\n".join(str(static.render()) for static in app.screen.query("Static"))
+        assert "so many pods say karpenter.sh/do-not-disrupt" in texts
+        assert "SPOT 6/15" in texts
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_nodes_look(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int]) -> None:
+    assert snap_compare(make_story(), terminal_size=size, run_before=pressing("N"))
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_node_detail_looks(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int], theme: str) -> None:
+    keys = ("slash", *"71-204", "enter", "e")
+    assert snap_compare(make_story(theme=theme), terminal_size=size, run_before=pressing(*keys))
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_blockers_look(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int], theme: str) -> None:
+    assert snap_compare(make_story(theme=theme), terminal_size=size, run_before=pressing("6"))
+
+
+def test_next_looks(snap_compare: Compare, make_story: MakeStory) -> None:
+    assert snap_compare(make_story(), terminal_size=(120, 40), run_before=pressing("6", "n"))
