@@ -10,6 +10,7 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import UNREADABLE, Kind, KindReader, loose
 from karptui.decode.pod_text import BuiltPod
 from karptui.decode.wire import Int, Wire, WireMeta, WireObject
+from karptui.karpenter.nodeclass import nodeclass_key
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 _CHANGES: Final = frozenset({"ADDED", "MODIFIED"})
@@ -138,7 +139,7 @@ class StreamDecoder:
         if line.type == "ERROR":
             return _error_event(_decode(self._status, line.object))
         meta = _metadata(line.object)
-        key, version = meta.key, meta.resource_version or ""
+        key, version = self._key(meta), meta.resource_version or ""
         if line.type == "BOOKMARK":
             ended = (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true"
             return WatchEvent(type=line.type, resource_version=version, is_initial_events_end=ended)
@@ -149,6 +150,10 @@ class StreamDecoder:
         except DecodeError as error:
             return WatchEvent(type=line.type, key=key, resource_version=version, problem=str(error))
         return _changed(line.type, item, version)
+
+    def _key(self, meta: WireMeta) -> str:
+        """Return the key that an object of this kind has, from its metadata alone."""
+        return nodeclass_key(self._reader.api_kind, meta.key) if self._reader.kind is Kind.NODECLASS else meta.key
 
 
 def _metadata(text: msgspec.Raw) -> WireMeta:

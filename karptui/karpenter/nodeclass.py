@@ -21,7 +21,17 @@ class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
     """The object as it was given, for editing and hashing."""
 
     @property
+    def key(self) -> str:
+        """``kind/name``: NodeClasses of two providers may share a name."""
+        return nodeclass_key(self.kind, self.name)
+
+    @property
     def is_ready(self) -> bool:
         """Whether its Ready condition is True."""
         ready = condition_of(self.conditions, "Ready")
         return ready is not None and ready.status == "True"
+
+
+def nodeclass_key(kind: str, name: str) -> str:
+    """Return the key of a NodeClass among those of every provider."""
+    return f"{kind}/{name}"

@@ -67,7 +67,7 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def nodeclasses(self) -> Mapping[str, NodeClass]:
-        """NodeClasses by name."""
+        """NodeClasses of every provider by ``kind/name``."""
         return self.objects.get(Kind.NODECLASS, _NOTHING)
 
     @property

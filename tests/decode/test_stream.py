@@ -68,7 +68,7 @@ def test_changes_carry_the_object(kind: Kind, type_: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_deletions_carry_the_key_alone(kind: Kind) -> None:
-    event = StreamDecoder(kind).line(line("DELETED", sample(kind)))
+    event = StreamDecoder(kind, api_kind=sample(kind).get("kind", "")).line(line("DELETED", sample(kind)))
     expected = KindReader(kind).convert(sample(kind))
     assert event == WatchEvent(type="DELETED", key=expected.key, resource_version="42")
 

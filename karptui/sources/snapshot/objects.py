@@ -78,7 +78,7 @@ class ObjectPile:
             self.problems.append(said)
             self.unread.setdefault(reader.kind, []).append(said)
         else:
-            self._keep(reader.kind, api_version, item, value)
+            self._keep(reader.kind, item, value)
 
     def inventory(self) -> Inventory:
         """Return everything in the order it was read."""
@@ -93,15 +93,13 @@ class ObjectPile:
             self._readers[key] = None if kind is None else KindReader(kind, api_version=api_version, api_kind=api_kind)
         return self._readers[key]
 
-    def _keep(self, kind: Kind, api_version: str, item: Any, value: Mapping[str, Any]) -> None:
+    def _keep(self, kind: Kind, item: Any, value: Mapping[str, Any]) -> None:
         items = self._objects.setdefault(kind, {})
-        # NodeClasses of two providers may share a name.
-        key = f"{api_version} {item.key}" if kind is Kind.NODECLASS else item.key
-        if key in items:
+        if item.key in items:
             self.repeated_count += 1
-        items[key] = item
+        items[item.key] = item
         if self._keeps_manifests:
-            self.manifests[kind, item.key] = value
+            self.manifests[kind, item.name if kind is Kind.NODECLASS else item.key] = value
 
 
 def _title(api_version: str, api_kind: str) -> str:

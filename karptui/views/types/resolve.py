@@ -21,6 +21,7 @@ from karptui.aws.observed import ObservedType, observed_types
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import AWS_GROUP
+from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.pod import Pod
@@ -163,7 +164,7 @@ def _entry(
 
 def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
     """Return the NodeClass of a pool whose types came with a snapshot."""
-    known = view.state.nodeclasses.get(pool.node_class_ref.name)
+    known = view.state.nodeclasses.get(nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name))
     if known is None or not is_ec2_nodeclass(known):
         return None
     try:

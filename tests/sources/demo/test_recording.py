@@ -80,7 +80,7 @@ class TestStories:
             }
 
         assert (daemons("edge"), daemons("general"), daemons("trino")) == ({11}, {9}, {3})
-        spec = state.nodeclasses["edge"].spec
+        spec = state.nodeclasses["EC2NodeClass/edge"].spec
         assert "maxPods: 110" in spec["userData"]
         assert "kubelet" not in spec
         sizes = {one.key: one.values for one in state.nodepools["edge"].requirements}
