@@ -116,7 +116,7 @@ class DemoSource:
         by_kind: dict[Kind, dict[str, Any]] = {}
         for (api_kind, key), manifest in changes.items():
             kind, item = self._decoded(api_kind, manifest)
-            by_kind.setdefault(kind, {})[key] = item
+            by_kind.setdefault(kind, {})[key if item is None else item.key] = item
         for kind, items in by_kind.items():
             self._mailbox.put(kind, items)
         self._report(by_kind)
