@@ -89,6 +89,7 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
 def _name_in(path: str) -> str:
     """Return the name that a snapshot which cannot be understood gives itself, or else its file's."""
     import gzip
+    import zlib
     from pathlib import Path
 
     import msgspec
@@ -97,7 +98,7 @@ def _name_in(path: str) -> str:
     try:
         data = file.read_bytes()
         value = msgspec.json.decode(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    except (OSError, EOFError, ValueError, msgspec.DecodeError):
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
         value = None
     name = value.get("name") if isinstance(value, dict) else None
     return name if isinstance(name, str) and name else file.name.removesuffix(".gz").removesuffix(".json")
