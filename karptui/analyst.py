@@ -113,7 +113,15 @@ class Analyst:
             except _Superseded:
                 continue
             except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
-                self._failure = f"{type(error).__name__}: {error}"
+                self._fail(f"{type(error).__name__}: {error}")
+
+    def _fail(self, problem: str) -> None:
+        from msgspec.structs import replace  # noqa: PLC0415 - as below
+
+        from karptui.disruption.analysis import Analysis  # noqa: PLC0415 - as below
+
+        self._failure = problem
+        self._latest = replace(self._latest or Analysis(), problem=problem)
 
     def _next_job(self) -> _Job | None:
         with self._wake:

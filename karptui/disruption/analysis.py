@@ -115,6 +115,8 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     next: NextReport | None = None
     notes: tuple[str, ...] = ()
     """What was assumed about instance types, in sentences."""
+    problem: str = ""
+    """Why a newer generation could not be analysed, empty where it could."""
 
     @property
     def is_complete(self) -> bool:

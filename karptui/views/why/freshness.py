@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Tone
+from karptui.views.sanitize import clean
 from karptui.views.units import NS_PER_SECOND, count_text, duration_text
 from karptui.views.why.readiness import unready_because
 
 Pieces = tuple[tuple[str, Tone], ...]
 
 
-def freshness(view: ClusterView, now_ns: int, failure: str = "") -> Pieces:
+def freshness(view: ClusterView, now_ns: int) -> Pieces:
     """Return when the analysis was made, how far behind the cluster it is, and what is still being simulated.
 
     Args:
         view: The cluster.
         now_ns: The present instant: nanoseconds since the epoch.
-        failure: Why the last attempt failed, empty where it did not.
     """
     analysis = view.analysis
-    if failure:
-        return ((f"the analysis failed: {failure}", Tone.FAULT),)
     if analysis is None:
         return ((unready_because(view) or "being worked out", Tone.ACTIVE),)
+    if analysis.problem:
+        return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     age = max(now_ns - analysis.now_ns, 0) // NS_PER_SECOND
     behind = view.state.generation - analysis.generation
     parts = [f"computed by karptui {duration_text(age)} ago" if age else "computed by karptui just now"]

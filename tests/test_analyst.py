@@ -1,0 +1,180 @@
+"""The analyst works in a thread, on the newest cluster first, and gives way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from karptui import analyst as module
+from karptui.analyst import Analyst, Focus
+from karptui.decode.kinds import Kind
+from karptui.disruption.study import Study
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.reducer import reduce
+from karptui.views.cluster_view import ClusterView
+from tests.builders import NOW_NS, SECOND_NS, a_pod
+from tests.story_e import story_view
+
+PATIENCE_SECONDS = 30.0
+KEY = "claim/runners-1x204"
+
+
+@pytest.fixture
+def worker() -> Iterator[Analyst]:
+    made = Analyst()
+    yield made
+    made.stop()
+    if made._thread is not None:
+        made._thread.join(PATIENCE_SECONDS)
+        assert not made._thread.is_alive()
+
+
+def until(is_true: Callable[[], bool]) -> None:
+    """Wait for the thread; fails where it does not come to it."""
+    paused = threading.Event()
+    for _ in range(int(PATIENCE_SECONDS / 0.01)):
+        if is_true():
+            return
+        paused.wait(0.01)
+    raise AssertionError("the analyst did not come to it")
+
+
+def known(worker: Analyst):
+    assert worker.latest is not None
+    return worker.latest
+
+
+def is_complete(worker: Analyst, generation: int) -> bool:
+    found = worker.latest
+    return found is not None and found.generation == generation and found.is_complete
+
+
+def changed(view: ClusterView, name: str = "new") -> ClusterView:
+    pod = a_pod(name=name, node="ip-10-0-8-41")
+    state = reduce(view.state, Batch({Kind.POD: KindDelta({pod.key: pod})}))
+    return ClusterView(state, view.statuses, view, evidence=view.evidence)
+
+
+def test_everything_is_worked_out_when_there_is_time(worker: Analyst) -> None:
+    view = story_view()
+    assert worker.latest is None
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert str(known(worker).findings[KEY].why.code) == "DND"
+    assert worker.failure == ""
+
+
+def test_the_next_generation_takes_over_what_did_not_change(worker: Analyst) -> None:
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    before, later = known(worker), changed(view)
+    worker.submit(later, NOW_NS)
+    until(lambda: is_complete(worker, later.state.generation))
+    assert known(worker).findings[KEY] is before.findings[KEY]
+
+
+def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst) -> None:
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    worker.submit(view, NOW_NS + SECOND_NS)
+    assert worker._job is None
+    later_ns = NOW_NS + (module.STALE_SECONDS + 1) * SECOND_NS
+    worker.submit(view, later_ns)
+    until(lambda: known(worker).now_ns == later_ns)
+
+
+def test_nothing_is_done_about_nothing(worker: Analyst) -> None:
+    worker.submit(ClusterView(story_view().state.__class__(), {}), NOW_NS)
+    assert worker._thread is None
+
+
+def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: Analyst) -> None:
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert known(worker).detail is None
+    assert known(worker).next is None
+    worker.look_at(Focus(detail=KEY))
+    until(lambda: known(worker).detail is not None)
+    worker.look_at(Focus(wants_next=True))
+    until(lambda: known(worker).next is not None)
+    report = known(worker).next
+    assert report is not None
+    assert report.method
+
+
+def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    simulate = Study.simulate
+    monkeypatch.setattr(Study, "simulate", lambda self, key: (order.append(key), simulate(self, key))[1])
+    seen = ("claim/general-x44x2", "claim/batch-5x160")
+    worker.look_at(Focus(keys=seen))
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert tuple(order[:2]) == seen
+    assert len(order) == 7
+
+
+def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REST_SECONDS", -1.0)
+    first, hold, entered = story_view(), threading.Event(), threading.Event()
+    simulate = Study.simulate
+
+    def held(self: Study, key: str) -> None:
+        entered.set()
+        hold.wait(PATIENCE_SECONDS)
+        simulate(self, key)
+
+    monkeypatch.setattr(Study, "simulate", held)
+    worker.submit(first, NOW_NS)
+    assert entered.wait(PATIENCE_SECONDS)
+    second = changed(first)
+    worker.submit(second, NOW_NS)
+    hold.set()
+    until(lambda: is_complete(worker, second.state.generation))
+    assert min(known(worker).simulated_in.values()) == second.state.generation
+
+
+def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
+    asked: list[bool] = []
+    ask_next = Study.ask_next
+
+    def ask(self: Study, simulator: object = None) -> None:
+        if not asked:
+            asked.append(True)
+            worker.submit(second, NOW_NS)
+        ask_next(self, simulator)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Study, "ask_next", ask)
+    first = story_view()
+    second = changed(first)
+    worker.look_at(Focus(wants_next=True))
+    worker.submit(first, NOW_NS)
+    until(lambda: worker.latest is not None and worker.latest.next is not None)
+    report = known(worker).next
+    assert report is not None
+    assert report.generation == second.state.generation
+
+
+def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = Study.survey
+
+    def fail(self: Study) -> Iterator[str]:
+        raise ValueError("a budget of 3 elephants")
+
+    monkeypatch.setattr(Study, "survey", fail)
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: bool(worker.failure))
+    assert worker.failure == "ValueError: a budget of 3 elephants"
+    monkeypatch.setattr(Study, "survey", survey)
+    later = changed(view)
+    worker.submit(later, NOW_NS)
+    until(lambda: is_complete(worker, later.state.generation))
+    assert worker.failure == ""

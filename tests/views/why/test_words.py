@@ -1,0 +1,306 @@
+"""WHY in words: cells, sentences, the lines of node detail, and how fresh they are."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.analysis import Analysis, NextCommand, NextReport
+from karptui.disruption.outlook import Outcome
+from karptui.disruption.study import Study, study_all
+from karptui.disruption.verdict import Landing, Replacement, Verdict
+from karptui.disruption.why import Why, WhyCode
+from karptui.sources.base import Phase
+from karptui.views.cluster_view import ClusterView
+from karptui.views.next.command import next_lines, replacement_text
+from karptui.views.next.table import going_nodes, saved_per_hour
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.row import Tone
+from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_text, why_words
+from karptui.views.why.detail import landing_cell, why_lines
+from karptui.views.why.freshness import freshness, short_freshness
+from karptui.views.why.held import Held, held_fact, held_of, held_per_hour, held_text
+from karptui.views.why.kinds import KINDS, PASSING
+from karptui.views.why.prepare import prepare_view
+from karptui.views.why.readiness import unheeded, unready_because
+from karptui.views.why.sentence import verdict_text, why_sentence
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node
+from tests.story_e import story_view
+from tests.ui.fleet import status
+
+NODES = {
+    "dnd": "ip-10-0-71-204",
+    "timed": "ip-10-0-90-13",
+    "drain": "ip-10-0-33-7",
+    "pdb": "ip-10-0-12-88",
+    "ok": "ip-10-0-8-41",
+    "budget": "ip-10-0-5-160",
+    "nofit": "ip-10-0-44-2",
+}
+
+
+def analysed(*, detail="", simulates=True, generation=None) -> ClusterView:
+    view = story_view()
+    prepared, notes = prepare_view(view, NOW_NS)
+    study = Study(prepared, view.state.generation if generation is None else generation, notes=notes)
+    for _ in study.survey():
+        pass
+    if detail:
+        study.look_closely(detail)
+    for key in study.unsimulated() if simulates else ():
+        study.simulate(key)
+    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=study.analysis)
+
+
+@pytest.fixture(scope="module")
+def view() -> ClusterView:
+    return analysed()
+
+
+def entry(view: ClusterView, name: str) -> NodeEntry:
+    found = view.node_of(NODES[name])
+    assert found is not None
+    return found
+
+
+def said(pieces) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+@pytest.mark.parametrize(
+    ("why", "text"),
+    [
+        (Why(code=WhyCode.DND, count=2), "DND×2"),
+        (Why(code=WhyCode.PDB, count=1), "PDB×1"),
+        (Why(code=WhyCode.NODE_DND, count=1), "NODE-DND"),
+        (Why(code=WhyCode.AFTER, until_ns=NOW_NS + 3 * MINUTE_NS), "AFTER 3m"),
+        (Why(code=WhyCode.AFTER), "AFTER due"),
+        (Why(code=WhyCode.DRAIN, since_ns=NOW_NS - 12 * MINUTE_NS), "DRAIN 12m"),
+        (Why(code=WhyCode.DRAIN), "DRAIN"),
+        (Why(code=WhyCode.BUDGET, count=0, of=2), "BUDGET 0/2"),
+        (Why(code=WhyCode.BUDGET, count=0, of=1 << 31), "BUDGET"),
+        (Why(code=WhyCode.SPOT, count=6, of=15), "SPOT 6/15"),
+        (Why(code=WhyCode.SCORE, score=0.314), "SCORE 0.31"),
+        (Why(code=WhyCode.NODES, count=2), "NODES 2"),
+        (Why(code=WhyCode.OK, outcome=Outcome.DELETE), "OK→delete"),
+        (Why(code=WhyCode.OK, outcome=Outcome.REPLACE), "OK→replace"),
+        (Why(code=WhyCode.UNMANAGED), "n/a"),
+    ],
+)
+def test_code_text(why, text):
+    assert why_text(why, NOW_NS) == text
+
+
+def test_every_code_is_explained_and_has_a_word():
+    explained = {sample.replace("×", " ").replace("→", " ").split(" ")[0] for sample in MEANINGS}
+    assert explained == {str(code) for code in WhyCode}
+    assert tone_of("DND") is Tone.WARNING
+    assert tone_of("PRICE") is Tone.NORMAL
+
+
+def test_every_kind_of_blocker_has_a_word():
+    from karptui.disruption.blocker import Code
+
+    assert set(KINDS) == {str(code) for code in Code}
+    assert set(KINDS) >= PASSING
+
+
+def test_cells_words_and_order(view):
+    drain = why_cell(entry(view, "drain"), NOW_NS)
+    assert (drain.text, drain.short) == ("DRAIN 12m DND", "DRAIN 12m")
+    assert why_words(entry(view, "drain"), NOW_NS) == ("DRAIN", "DND", "DRAIN 12m")
+    ordered = sorted(NODES, key=lambda name: why_sort(entry(view, name)))
+    assert ordered == ["drain", "dnd", "timed", "pdb", "budget", "nofit", "ok"]
+
+
+def test_cells_before_anything_is_known():
+    bare = story_view()
+    assert why_cell(entry(bare, "dnd"), NOW_NS).text == "…"
+    assert why_sort(entry(bare, "dnd")) is None
+    assert why_words(entry(bare, "dnd"), NOW_NS) == ("",)
+    assert why_sentence(entry(bare, "dnd"), NOW_NS) == ()
+    unmanaged = NodeEntry(a_node(pool=""), None)
+    assert (why_cell(unmanaged, NOW_NS).text, why_words(unmanaged, NOW_NS)) == ("n/a", ("n/a",))
+    claim = next(iter(bare.state.nodeclaims.values()))
+    assert why_cell(NodeEntry(None, claim), NOW_NS).text == "-"
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("dnd", ("gitlab/runner-7f2c4, gitlab/runner-9d0aa say do-not-disrupt (since 5h58m, no time limit)",
+                 "would go without: delete, saves $1.0080/h (simulated)", "still receives pods: 5 in the last hour")),
+        ("timed", ("gitlab/runner-1bb0e says do-not-disrupt (since 72m, 48m left)",)),
+        ("pdb", ("db/postgres-0 held by db/postgres (since when is not known, no time limit)",)),
+        ("drain", ("draining", "waits for gitlab/runner-33aa1 (do-not-disrupt)", "over by force in 23h")),
+        ("budget", ("the budget allows 0 of 1 nodes",)),
+        ("nofit", ("Not all pods would schedule",)),
+        ("ok", ("would be deleted: the pods fit elsewhere, saves $0.7680/h",)),
+    ],
+)  # fmt: skip
+def test_sentences(view, name, parts):
+    sentence = said(why_sentence(entry(view, name), NOW_NS))
+    for part in parts:
+        assert part in sentence
+
+
+def test_a_sentence_before_the_simulation():
+    sentence = said(why_sentence(entry(analysed(simulates=False), "dnd"), NOW_NS))
+    assert "would go without: simulating…" in sentence
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text"),
+    [
+        (Verdict(Outcome.NO), "stays"),
+        (Verdict(Outcome.UNKNOWN), "cannot be told"),
+        (Verdict(Outcome.NO, refusal_message="Can't"), "Can't"),
+        (Verdict(Outcome.DELETE), "delete"),
+        (Verdict(Outcome.DELETE, "Emptiness", 0.5), "would be deleted: it is empty, saves $0.5000/h"),
+        (Verdict(Outcome.REPLACE, "Drift"), "would be replaced"),
+        (
+            Verdict(Outcome.REPLACE, "Drift", 0.1, (Replacement("p", ("a", "b", "c"), 0.2, 1),)),
+            "would be replaced by a or 2 other types, saves $0.1000/h",
+        ),
+    ],
+)
+def test_verdicts(verdict, text):
+    assert verdict_text(verdict) == text
+
+
+def test_money(view):
+    assert held_per_hour(entry(view, "dnd")) == pytest.approx(1.008)
+    assert held_per_hour(entry(view, "ok")) == 0.0
+    assert held_per_hour(entry(view, "nofit")) == 0.0
+    assert held_per_hour(entry(analysed(simulates=False), "dnd")) is None
+    total = held_of(view.node_entries)
+    assert (held_text(total), total.nodes, total.waiting) == ("$4.32/h", 5, 0)
+    assert held_text(held_of(analysed(simulates=False).node_entries)).endswith("/h+")
+    assert held_text(Held(nodes=2, unpriced=2)) == "n/a"
+    assert held_fact(total).tone is Tone.WARNING
+
+
+def test_lines_of_a_node():
+    close = analysed(detail="claim/runners-1x204")
+    text = "\n".join(said(line) for line in why_lines(entry(close, "dnd"), close.analysis.detail, NOW_NS))
+    for part in (
+        "✔ in no command, managed",
+        "✘ protected pods: 2  gitlab/runner-7f2c4 is the one that Karpenter names",
+        "disruption budgets  no limit",
+        "Blockers (2)",
+        'Karpenter said 11m ago: "Pod has',
+    ):
+        assert part in text
+    budget = analysed(detail="claim/batch-5x160")
+    lines = why_lines(entry(budget, "budget"), budget.analysis.detail, NOW_NS)
+    assert "✘ disruption budgets  left: Empty 0 of 0" in "\n".join(map(said, lines))
+    drain = analysed(detail="claim/runners-x33x7")
+    lines = why_lines(entry(drain, "drain"), drain.analysis.detail, NOW_NS)
+    assert "its end  draining" in "\n".join(map(said, lines))
+
+
+def test_lines_before_anything_is_known():
+    assert "being worked out" in said(why_lines(entry(story_view(), "dnd"), None, NOW_NS)[1])
+    unmanaged = NodeEntry(a_node(pool=""), None)
+    assert "does not manage" in said(why_lines(unmanaged, None, NOW_NS)[1])
+    text = "\n".join(map(said, why_lines(entry(analysed(simulates=False), "dnd"), None, NOW_NS)))
+    assert "simulated removal  being worked out" in text
+
+
+@pytest.mark.parametrize(
+    ("landing", "is_daemon", "text"),
+    [
+        (None, True, "leaves with the node"),
+        (None, False, "-"),
+        (Landing(error="no\x1b[31m room"), False, "✘ no"),
+        (Landing(node_name="ip-1.ec2.internal"), False, "→ ip-1"),
+        (Landing(pool_name="general", type_name="m6i.large"), False, "→ new m6i.large in general"),
+    ],
+)
+def test_landing_places(landing, is_daemon, text):
+    cell = landing_cell(landing, is_daemon=is_daemon)
+    assert cell.text.startswith(text)
+    assert "\x1b" not in cell.text
+
+
+def test_freshness(view):
+    assert said(freshness(view, NOW_NS)) == "computed by karptui just now"
+    assert short_freshness(view) == ""
+    assert said(freshness(view, NOW_NS + 3 * SECOND_NS)) == "computed by karptui 3s ago"
+    behind = analysed(generation=view.state.generation - 2, simulates=False)
+    assert said(freshness(behind, NOW_NS)) == ("computed by karptui just now, 2 changes behind, 0 of 7 nodes simulated")
+    assert short_freshness(behind) == "2 behind, simulated 0/7"
+    assert said(freshness(story_view(), NOW_NS)) == "being worked out"
+    assert short_freshness(story_view()) == "computing"
+    failed = ClusterView(view.state, view.statuses, view, analysis=replace(view.analysis, problem="oh"))
+    assert said(freshness(failed, NOW_NS)) == "the newest state could not be analysed: oh"
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "said_"),
+    [
+        (Kind.POD, Phase.SYNCING, "Pods are on their way"),
+        (Kind.POD, Phase.FORBIDDEN, "Pods may not be listed"),
+        (Kind.NODECLAIM, Phase.NOT_INSTALLED, "Karpenter is not installed"),
+        (Kind.NODE, Phase.DISCONNECTED, "Nodes are on their way"),
+        (Kind.PDB, Phase.CONNECTING, "PodDisruptionBudgets are on their way"),
+        (Kind.NODECLASS, Phase.CONNECTING, "NodeClasses are on their way"),
+        (Kind.PDB, Phase.FORBIDDEN, ""),
+    ],
+)
+def test_readiness(kind, phase, said_):
+    view = story_view()
+    statuses = {**view.statuses, str(kind): status(kind, phase)}
+    changed = ClusterView(view.state, statuses, evidence=view.evidence)
+    assert said_ in unready_because(changed)
+    assert bool(unready_because(changed)) is bool(said_)
+    if phase is Phase.FORBIDDEN and not said_:
+        assert unheeded(changed) == ("PodDisruptionBudgets may not be listed and count as none",)
+
+
+def test_nothing_arrived_yet():
+    assert unready_because(ClusterView(story_view().state, {})) == "Nodes are on their way"
+
+
+def test_next_in_words(view):
+    def lines(report, **fields):
+        changed = replace(view.analysis, next=report)
+        made = ClusterView(view.state, view.statuses, view, analysis=changed)
+        return "\n".join(map(said, next_lines(made)))
+
+    assert "being worked out" in lines(None)
+    at = view.state.generation
+    assert lines(NextReport(asked=(("Emptiness", 0),), generation=at)) == (
+        "Karpenter would do nothing now\nasked: Emptiness 0 candidates"
+    )
+    assert "NodeClaim new has no provider ID" in lines(NextReport(paused_by=("new",), generation=at))
+    assert "the pass ends early: no" in lines(NextReport(error="no", generation=at))
+    command = NextCommand("replace", tuple(f"n{i}" for i in range(9)), (Replacement("p", ("a", "b"), 0.1, 2),), 0.5)
+    text = lines(NextReport("Drift", "Drifted", (command,) * 6, (("Drift", 6),), generation=at - 1))
+    assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 changes ago; being worked out again)" in text
+    assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 others in p from $0.1000 for 2 pods" in text
+    assert "and 2 more" in text
+    assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
+
+
+def test_nodes_that_would_go(view):
+    assert {one.name for one in going_nodes(view)} == set(NODES.values()) - {NODES["nofit"]}
+    assert saved_per_hour(entry(view, "ok")) == pytest.approx(0.768)
+    assert going_nodes(story_view()) == ()
+
+
+def test_an_analysis_is_taken_over_with_the_rest(view):
+    pods = view.pod_entries
+    again = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=view.analysis)
+    assert again.node_entries is view.node_entries
+    other = ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=Analysis())
+    assert other.node_entries is not view.node_entries
+    assert other.pod_entries is pods
+    assert entry(other, "dnd").findings is None
+
+
+def test_study_all_is_what_commands_use():
+    view = story_view()
+    prepared, _ = prepare_view(view, NOW_NS)
+    assert study_all(Study(prepared, 1)).is_complete
