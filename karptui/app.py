@@ -41,7 +41,7 @@ class KarptuiApp(App[None]):
     """The terminal dashboard."""
 
     TITLE = "karptui"
-    CSS_PATH = style_sheets("tones", "frame", "types", "why")
+    CSS_PATH = style_sheets("tones", "frame", "types", "why", "story")
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -113,7 +113,7 @@ def _next(local: tzinfo | None) -> Callable[[BudgetEntry, int], Cell]:
 def _strip(entry: BudgetEntry, _: int) -> Cell:
     if entry.state is None:
         return _missing(entry)
-    return Cell(strip_text(entry.week, 4), Tone.NORMAL, strip_text(entry.week, 8))
+    return Cell(strip_text(entry.week, 4), Tone.NORMAL, strip_text(entry.week, 6))
 
 
 def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
@@ -185,7 +185,7 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
                 "line",
                 "BINDING LINE",
                 "The line that allows least, by its number, as it is written.",
-                16,
+                12,
                 64,
                 drop_order=1,
             ),
@@ -193,9 +193,16 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
             lambda entry: _line(entry, 0).text,
         ),
         Column(
-            Heading("window", "WINDOW", "When that line applies: UTC, local time in brackets.", 8, 44, drop_order=4),
-            _window(local),
-            lambda entry: float(entry.binding.end_ns) if entry.binding and entry.binding.end_ns else None,
+            Heading(
+                "week",
+                "7 DAYS FROM 00:00Z",
+                f"What is allowed in each four hours (six where room is short) from midnight UTC: {LEGEND}.",
+                34,
+                48,
+                drop_order=2,
+            ),
+            _strip,
+            lambda entry: _strip(entry, 0).text,
         ),
         Column(
             Heading("next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 13, 44, drop_order=3),
@@ -203,16 +210,9 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
             _next_sort,
         ),
         Column(
-            Heading(
-                "week",
-                "7 DAYS FROM 00:00Z",
-                f"What is allowed in each four hours (eight where room is short) from midnight UTC: {LEGEND}.",
-                27,
-                48,
-                drop_order=2,
-            ),
-            _strip,
-            lambda entry: _strip(entry, 0).text,
+            Heading("window", "WINDOW", "When that line applies: UTC, local time in brackets.", 13, 44, drop_order=7),
+            _window(local),
+            lambda entry: float(entry.binding.end_ns) if entry.binding and entry.binding.end_ns else None,
         ),
     )
 

@@ -131,7 +131,7 @@ def _days(entries: Sequence[BudgetEntry]) -> list[str]:
     by_week: dict[tuple[object, ...], list[Reason]] = {}
     for entry in entries:
         by_week.setdefault(entry.week, []).append(entry.reason)
-    lines = [f"The coming days, a character an hour, UTC: {LEGEND}."]
+    lines = ["The coming days, a character an hour, UTC:", f"{LEGEND}."]
     for entry in entries:
         reasons = by_week.pop(entry.week, None)
         if reasons is None:

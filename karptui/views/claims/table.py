@@ -61,14 +61,18 @@ def _expires(entry: ClaimEntry, now_ns: int) -> Cell:
     at_ns = entry.expires_ns
     if at_ns is None:
         return Cell("never", Tone.MUTED)
-    return Cell(in_text(at_ns, now_ns), Tone.WARNING if at_ns - now_ns < _SOON_NS else Tone.NORMAL)
+    return Cell(in_text(at_ns, now_ns).removeprefix("in "), Tone.WARNING if at_ns - now_ns < _SOON_NS else Tone.NORMAL)
 
 
 def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
     deadline, grace_ns = entry.deadline, entry.claim.termination_grace_period_ns
     if deadline is not None:
         left = deadline.at_ns - now_ns
-        text = in_text(deadline.at_ns, now_ns) if left > 0 else f"{age_text(deadline.at_ns, now_ns)} ago"
+        text = (
+            in_text(deadline.at_ns, now_ns).removeprefix("in ")
+            if left > 0
+            else f"{age_text(deadline.at_ns, now_ns)} ago"
+        )
         return Cell(text, Tone.LEAVING if left > 0 else Tone.WARNING)
     if entry.claim.is_deleting:
         return Cell("none", Tone.WARNING)
@@ -160,7 +164,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         lambda entry: float(entry.deadline.at_ns) if entry.deadline is not None else None,
     ),
     Column(
-        Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 20, 90),
+        Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 34, 90),
         _waiting,
         lambda entry: float(entry.status.rank) if entry.status.rank < 9 else None,
     ),

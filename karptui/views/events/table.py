@@ -18,6 +18,7 @@ from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.units import NS_PER_SECOND, age_text, clock_text, count_text, instant_text
 
 Pieces = tuple[tuple[str, Tone], ...]
+_LIFE: Final = ("Created", "Launched", "Registered", "Initialized")
 _TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
 
 
@@ -33,16 +34,23 @@ def _count(entry: EventEntry, _: int) -> Cell:
     return Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell("")
 
 
+def _newest_first(entry: EventEntry) -> tuple[float, ...] | None:
+    """Return the place in time; steps of a life that fall on one instant in their order."""
+    if not entry.last_ns:
+        return None
+    return -float(entry.last_ns), -float(_LIFE.index(entry.reason) if entry.reason in _LIFE else len(_LIFE))
+
+
 COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
     Column(
         Heading("age", "LAST", "How long ago it was last said or happened.", 5, 7, is_right_aligned=True),
         lambda entry, now_ns: _age(entry.last_ns, now_ns),
-        lambda entry: -float(entry.last_ns) if entry.last_ns else None,
+        _newest_first,
     ),
     Column(
         Heading("time", "TIME", "The same as the time of day.", 9, 9, is_wide_only=True),
         lambda entry, _: Cell(clock_text(entry.last_ns)) if entry.last_ns else NOT_AVAILABLE,
-        lambda entry: -float(entry.last_ns) if entry.last_ns else None,
+        _newest_first,
     ),
     Column(
         Heading(
@@ -53,12 +61,12 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         lambda entry: -float(entry.first_ns) if entry.first_ns else None,
     ),
     Column(
-        Heading("count", "TIMES", "How often.", 5, 7, drop_order=4, is_right_aligned=True, is_descending_first=True),
+        Heading("count", "TIMES", "How often.", 5, 7, drop_order=3, is_right_aligned=True, is_descending_first=True),
         _count,
         lambda entry: float(entry.count),
     ),
     Column(
-        Heading("kind", "KIND", "The kind of object.", 9, 14, drop_order=3),
+        Heading("kind", "KIND", "The kind of object.", 9, 14, drop_order=4),
         lambda entry, _: text_cell(entry.kind),
         lambda entry: entry.kind,
     ),
@@ -68,12 +76,12 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         lambda entry: natural_key(entry.object_key),
     ),
     Column(
-        Heading("status", "REASON", "In one word: the event's reason, or the condition.", 12, 30),
+        Heading("status", "REASON", "In one word: the event's reason, or the condition.", 18, 30),
         lambda entry, _: text_cell(entry.reason, entry.tone),
         lambda entry: (float(_TONE_RANKS.get(entry.tone, 9)), entry.reason),
     ),
     Column(
-        Heading("message", "MESSAGE", "The newest message.", 16, 160),
+        Heading("message", "MESSAGE", "The newest message.", 24, 160),
         lambda entry, _: text_cell(entry.message, Tone.MUTED if entry.is_transition else Tone.NORMAL),
         lambda entry: entry.message or None,
     ),

@@ -1,0 +1,171 @@
+"""Budgets, Claims and Events: what keys do, and how they look."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.kube.event import Event
+from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.text import TextScreen
+from karptui.sources.base import Phase
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions, ready
+from tests.ui.test_looks import SIZES, Compare, pressing
+
+BUDGETS = {
+    "general": (DisruptionBudget("50%"), DisruptionBudget("0", "0 9 * * mon-fri", "8h", ("Drifted", "Underutilized"))),
+    "gpu": (DisruptionBudget("1"), DisruptionBudget("0", "0 9 * * 1-7", "8h", ("Drifted",))),
+    "runners": (DisruptionBudget("0"), DisruptionBudget("3", "0 22 * * *", "6h")),
+    "trino": (),
+}
+
+
+@pytest.fixture(autouse=True)
+def _berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def a_told_fleet() -> Fleet:
+    """Return the fleet with budgets, and with events about its nodes."""
+    fleet = a_fleet()
+    for name, budgets in BUDGETS.items():
+        fleet.add(
+            Kind.NODEPOOL,
+            NodePool(
+                name=name,
+                consolidate_after_ns=0,
+                budgets=budgets,
+                node_class_ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),
+                conditions=conditions("Ready"),
+            ),
+        )
+    told = (
+        ("Node", "ip-10-0-90-13.eu-west-1.compute.internal", "FailedDraining", "Warning", 4, MINUTE),
+        ("NodePool", "general", "DisruptionBlocked", "Normal", 41, 2 * MINUTE),
+        ("Pod", "trino-worker-1", "FailedScheduling", "Warning", 84, 9 * SECOND),
+    )
+    messages = {
+        "FailedDraining": "Failed to drain node, 4 pods are waiting to be evicted",
+        "DisruptionBlocked": "No allowed disruptions for disruption reason Underutilized due to blocking budget",
+        "FailedScheduling": "Failed to schedule pod, \x1b[31mincompatible with nodepool [bold]trino[/bold], "
+        "daemonset overhead={cpu: 160m, memory: 308Mi, pods: 2}, no instance type satisfied resources",
+    }
+    for kind, name, reason, type_, count, ago_ns in told:
+        fleet.add(
+            Kind.EVENT,
+            Event(
+                name=f"{name}.{reason}",
+                namespace="trino" if kind == "Pod" else "default",
+                reason=reason,
+                message=messages[reason],
+                type=type_,
+                source="karpenter",
+                involved_kind=kind,
+                involved_name=name,
+                involved_namespace="trino" if kind == "Pod" else "",
+                count=count,
+                first_ns=NOW_NS - 2 * HOUR,
+                last_ns=NOW_NS - ago_ns,
+            ),
+        )
+    return fleet
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("screen", ["budgets", "claims", "events"])
+def test_looks(snap_compare: Compare, make_app: MakeApp, size: tuple[int, int], screen: str) -> None:
+    app = make_app(a_told_fleet(), screen=screen)
+    assert snap_compare(app, terminal_size=size, run_before=pressing("down"))
+
+
+def test_budgets_at_length(snap_compare: Compare, make_app: MakeApp) -> None:
+    app = make_app(a_told_fleet(), screen="budgets")
+    assert snap_compare(app, terminal_size=(120, 50), run_before=pressing("enter"))
+
+
+async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> None:
+    app = make_app(a_told_fleet(), screen="budgets")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("slash", *"left=0", "enter")
+        await ready(pilot)
+        names = app.screen._rows.keys  # type: ignore[attr-defined]
+        assert set(names) == {"general/Drifted", "general/Underutilized"} | {
+            f"{pool}/{reason}" for pool in ("gpu", "runners") for reason in ("Drifted", "Empty", "Underutilized")
+        }
+        await pilot.press("o")
+        await ready(pilot)
+        assert app.screen.query_text == "pool=general"  # type: ignore[attr-defined]
+
+
+async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
+    app = make_app(a_told_fleet(), screen="claims")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        first = app.screen.current  # type: ignore[attr-defined]
+        assert first.claim.name == "general-x7k2p"
+        await pilot.press("o")
+        assert "has no node" in str(app.screen.info.pieces)  # type: ignore[attr-defined]
+        await pilot.press("d")
+        await ready(pilot)
+        assert isinstance(app.screen, TextScreen)
+        await pilot.press("escape", "G", "enter")
+        await ready(pilot)
+        assert isinstance(app.screen, NodeDetailScreen)
+        await pilot.press("escape")
+        await pilot.press("o")
+        await ready(pilot)
+        assert app.screen.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"  # type: ignore[attr-defined]
+
+
+async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> None:
+    app = make_app(a_told_fleet(), screen="events")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("slash", *"reason=FailedScheduling", "enter")
+        await ready(pilot)
+        assert app.screen.current.object_key == "trino/trino-worker-1"  # type: ignore[attr-defined]
+        assert "\x1b" not in app.screen.story.content.plain  # type: ignore[attr-defined]
+        assert "[bold]trino[/bold]" in app.screen.story.content.plain  # type: ignore[attr-defined]
+        await pilot.press("o")
+        await ready(pilot)
+        assert app.screen.query_text == "kind=Pod object=trino/trino-worker-1"  # type: ignore[attr-defined]
+        await pilot.press("enter")
+        await ready(pilot)
+        assert isinstance(app.screen, TextScreen)
+        assert "daemonset overhead=" in app.screen.area.text
+
+
+@pytest.mark.parametrize("screen", ["budgets", "claims", "events"])
+async def test_nothing_is_there(make_app: MakeApp, screen: str) -> None:
+    app = make_app(Fleet(), screen=screen)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("d", "o", "y")
+        assert app.screen.current is None  # type: ignore[attr-defined]
+
+
+async def test_before_budgets_are_worked_out(make_app: MakeApp) -> None:
+    from tests.ui.fleet import FleetSource, status
+
+    source = FleetSource(a_told_fleet())
+    source.fleet.objects.pop(Kind.POD)
+    app = make_app(source=source, screen="budgets")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        assert source.mailbox is not None
+        source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden"))
+        app.poll_now()
+        await pilot.pause()
+        assert app.screen.current is not None  # type: ignore[attr-defined]
