@@ -158,10 +158,8 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
             both = other.values - self.values
         elif other.complement:
             both = self.values - other.values
-        elif gte is None and lte is None:
-            return not self.values.isdisjoint(other.values)
         else:
-            both = self.values & other.values
+            return not self.values.isdisjoint(other.values)
         if gte is None and lte is None:
             return bool(both)
         return any(_within(value, gte, lte) for value in both)

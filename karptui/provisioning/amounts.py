@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from karptui.kube.quantity import NANO, Quantity, QuantityFormat
 from karptui.kube.resources import PODS, ResourceList
@@ -34,10 +34,6 @@ class Columns:
         if pods:
             row[self.pods] = pods * NANO
         return tuple(row)
-
-    def row_of_nano(self, amounts: Mapping[str, int]) -> list[int]:
-        """Return amounts in nano-units as a row."""
-        return [amounts.get(name, 0) for name in self.names]
 
 
 def with_pod_slots(amounts: ResourceList, pods: int = 1) -> dict[str, Quantity]:

@@ -61,10 +61,8 @@ class Catalogue:
         return len(self.types)
 
     def _requirement(self, selector: NodeSelectorRequirement) -> Requirement:
-        made = self._requirement_cache.get(selector)
-        if made is None:
-            made = Requirement.of(selector.key, selector.operator, selector.values, selector.min_values)
-            self._requirement_cache[selector] = made
+        made = Requirement.of(selector.key, selector.operator, selector.values, selector.min_values)
+        self._requirement_cache[selector] = made
         return made
 
     def _index_requirements(self) -> dict[str, KeyIndex]:

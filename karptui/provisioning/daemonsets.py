@@ -75,7 +75,7 @@ class DaemonPod:
         if not self.tolerates(taints):
             return 0
         found = 0
-        while types:
+        while True:
             strict = self.strict
             fitting = catalogue.compatible(strict) if requirements.compatible(strict, WELL_KNOWN) else 0
             missing = types & ~fitting
@@ -86,7 +86,6 @@ class DaemonPod:
             types &= ~(first - 1)
             if not self.drop_term():
                 return found | (types & fitting)
-        return found
 
 
 def is_toleration_of_preferences(toleration: Toleration) -> bool:

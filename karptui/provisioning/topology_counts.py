@@ -101,10 +101,12 @@ class RunningPods:
         selector: LabelSelector | None = spec.selector
         for namespace in sorted(spec.namespaces):
             for template, pods in self.by_namespace.get(namespace, {}).items():
-                if selector is None or (not pods[0].own_labels and selector.matches(template.labels)):
+                if selector is None:
                     yield from pods
                 elif any(pod.own_labels for pod in pods):
                     yield from (pod for pod in pods if selector.matches(pod.labels))
+                elif selector.matches(template.labels):
+                    yield from pods
 
     def _domain(self, spec: TopologySpec, node_name: str) -> str | None:
         node = self._nodes.get(node_name)

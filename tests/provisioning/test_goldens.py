@@ -53,12 +53,19 @@ def test_rule(scenario: dict[str, Any]) -> None:
     assert differs(scenario, GOLDENS / "rules") == "", scenario["rule"]
 
 
+def differing(path: Path) -> dict[str, str]:
+    return {
+        scenario["snapshot"]["name"]: difference
+        for scenario in scenarios(path)
+        if (difference := differs(scenario, path.parent))
+    }
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_family(family: str) -> None:
-    folder = GOLDENS / "karpenter-1.14.1"
-    found = {
-        scenario["snapshot"]["name"]: difference
-        for scenario in scenarios(folder / f"{family}.jsonl.gz")
-        if (difference := differs(scenario, folder))
-    }
-    assert found == {}
+    assert differing(GOLDENS / "karpenter-1.14.1" / f"{family}.jsonl.gz") == {}
+
+
+def test_scenarios_of_every_kind() -> None:
+    """Snapshots of `tests.provisioning.scenarios` whose answer chance has no part in."""
+    assert differing(GOLDENS / "kinds.jsonl.gz") == {}

@@ -1,9 +1,9 @@
 """Seeded comparison with Karpenter's own code.
 
-Opt in with KARPTUI_ORACLE=/path/to/the/oracle; KARPTUI_ORACLE_SEED and KARPTUI_ORACLE_COUNT choose other scenarios and
-more of them. Karpenter breaks ties at random and reports any one of several failing rules, so it is asked again before an
-answer counts as wrong; where ours says that chance had a part, an answer that Karpenter has not given in all that time is
-not counted.
+Opt in with KARPTUI_ORACLE=/path/to/the/oracle; KARPTUI_ORACLE_SEED and KARPTUI_ORACLE_COUNT choose other scenarios
+and more of them. Karpenter breaks ties at random and reports any one of several failing rules, so it is asked again
+before an answer counts as wrong; where ours says that chance had a part, an answer that Karpenter has not given in all
+that time is not counted.
 """
 
 from __future__ import annotations

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.provisioning.catalogue import NO_PRICE, Catalogue, allocatable_nano, bits, catalogue_of
+from karptui.provisioning.ladder import Ladder, roomy
+from tests.builders import a_requirement, amounts, an_instance_type
+
+CORE = 10**9
+
+
+def names(catalogue: Catalogue, mask: int) -> list[str]:
+    return [catalogue.types[i].name for i in bits(mask)]
+
+
+def label(key: str, operator: str, *values: str) -> Requirement:
+    return Requirement.of(key, operator, values)
+
+
+GPU = "example.com/gpu"
+TYPES = [
+    an_instance_type(name="small", cpu="2", requirements=[a_requirement(GPU, "DoesNotExist")]),
+    an_instance_type(name="large", cpu="8", memory="32Gi", requirements=[a_requirement(GPU, "In", "1", "2")]),
+    an_instance_type(name="any", cpu="4", requirements=[a_requirement(GPU, "Exists")]),
+    an_instance_type(name="not2", cpu="4", requirements=[a_requirement(GPU, "NotIn", "2")]),
+    an_instance_type(name="open", cpu="4"),
+]
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("wanted", "meeting"),
+        [
+            (label(GPU, "In", "1"), ["large", "any", "not2", "open"]),
+            (label(GPU, "In", "2"), ["large", "any", "open"]),
+            (label(GPU, "In", "9"), ["any", "not2", "open"]),
+            (label(GPU, "NotIn", "1"), ["small", "large", "any", "not2", "open"]),
+            (label(GPU, "Exists"), ["large", "any", "not2", "open"]),
+            (label(GPU, "DoesNotExist"), ["small", "not2", "open"]),
+            (label(GPU, "Gt", "1"), ["large", "any", "not2", "open"]),
+            (label(GPU, "Gt", "2"), ["any", "not2", "open"]),
+            (label("unknown", "In", "x"), ["small", "large", "any", "not2", "open"]),
+        ],
+    )
+    def test_types_that_a_requirement_leaves(self, wanted: Requirement, meeting: list[str]) -> None:
+        catalogue = Catalogue(TYPES)
+        assert names(catalogue, catalogue.meeting(wanted)) == meeting
+        assert names(catalogue, catalogue.compatible([wanted])) == meeting
+
+    def test_requirements_on_one_key_are_intersected(self) -> None:
+        twice = an_instance_type(
+            name="t", requirements=[a_requirement(GPU, "In", "1", "2"), a_requirement(GPU, "NotIn", "1")]
+        )
+        assert Catalogue([twice]).meeting(label(GPU, "In", "1")) == 0
+
+    def test_values_count_excluded_ones_too(self) -> None:
+        masks = dict(Catalogue(TYPES).keys[GPU].value_masks())
+        assert masks == {"1": 0b00010, "2": 0b01010}
+
+    def test_keys_that_some_type_denies(self) -> None:
+        assert Catalogue(TYPES).negative_keys == {GPU}
+
+
+class TestRoom:
+    def test_types_with_room(self) -> None:
+        catalogue = Catalogue(TYPES)
+        assert names(catalogue, catalogue.fitting_rows([("cpu", 4 * CORE), ("memory", 0), ("none", 0)])) == [
+            "large",
+            "any",
+            "not2",
+            "open",
+        ]
+        assert catalogue.fitting_rows([("none", 1)]) == 0
+        assert catalogue.allocatable_of(0)["cpu"] == 2 * CORE
+
+    def test_nothing_fits_where_an_allocatable_is_negative(self) -> None:
+        broken = an_instance_type(name="broken", cpu="1", reserved={"cpu": "2"})
+        assert Catalogue([broken]).fitting_rows([]) == 0
+
+    def test_huge_pages_take_from_memory_down_to_nothing(self) -> None:
+        paged = InstanceType(
+            name="p",
+            requirements=(),
+            capacity=amounts({"memory": "4Gi", "hugepages-2Mi": "1Gi", "hugepages-1Gi": "5Gi"}),
+        )
+        assert allocatable_nano(paged)["memory"] == 0
+
+    def test_overheads_of_resources_that_are_not_there_do_not_count(self) -> None:
+        held = Overhead(amounts({"cpu": "100m", "fpga": "1"}), amounts({"cpu": "100m"}), amounts({"memory": "1Gi"}))
+        found = allocatable_nano(
+            InstanceType(name="t", requirements=(), capacity=amounts({"cpu": "1", "memory": "2Gi"}), overhead=held)
+        )
+        assert found == {"cpu": 8 * 10**8, "memory": 2**30 * CORE}
+
+    def test_limits_weigh_whole_capacity(self) -> None:
+        catalogue = Catalogue(TYPES)
+        assert names(catalogue, catalogue.within_limits([("cpu", 4 * CORE)])) == ["small", "any", "not2", "open"]
+        assert catalogue.within_limits([("nodes", 0)]) == catalogue.everything
+        assert catalogue.within_limits([("nodes", -1)]) == 0
+
+    def test_ladder(self) -> None:
+        ladder = Ladder({1: 0b001, 5: 0b010, 9: 0b100})
+        assert [ladder.at_least(n) for n in (0, 1, 2, 9, 10)] == [0b111, 0b111, 0b110, 0b100, 0]
+        assert [ladder.greatest(mask) for mask in (0, 0b001, 0b011, 0b111)] == [0, 1, 5, 9]
+        assert roomy([ladder, Ladder({3: 0b111})], (5, 3)) == 0b110
+        assert roomy([], (5, 3)) == -1
+
+
+def override(cpu: str, **fields: object) -> Offering:
+    requirements = (a_requirement(CAPACITY_TYPE, "In", "on-demand"), a_requirement(ZONE, "In", "za"))
+    return Offering(requirements=requirements, price_per_hour=1.0, capacity_override=amounts({"cpu": cpu}), **fields)  # type: ignore[arg-type]
+
+
+class TestOfferings:
+    def test_offerings_may_change_what_is_allocatable(self) -> None:
+        plain = an_instance_type(name="plain", cpu="2", zones=["zb"])
+        bigger = InstanceType(
+            name="bigger",
+            requirements=(),
+            capacity=amounts({"cpu": "2", "pods": "9"}),
+            offerings=(override("2"), override("2"), override("3", overhead_override=Overhead(amounts({"cpu": "1"})))),
+        )
+        catalogue = Catalogue([plain, bigger])
+        everywhere = Requirements()
+        rows = catalogue.offering_rows(everywhere)
+        assert names(catalogue, catalogue.types_of_rows(rows & catalogue.fitting_rows([("cpu", 4 * CORE)]))) == [
+            "bigger"
+        ]
+        assert names(catalogue, catalogue.types_of_rows(rows)) == ["plain", "bigger"]
+        assert len(catalogue.row_types) == 2
+
+    def test_prices_are_the_least_of_those_allowed(self) -> None:
+        catalogue = Catalogue(
+            [
+                an_instance_type(name="a", prices={"on-demand": 2.0, "spot": 0.5}),
+                an_instance_type(name="b", prices={"spot": 0.1}),
+            ]
+        )
+        assert catalogue.prices(Requirements()) == [0.5, 0.1]
+        assert catalogue.prices(Requirements([label(CAPACITY_TYPE, "In", "on-demand")])) == [2.0, NO_PRICE]
+
+    def test_reservations_count_the_least_capacity_that_is_reported_available_or_not(self) -> None:
+        def reserved(count: int, *, is_available: bool) -> Offering:
+            return Offering(
+                requirements=(
+                    a_requirement(CAPACITY_TYPE, "In", "reserved"),
+                    a_requirement(RESERVATION_ID, "In", "cr-1"),
+                ),
+                price_per_hour=0.0,
+                is_available=is_available,
+                reservation_capacity=count,
+            )
+
+        one = InstanceType(
+            name="t",
+            requirements=(),
+            capacity={},
+            offerings=(reserved(3, is_available=True), reserved(1, is_available=False)),
+        )
+        catalogue = Catalogue([one])
+        assert catalogue.reservation_capacity == {"cr-1": 1}
+        assert [kind.reservation_id for kind in catalogue.reserved_kinds] == ["cr-1"]
+
+    def test_custom_offering_keys_are_noticed(self) -> None:
+        offering = Offering(requirements=(a_requirement("example.com/rack", "In", "r1"),), price_per_hour=1.0)
+        one = InstanceType(name="t", requirements=(), capacity={}, offerings=(offering,))
+        assert Catalogue([one]).has_custom_offering_keys
+        assert not Catalogue(TYPES).has_custom_offering_keys
+
+    def test_the_index_of_a_list_is_kept(self) -> None:
+        types = tuple(TYPES)
+        assert catalogue_of(types) is catalogue_of(types)
+        assert len(catalogue_of(types)) == 5

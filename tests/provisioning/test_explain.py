@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, HOSTNAME, RESERVATION_ID, ZONE
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.settings import Settings
+from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
+from karptui.kube.pod import (
+    HostPort,
+    Pod,
+    PodAffinityTerm,
+    PodVolume,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from karptui.kube.selectors import LabelSelector
+from karptui.kube.taints import Taint
+from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from karptui.provisioning import Gate, PodExplanation, PoolExplanation, explain, prepare
+from karptui.provisioning.events import provisioning_events
+from karptui.provisioning.rejection import RequirementsUnmet, TypesExhausted
+from tests.builders import (
+    NOW_NS,
+    a_condition,
+    a_daemonset,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod,
+    a_requirement,
+    amounts,
+    an_instance_type,
+)
+
+TYPES = [an_instance_type(name="small", cpu="2"), an_instance_type(name="large", cpu="8", memory="32Gi")]
+DEDICATED = Taint("dedicated", "NoSchedule", "x")
+WEB = LabelSelector((("app", "web"),))
+
+
+def explained(
+    pod: Pod, *pools: Any, nodes: tuple[Any, ...] = (), settings: Settings | None = None, **others: Any
+) -> PodExplanation:
+    pods = (pod, *others.pop("pods", ()))
+    inventory = Inventory(pods=pods, nodepools=pools or (a_nodepool(),), nodes=nodes, **others)
+    return explain(prepare(inventory, TYPES, settings or Settings(), NOW_NS).solve(), pod)
+
+
+def pool(explanation: PodExplanation, name: str = "general") -> PoolExplanation:
+    return next(one for one in explanation.pools if one.nodepool == name)
+
+
+class TestPools:
+    def test_a_pod_that_finds_a_place(self) -> None:
+        found = explained(a_pod(cpu="1"))
+        assert (found.place, found.is_new_claim, found.error) == ("general", True, None)
+        assert pool(found).failed is None
+        assert pool(found).passed[-1] is Gate.RESERVATIONS
+        assert [(left.after, left.count) for left in pool(found).types_left] == [
+            ("all", 2),
+            ("on offer", 2),
+            ("limits", 2),
+            ("room", 2),
+        ]
+
+    def test_nearest_miss_in_numbers(self) -> None:
+        daemonset = a_daemonset(cpu="500m", memory="1Gi")
+        found = explained(a_pod(cpu="8", memory="1Gi"), daemonsets=(daemonset,))
+        assert pool(found).failed is Gate.INSTANCE_TYPES
+        assert pool(found).nearest is not None
+        [short] = pool(found).nearest.shortfalls
+        assert (pool(found).nearest.instance_type, short.resource, str(short.need), str(short.room)) == (
+            "large",
+            "cpu",
+            "8500m",
+            "8",
+        )
+        assert [(left.after, left.count) for left in pool(found).types_left][-3:] == [
+            ("labels", 2),
+            ("offering", 2),
+            ("room", 0),
+        ]
+        assert str(found.error) == str(pool(found).rejection)
+        assert not found.place
+
+    def test_memory_is_told_in_binary_units(self) -> None:
+        nearest = pool(explained(a_pod(memory="40Gi"))).nearest
+        assert nearest is not None
+        assert [(one.resource, str(one.need), str(one.room)) for one in nearest.shortfalls] == [
+            ("memory", "40Gi", "32Gi")
+        ]
+
+    def test_labels_that_cost_types(self) -> None:
+        general = a_nodepool(
+            requirements=(
+                a_requirement(CAPACITY_TYPE, "In", "on-demand"),
+                a_requirement("node.kubernetes.io/instance-type", "In", "small"),
+            )
+        )
+        found = pool(explained(a_pod(cpu="4"), general))
+        assert [(cost.requirement, cost.meeting) for cost in found.label_costs] == []
+        assert found.types_left[1].count == 1
+        arm = pool(explained(a_pod(node_selector={ARCH: "arm64"})))
+        assert [(cost.requirement, cost.meeting) for cost in arm.label_costs] == [("kubernetes.io/arch In [arm64]", 0)]
+        assert arm.nearest is None
+
+    def test_gates_are_passed_in_order(self) -> None:
+        heavy = a_nodepool(name="heavy", weight=9, taints=(DEDICATED,))
+        limited = a_nodepool(name="limited", weight=5, limits=amounts({"cpu": "1"}))
+        full = a_nodepool(name="full", weight=4, limits=amounts({"nodes": "0"}))
+        elsewhere = a_nodepool(name="elsewhere", requirements=(a_requirement(ZONE, "In", "us-east-1b"),))
+        found = explained(a_pod(node_selector={ZONE: "us-east-1a"}), heavy, limited, full, elsewhere)
+        assert [(one.nodepool, one.failed, len(one.passed)) for one in found.pools] == [
+            ("heavy", Gate.TAINTS, 1),
+            ("limited", Gate.LIMITS, 0),
+            ("full", Gate.LIMITS, 0),
+            ("elsewhere", Gate.REQUIREMENTS, 2),
+        ]
+        assert [str(one.rejection) for one in found.pools] == str(found.error).split("; ")
+
+    @pytest.mark.parametrize(
+        ("fields", "why"),
+        [
+            ({"replicas": 3}, "static"),
+            ({"deletion_ns": NOW_NS}, "being deleted"),
+            ({"is_ready": False}, "not ready: Ready"),
+            ({"conditions": ()}, "not ready"),
+            ({"conditions": (a_condition("Ready", status="False", message="no subnets"),)}, "no subnets"),
+            ({"node_class_ref": NodeClassRef("other", "OtherNodeClass", "x")}, "another provider"),
+            ({"requirements": (a_requirement(ZONE, "In", "mars"),)}, "no instance type is compatible"),
+            (
+                {"requirements": (a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=3),)},
+                "minValues",
+            ),
+        ],
+    )
+    def test_pools_that_take_no_part(self, fields: dict[str, Any], why: str) -> None:
+        found = pool(explained(a_pod(), a_nodepool(name="beside"), a_nodepool(**fields)))
+        assert why in found.takes_no_part
+        assert (found.position, found.failed) == (-1, None)
+
+    def test_min_values(self) -> None:
+        flexible = a_nodepool(requirements=(a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=2),))
+        found = pool(explained(a_pod(cpu="4"), flexible))
+        assert isinstance(found.rejection, TypesExhausted)
+        assert found.rejection.unmet_min_values == (("node.kubernetes.io/instance-type", 1),)
+        assert found.types_left[-1].count == 1
+
+    def test_pods_that_are_not_of_the_run(self) -> None:
+        solution = prepare(Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),)), TYPES, Settings(), NOW_NS).solve()
+        with pytest.raises(LookupError, match="other"):
+            explain(solution, a_pod(name="other"))
+
+    def test_waiting_for_reserved_capacity(self) -> None:
+        reserved = Offering(
+            requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"), a_requirement(RESERVATION_ID, "In", "cr-1")),
+            price_per_hour=0.0,
+            reservation_capacity=1,
+        )
+        one = an_instance_type(name="held", cpu="2", prices={"reserved": 0.1})
+        types = [InstanceType(name="held", requirements=one.requirements, capacity=one.capacity, offerings=(reserved,))]
+        pods = tuple(a_pod(name=f"p{i}", cpu="2") for i in range(2))
+        inventory = Inventory(pods=pods, nodepools=(a_nodepool(requirements=()),))
+        solution = prepare(inventory, types, Settings(), NOW_NS).solve()
+        [failed] = solution.failed
+        found = pool(explain(solution, failed))
+        assert (found.failed, found.rejection is not None) == (Gate.RESERVATIONS, True)
+        assert explain(solution, failed).given_up == ()
+        assert provisioning_events(prepare(inventory, types, Settings(), NOW_NS), solution) == {}
+
+    def test_the_nearest_of_several_types(self) -> None:
+        types = [*TYPES, an_instance_type(name="odd", cpu="1", memory="64Gi")]
+        inventory = Inventory(pods=(a_pod(cpu="16"),), nodepools=(a_nodepool(),))
+        nearest = pool(explain(prepare(inventory, types, Settings(), NOW_NS).solve(), inventory.pods[0])).nearest
+        assert nearest is not None
+        assert nearest.instance_type == "large"
+
+
+class TestWishes:
+    def test_what_was_given_up(self) -> None:
+        zone = PreferredSchedulingTerm(7, NodeSelectorTerm((a_requirement(ZONE, "In", "mars"),)))
+        term = PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),)))
+        pod = a_pod(
+            required_node_terms=(NodeSelectorTerm((a_requirement(ZONE, "In", "mars"),)), NodeSelectorTerm()),
+            preferred_node_terms=(zone,),
+            preferred_pod_affinity=(WeightedPodAffinityTerm(5, term),),
+            preferred_pod_anti_affinity=(WeightedPodAffinityTerm(3, PodAffinityTerm(ZONE, WEB)),),
+            topology_spread=(TopologySpreadConstraint(1, "example.com/rack", "ScheduleAnyway", WEB),),
+        )
+        soft = a_nodepool(taints=(Taint("soft", "PreferNoSchedule"),))
+        found = explained(pod, soft)
+        assert found.place == "general"
+        assert found.given_up == (
+            "first alternative of the required node affinity, 1 left",
+            "preferred pod affinity of weight 5",
+            "preferred pod anti-affinity of weight 3",
+            "preferred node affinity of weight 7",
+            "topology spread over example.com/rack (ScheduleAnyway)",
+            "avoidance of PreferNoSchedule taints",
+        )
+
+    def test_pods_that_fail_have_given_up_everything(self) -> None:
+        zone = PreferredSchedulingTerm(7, NodeSelectorTerm((a_requirement(ZONE, "In", "mars"),)))
+        assert explained(a_pod(cpu="64", preferred_node_terms=(zone,))).given_up == (
+            "preferred node affinity of weight 7",
+        )
+
+    def test_pods_with_device_claims_give_up_nothing(self) -> None:
+        found = explained(
+            a_pod(
+                has_resource_claims=True,
+                preferred_pod_affinity=(WeightedPodAffinityTerm(5, PodAffinityTerm(ZONE, WEB)),),
+            )
+        )
+        assert found.given_up == ()
+        assert "Dynamic Resource Allocation" in str(found.error)
+
+
+def running(**fields: Any) -> dict[str, Any]:
+    return {"nodes": (a_node(**fields),), "nodeclaims": (a_nodeclaim(),)}
+
+
+class TestNodes:
+    def test_a_node_that_takes_the_pod_is_not_refused(self) -> None:
+        found = explained(a_pod(cpu="1"), **running())
+        assert (found.place, found.is_new_claim, found.nodes) == ("node-1", False, ())
+
+    @pytest.mark.parametrize(
+        ("pod", "fields", "gate", "words"),
+        [
+            (a_pod(), {"taints": (DEDICATED,)}, Gate.TAINTS, "dedicated=x:NoSchedule"),
+            (a_pod(cpu="3"), {}, Gate.ROOM, "cpu 3 asked, 1930m left"),
+            (a_pod(memory="9Gi"), {}, Gate.ROOM, "memory 9Gi asked, 7Gi left"),
+            (a_pod(node_selector={ZONE: "us-east-1b"}), {}, Gate.REQUIREMENTS, "us-east-1b"),
+            (a_pod(node_selector={"team": "x"}), {}, Gate.REQUIREMENTS, '"team"'),
+            (
+                a_pod(pod_affinity=(PodAffinityTerm(HOSTNAME, LabelSelector((("app", "db"),))),)),
+                {},
+                Gate.TOPOLOGY,
+                "host names",
+            ),
+            (
+                a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),)),
+                {},
+                Gate.TOPOLOGY,
+                "no domain",
+            ),
+            (a_pod(), {"allocatable": {"hugepages-2Mi": "-1"}}, Gate.ROOM, "more than it has"),
+        ],
+    )
+    def test_why_a_node_does_not_take_a_pod(self, pod: Pod, fields: dict[str, Any], gate: Gate, words: str) -> None:
+        [refusal] = explained(pod, **running(**fields)).nodes
+        assert (refusal.node, refusal.gate) == ("node-1", gate)
+        assert words in refusal.reason
+
+    def test_host_ports(self) -> None:
+        holder = a_pod(name="holder", node="node-1", host_ports=(HostPort(80),))
+        [refusal] = explained(a_pod(host_ports=(HostPort(80),)), pods=(holder,), **running()).nodes
+        assert (refusal.gate, refusal.reason) == (Gate.PORTS, "host port 80 is taken by default/holder")
+
+    def volumes(self, **fields: Any) -> dict[str, Any]:
+        claim = PersistentVolumeClaim(
+            name="data", namespace="default", annotations={"pv.kubernetes.io/bind-completed": "yes"}, **fields
+        )
+        late = StorageClass(name="late", provisioner="ebs.csi.aws.com", volume_binding_mode="WaitForFirstConsumer")
+        return {"claims": (claim,), "storage_classes": (late,)}
+
+    def test_volumes_of_a_driver(self) -> None:
+        limits = (CSINode(name="node-1", driver_limits=(("ebs.csi.aws.com", 0), ("other", None))),)
+        pod = a_pod(volumes=[PodVolume(name="v", claim_name="data")])
+        [refusal] = explained(pod, csi_nodes=limits, **self.volumes(storage_class_name="late"), **running()).nodes
+        assert (refusal.gate, refusal.reason) == (Gate.VOLUMES, "more volumes than a driver may attach")
+
+    @pytest.mark.parametrize("key", [ZONE, HOSTNAME])
+    def test_a_volume_elsewhere(self, key: str) -> None:
+        volume = PersistentVolume(
+            name="pv",
+            csi_driver="ebs.csi.aws.com",
+            required_node_terms=(NodeSelectorTerm((a_requirement(key, "In", "us-east-1b"),)),),
+        )
+        pod = a_pod(volumes=[PodVolume(name="v", claim_name="data")])
+        found = explained(pod, volumes=(volume,), **self.volumes(volume_name="pv"), **running())
+        assert [(refusal.gate, refusal.reason) for refusal in found.nodes] == [
+            (Gate.VOLUMES, "volumes or topology rules leave no domain here")
+        ]
+        assert found.place == ("general" if key == ZONE else "")
+
+    def test_pods_that_leave_a_node_without_their_volume(self) -> None:
+        going = {
+            "nodes": (a_node(), a_node(name="node-2")),
+            "nodeclaims": (a_nodeclaim(deletion_ns=NOW_NS), a_nodeclaim(name="c2", node="node-2")),
+        }
+        pod = a_pod(node="node-1", volumes=[PodVolume(name="v", claim_name="data")], node_selector={HOSTNAME: "node-1"})
+        found = explained(pod, **self.volumes(volume_name="gone"), **going)
+        assert [(refusal.node, refusal.gate) for refusal in found.nodes] == [("node-2", Gate.VOLUMES)]
+        free = a_pod(node="node-1", node_selector={HOSTNAME: "node-1"})
+        assert (
+            explained(free, **going)
+            .nodes[0]
+            .reason.endswith("kubernetes.io/hostname In [node-1] not in kubernetes.io/hostname In [node-2]")
+        )
+        assert isinstance(pool(explained(free, **going)).rejection, RequirementsUnmet)
+
+    def test_nodes_that_are_taken_away(self) -> None:
+        inventory = Inventory(
+            pods=(a_pod(cpu="1"),), nodepools=(a_nodepool(),), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),)
+        )
+        prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
+        solution = prepared.solve(excluded=[prepared.states[0].provider_id])
+        [refusal] = explain(solution, inventory.pods[0]).nodes
+        assert refusal.reason == "it is taken away"
+
+    def test_a_node_that_would_take_the_pod_too(self) -> None:
+        two = {
+            "nodes": (a_node(), a_node(name="node-2")),
+            "nodeclaims": (a_nodeclaim(), a_nodeclaim(name="c2", node="node-2")),
+        }
+        found = explained(a_pod(cpu="1"), **two)
+        assert (found.place, found.nodes) == ("node-1", ())
+
+    def test_a_node_that_other_pods_of_the_run_fill(self) -> None:
+        pods = tuple(a_pod(name=f"p{i}", cpu="1", host_ports=(HostPort(80 + i),)) for i in range(2))
+        found = explained(pods[1], pods=pods[:1], **running())
+        assert found.place == "general"
+        assert [refusal.gate for refusal in found.nodes] == [Gate.ROOM]

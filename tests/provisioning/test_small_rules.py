@@ -1,0 +1,399 @@
+"""Rules that no golden happens to touch, one each."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter.capacity_buffer import CapacityBuffer
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import HOSTNAME
+from karptui.karpenter.overlay import NodeOverlay
+from karptui.karpenter.settings import Settings
+from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.kube.objects import Condition
+from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
+from karptui.kube.workload import PodTemplateObject, Workload
+from karptui.provisioning.buffers import buffer_pods
+from karptui.provisioning.consolidate_after import is_under_consolidate_after
+from karptui.provisioning.daemonsets import daemon_pods
+from karptui.provisioning.eligible_pods import is_always_blocking, is_do_not_disrupt_active
+from karptui.provisioning.not_modelled import not_modelled
+from karptui.provisioning.overlays import OverlayStore, adjusted_price, overlaid
+from karptui.provisioning.ports import clash, clashes
+from karptui.provisioning.requirement_set import Interner
+from karptui.provisioning.state_node import StateNode, track_nodes
+from karptui.provisioning.topology_spec import NamespaceIndex
+from karptui.provisioning.validation import requirement_problems
+from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
+from tests.builders import (
+    MINUTE_NS,
+    NOW_NS,
+    a_condition,
+    a_daemonset,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pdb,
+    a_pod,
+    a_pod_template,
+    a_requirement,
+    amounts,
+    an_instance_type,
+)
+
+READY = (Condition("ReadyForProvisioning", "True"),)
+
+
+class TestBuffers:
+    @pytest.mark.parametrize(
+        ("buffer", "count"),
+        [
+            (
+                CapacityBuffer(
+                    name="b",
+                    namespace="default",
+                    pod_template_name="spare",
+                    replicas=2,
+                    conditions=READY,
+                    has_spec_ref=True,
+                ),
+                2,
+            ),
+            (
+                CapacityBuffer(
+                    name="b",
+                    namespace="default",
+                    scalable_kind="Deployment",
+                    scalable_name="web",
+                    replicas=1,
+                    conditions=READY,
+                    has_spec_ref=True,
+                ),
+                1,
+            ),
+            (
+                CapacityBuffer(name="b", namespace="default", pod_template_name="spare", replicas=2, has_spec_ref=True),
+                0,
+            ),
+            (CapacityBuffer(name="b", namespace="default", pod_template_name="spare", replicas=2, conditions=READY), 0),
+            (
+                CapacityBuffer(
+                    name="b",
+                    namespace="default",
+                    pod_template_name="gone",
+                    replicas=2,
+                    conditions=READY,
+                    has_spec_ref=True,
+                ),
+                0,
+            ),
+            (
+                CapacityBuffer(
+                    name="b", namespace="default", pod_template_name="spare", conditions=READY, has_spec_ref=True
+                ),
+                0,
+            ),
+        ],
+    )
+    def test_virtual_pods_of_a_buffer(self, buffer: CapacityBuffer, count: int) -> None:
+        inventory = Inventory(
+            capacity_buffers=(buffer,),
+            pod_templates=(PodTemplateObject(name="spare", namespace="default", template=a_pod_template()),),
+            workloads=(
+                Workload(
+                    api_version="apps/v1", kind="Deployment", name="web", namespace="default", template=a_pod_template()
+                ),
+            ),
+        )
+        pods = buffer_pods(inventory, NOW_NS)
+        assert len(pods) == count
+        assert all(pod.phase == "" and pod.name.startswith("capacity-buffer-b-") for pod in pods)
+
+
+class TestConsolidateAfter:
+    @pytest.mark.parametrize(
+        ("fields", "after_ns", "waits"),
+        [
+            ({"last_pod_event_ns": NOW_NS - MINUTE_NS}, 2 * MINUTE_NS, True),
+            ({"last_pod_event_ns": NOW_NS - 3 * MINUTE_NS}, 2 * MINUTE_NS, False),
+            ({"conditions": (a_condition("Initialized", since_ns=NOW_NS - MINUTE_NS),)}, 2 * MINUTE_NS, True),
+            ({"conditions": (a_condition("Initialized", status="False"),)}, 2 * MINUTE_NS, False),
+            ({"conditions": ()}, 2 * MINUTE_NS, False),
+            ({"last_pod_event_ns": NOW_NS}, 0, False),
+            ({"last_pod_event_ns": NOW_NS}, None, False),
+        ],
+    )
+    def test_a_node_waits_after_pods_came_or_went(
+        self, fields: dict[str, object], after_ns: int | None, waits: bool
+    ) -> None:
+        state = StateNode("p", a_node(), a_nodeclaim(**fields))  # type: ignore[arg-type]
+        pool = a_nodepool(consolidate_after_ns=after_ns)
+        assert is_under_consolidate_after(state, pool, NOW_NS) is waits
+
+    def test_nodes_of_no_pool_or_claim_do_not_wait(self) -> None:
+        assert not is_under_consolidate_after(StateNode("p", a_node(), a_nodeclaim()), None, NOW_NS)
+        assert not is_under_consolidate_after(StateNode("p", a_node(), None), a_nodepool(), NOW_NS)
+
+
+class TestDaemonSets:
+    def test_a_pod_in_another_namespace_is_not_the_daemons(self) -> None:
+        daemonset = a_daemonset(name="agent", namespace="ops", cpu="1")
+        stray = a_pod(name="agent-x", namespace="shop", node="n", daemonset="agent", cpu="3")
+        [pod] = daemon_pods(Inventory(daemonsets=(daemonset,), pods=(stray,)), ignore_dra=True)
+        assert pod.key == "ops/agent"
+        assert str(pod.requests["cpu"]) == "1"
+
+    def test_the_newest_live_pod_counts(self) -> None:
+        daemonset = a_daemonset(name="agent", namespace="ops")
+        pods = tuple(
+            a_pod(
+                name=f"agent-{i}", namespace="ops", node="n", daemonset="agent", cpu=str(i), created_ns=NOW_NS + i % 3
+            )
+            for i in range(1, 6)
+        )
+        [pod] = daemon_pods(Inventory(daemonsets=(daemonset,), pods=pods), ignore_dra=True)
+        assert pod.key == "ops/agent-2"
+
+    @pytest.mark.parametrize(("ignored", "count"), [(True, 0), (False, 1)])
+    def test_daemons_with_device_claims(self, ignored: bool, count: int) -> None:
+        inventory = Inventory(daemonsets=(a_daemonset(has_resource_claims=True),))
+        assert len(daemon_pods(inventory, ignore_dra=ignored)) == count
+
+
+class TestEligiblePods:
+    @pytest.mark.parametrize(
+        ("value", "active"),
+        [("true", True), ("5m", True), ("1m", False), ("0s", False), ("-5m", False), ("soon", False)],
+    )
+    def test_do_not_disrupt(self, value: str, active: bool) -> None:
+        pod = a_pod(node="n", created_ns=NOW_NS - 2 * MINUTE_NS, annotations={"karpenter.sh/do-not-disrupt": value})
+        assert is_do_not_disrupt_active(pod, NOW_NS) is active
+
+    @pytest.mark.parametrize(
+        ("fields", "blocking"),
+        [
+            ({"max_unavailable": 0}, True),
+            ({"max_unavailable": "0%"}, True),
+            ({"max_unavailable": 1}, False),
+            ({"min_available": "100%"}, True),
+            ({"min_available": 100}, False),
+        ],
+    )
+    def test_budgets_that_can_never_allow_an_eviction(self, fields: dict[str, object], blocking: bool) -> None:
+        assert is_always_blocking(a_pdb(**fields)) is blocking  # type: ignore[arg-type]
+
+
+class TestNotModelled:
+    def test_says_what_is_left_out(self) -> None:
+        inventory = Inventory(
+            pods=(a_pod(has_resource_claims=True),),
+            nodepools=(a_nodepool(name="fixed", replicas=3),),
+            capacity_buffers=(CapacityBuffer(name="b"),),
+        )
+        settings = Settings(ignore_dra_requests=False, gates={"StaticCapacity": True, "CapacityBuffer": True})
+        said = not_modelled(inventory, settings)
+        assert [sentence.split()[0] for sentence in said] == ["IGNORE_DRA_REQUESTS", "static", "CapacityBuffers"]
+        assert "fixed" in said[1]
+
+    def test_says_nothing_where_everything_is_weighed(self) -> None:
+        assert not_modelled(Inventory(pods=(a_pod(),)), Settings()) == []
+
+
+class TestOverlays:
+    @pytest.mark.parametrize(
+        ("price", "change", "expected"),
+        [
+            (1.0, "", 1.0),
+            (1.0, "0.25", 0.25),
+            (1.0, "+0.5", 1.5),
+            (1.0, "-2", 0.0),
+            (2.0, "+10%", 2.2),
+            (2.0, "-150%", 0.0),
+        ],
+    )
+    def test_prices(self, price: float, change: str, expected: float) -> None:
+        assert adjusted_price(price, change) == pytest.approx(expected)
+
+    def test_an_overlay_that_sets_nothing_changes_nothing(self) -> None:
+        types = [an_instance_type()]
+        inventory = Inventory(nodepools=(a_nodepool(),), overlays=(NodeOverlay(name="o"),))
+        assert overlaid(inventory, {"general": types}) == {"general": types}
+        store = OverlayStore()
+        store.apply(NodeOverlay(name="o"), ("general", "m5.large"), [])
+        assert store.overlaid(a_nodepool(), types[0]) is types[0]
+
+    @pytest.mark.parametrize(
+        "overlay",
+        [
+            NodeOverlay(name="o", price="1", requirements=(a_requirement("kubernetes.io/hostname", "In", "x"),)),
+            NodeOverlay(name="o", price="1", requirements=(a_requirement("example.com/a", "NotIn"),)),
+            NodeOverlay(name="o", capacity=amounts({"cpu": "1"})),
+        ],
+    )
+    def test_invalid_overlays_are_passed_over(self, overlay: NodeOverlay) -> None:
+        types = [an_instance_type()]
+        assert overlaid(Inventory(nodepools=(a_nodepool(),), overlays=(overlay,)), {"general": types}) == {
+            "general": types
+        }
+
+
+class TestPorts:
+    @pytest.mark.parametrize(
+        ("one", "other", "clash_expected"),
+        [
+            (HostPort(80), HostPort(80), True),
+            (HostPort(80), HostPort(81), False),
+            (HostPort(80, "TCP"), HostPort(80, "UDP"), False),
+            (HostPort(80, host_ip="10.0.0.1"), HostPort(80, host_ip="10.0.0.2"), False),
+            (HostPort(80, host_ip="10.0.0.1"), HostPort(80, host_ip="0.0.0.0"), True),
+            (HostPort(80, host_ip="::1"), HostPort(80, host_ip="::"), True),
+            (HostPort(80, host_ip="::ffff:10.0.0.1"), HostPort(80, host_ip="10.0.0.1"), True),
+            (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="rubbish"), True),
+            (HostPort(80, host_ip="nonsense"), HostPort(80, host_ip="10.0.0.1"), False),
+        ],
+    )
+    def test_ports_exclude_each_other(self, one: HostPort, other: HostPort, clash_expected: bool) -> None:
+        assert clashes(one, other) is clash_expected
+        assert clashes(other, one) is clash_expected
+
+    def test_a_pod_does_not_clash_with_itself(self) -> None:
+        taken = [("a/b", (HostPort(80),))]
+        assert clash("a/b", [HostPort(80)], taken) is None
+        assert clash("a/c", [HostPort(81), HostPort(80)], taken) == ("a/b", HostPort(80))
+
+
+class TestStateNodes:
+    def test_pods_on_unknown_nodes_and_ended_ones_are_not_attached(self) -> None:
+        pods = (
+            a_pod(name="a", node="node-1"),
+            a_pod(name="b", node="elsewhere"),
+            a_pod(name="c", node="node-1", phase="Succeeded"),
+            a_pod(name="d", node="node-1", phase="Failed", deletion_ns=NOW_NS),
+            a_pod(name="e"),
+        )
+        [state] = track_nodes(Inventory(nodes=(a_node(),), pods=pods))
+        assert [pod.name for pod in state.pods] == ["a"]
+        assert [pod.name for pod in state.ending] == ["d"]
+
+    def test_nodes_that_cannot_be_made_sense_of_are_passed_over(self) -> None:
+        nodes = (
+            a_node(name="no-id", provider_id=""),
+            a_node(name="no-type", labels={"node.kubernetes.io/instance-type": ""}, is_initialized=False),
+            a_node(name="own", pool="", provider_id=""),
+        )
+        assert [(state.name, state.provider_id) for state in track_nodes(Inventory(nodes=nodes))] == [("own", "own")]
+
+    def test_what_is_known_of_a_claim_without_a_node(self) -> None:
+        [state] = track_nodes(
+            Inventory(
+                nodeclaims=(a_nodeclaim(name="c", stage="Launched", annotations={"a": "b"}), a_nodeclaim(stage=""))
+            )
+        )
+        assert (state.name, state.is_managed, state.annotations) == ("c", True, {"a": "b"})
+        assert state.hostname == "c"
+
+
+class TestNamespaces:
+    def index(self) -> NamespaceIndex:
+        return NamespaceIndex(Interner(), {"shop": {"env": "prod"}, "ops": {"env": "test"}})
+
+    def test_selected_namespaces(self) -> None:
+        index = self.index()
+        prod = LabelSelector((("env", "prod"),))
+        for _ in range(2):
+            assert index.of_term(PodAffinityTerm("k", namespace_selector=prod, namespaces=("ops",)), "own") == {
+                "shop",
+                "ops",
+            }
+        assert index.of_term(PodAffinityTerm("k"), "own") == {"own"}
+        assert index.of_term(PodAffinityTerm("k", namespaces=("ops",)), "own") == {"ops"}
+
+    def test_a_selector_that_cannot_be_read_selects_nothing(self) -> None:
+        broken = LabelSelector((), (LabelSelectorRequirement("env", "Like", ("x",)),))
+        assert self.index().of_term(PodAffinityTerm("k", namespace_selector=broken), "own") is None
+
+
+class TestValidation:
+    @pytest.mark.parametrize(
+        ("requirement", "words"),
+        [
+            (a_requirement("a", "Like", "x"), "has an unsupported operator Like"),
+            (a_requirement("a/b/c", "Exists"), "a qualified name must consist"),
+            (a_requirement("/b", "Exists"), "prefix part must be non-empty"),
+            (a_requirement("-x/b", "Exists"), "a lowercase RFC 1123 subdomain"),
+            (a_requirement("x." * 130 + "x/b", "Exists"), "no more than 253 bytes"),
+            (a_requirement("x/", "Exists"), "name part must be non-empty"),
+            (a_requirement("n" * 64, "Exists"), "no more than 63 bytes"),
+            (a_requirement("a", "In", "v" * 64), "must be no more than 63 bytes"),
+            (a_requirement("a", "In", "x", min_values=2), "at least minimum number of values"),
+            (a_requirement("karpenter.sh/capacity-type", "In", "spot", "odd", min_values=2), "not enough valid values"),
+            (a_requirement("a", "Gt", "1", "2"), "single positive integer"),
+        ],
+    )
+    def test_what_is_wrong_with_a_requirement(self, requirement: object, words: str) -> None:
+        assert words in "; ".join(requirement_problems(requirement))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        "requirement",
+        [
+            a_requirement("karpenter.sh/capacity-type", "In", "spot", "odd"),
+            a_requirement("a", "Gt", "0"),
+            a_requirement("beta.kubernetes.io/arch", "In", ""),
+        ],
+    )
+    def test_nothing_is_wrong(self, requirement: object) -> None:
+        assert list(requirement_problems(requirement)) == []  # type: ignore[arg-type]
+
+
+class TestVolumes:
+    def test_a_volume_or_class_that_does_not_exist(self) -> None:
+        index = VolumeIndex(
+            Inventory(
+                claims=(
+                    PersistentVolumeClaim(name="bound", namespace="default", volume_name="gone"),
+                    PersistentVolumeClaim(name="classy", namespace="default", storage_class_name="gone"),
+                    PersistentVolumeClaim(name="bare", namespace="default"),
+                )
+            )
+        )
+        bound, classy, bare = (
+            a_pod(volumes=[PodVolume(name="v", claim_name=name)]) for name in ("bound", "classy", "bare")
+        )
+        for pod in (bound, classy):
+            with pytest.raises(VolumeLookupError):
+                index.alternatives(pod)
+        with pytest.raises(VolumeLookupError):
+            index.attachments(bound)
+        assert index.alternatives(bare) == ()
+        assert index.attachments(classy) == index.attachments(bare) == ()
+
+    def test_terms_without_expressions_say_nothing(self) -> None:
+        empty = (TopologySelectorTerm(()),)
+        index = VolumeIndex(
+            Inventory(
+                claims=(
+                    PersistentVolumeClaim(name="late", namespace="default", storage_class_name="late"),
+                    PersistentVolumeClaim(name="bound", namespace="default", volume_name="pv"),
+                    PersistentVolumeClaim(name="local", namespace="default", volume_name="disk"),
+                ),
+                storage_classes=(
+                    StorageClass(name="late", provisioner="kubernetes.io/aws-ebs", allowed_topologies=empty),
+                ),
+                volumes=(
+                    PersistentVolume(name="pv", required_node_terms=(NodeSelectorTerm(),), is_aws_ebs=True),
+                    PersistentVolume(
+                        name="disk",
+                        required_node_terms=(NodeSelectorTerm((a_requirement(HOSTNAME, "In", "n"),)),),
+                        is_local=True,
+                    ),
+                ),
+            )
+        )
+        pods = {name: a_pod(volumes=[PodVolume(name="v", claim_name=name)]) for name in ("late", "bound", "local")}
+        assert index.alternatives(pods["late"]) == index.alternatives(pods["bound"]) == ()
+        assert [len(one) for one in index.alternatives(pods["local"])] == [0]
+        assert index.attachments(pods["late"]) == (("ebs.csi.aws.com", "default/late"),)
+        assert index.attachments(pods["bound"]) == (("ebs.csi.aws.com", "default/bound"),)
+        assert index.attachments(pods["local"]) == ()
