@@ -167,7 +167,7 @@ class TestResults:
         assert "node-9" in str(error)
 
     def test_rules_of_a_pod_whose_volume_is_gone(self) -> None:
-        template = a_pod_template(pod_anti_affinity=(PodAffinityTerm(ZONE, WEB),))
+        template = a_pod_template(pod_anti_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "db"),))),))
         leaving = a_pod(node="node-1", template=template, volumes=[PodVolume(name="v", claim_name="gone")])
         cluster = prepared(leaving, nodes=(a_node(),), nodeclaims=(a_nodeclaim(deletion_ns=NOW_NS),))
         [claim] = cluster.solve().claims
