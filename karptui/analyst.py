@@ -21,10 +21,14 @@ SLICE_SECONDS: Final = 0.002
 PAUSE_SECONDS: Final = 0.0005
 PUBLISH_SECONDS: Final = 0.2
 """How often what is known so far is shown."""
+SLOW_PUBLISH_SECONDS: Final = 1.0
+"""How often while only nodes are simulated that nobody looks at."""
 LEAST_SECONDS: Final = 2.0
 """For how long removals of nodes on the screen are simulated before the next generation may break them off."""
-REST_SECONDS: Final = 0.25
-"""For how long those of other nodes are: every generation gets on with a few of them."""
+REST_SECONDS: Final = 1.0
+"""For how long those of other nodes are at most: every generation gets on with a few of them."""
+REST_SHARE: Final = 0.5
+"""And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
 FREEZE_FROM_PODS: Final = 5_000
 """From so many pods up the objects of a cluster are kept out of the search for garbage."""
 FULL_COLLECTIONS: Final = 50
@@ -142,16 +146,16 @@ class Analyst:
             gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTIONS)
         prepared, notes = prepare_view(job.view, job.now_ns)
         study = Study(prepared, job.view.state.generation, self._latest or NOTHING_KNOWN, notes)
-        turns = _Turns()
+        turns, began = _Turns(), time.monotonic()
         for _ in study.survey():
             turns.take()
             if self._is_stopped:
                 return
         self._failure = ""
         self._latest = study.analysis
-        self._simulate(study, turns)
+        self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (time.monotonic() - began)))
 
-    def _simulate(self, study: Study, turns: _Turns) -> None:
+    def _simulate(self, study: Study, turns: _Turns, rest_seconds: float) -> None:
         """Simulate removals, those that are looked at first, until all are done or there is something newer."""
         began = published = time.monotonic()
         close_up, has_asked = "", False
@@ -160,7 +164,7 @@ class Analyst:
         while not self._is_stopped:
             focus = self._focus
             seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
-            least = LEAST_SECONDS if seen is not None else REST_SECONDS
+            least = LEAST_SECONDS if seen is not None else rest_seconds
             if self._job is not None and time.monotonic() - began > least:
                 break
             if focus.detail and focus.detail != close_up:
@@ -186,7 +190,7 @@ class Analyst:
                 else:
                     return
             turns.take()
-            if time.monotonic() - published > PUBLISH_SECONDS:
+            if time.monotonic() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
                 self._latest, published = study.analysis, time.monotonic()
         self._latest = study.analysis
 

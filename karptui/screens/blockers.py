@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -28,13 +29,20 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Rows, build_rows
 from karptui.views.units import count_text
 from karptui.views.why.freshness import freshness, short_freshness
-from karptui.views.why.held import held_of, held_text
+from karptui.views.why.held import Held, held_of, held_text
 from karptui.views.why.kinds import KINDS
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowHighlighted, RowSelected
 
 FOLDED_FROM: Final = 60
 """From so many blockers up groups start folded."""
+PACED_FROM: Final = 3_000
+"""From so many blockers up rows follow the analysis only every so often."""
+PACE: Final = 10
+"""Then they are left alone for so many times what making them took."""
+FIRST_KEYS: Final = 200
+"""Nodes of rows in view that are analysed first; of a folded group only some."""
+KEYS_OF_GROUP: Final = 5
 
 
 class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
@@ -61,6 +69,8 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         self._is_folded: bool | None = None
         self._entries: tuple[object, tuple[BlockerEntry, ...]] = (None, ())
         self._grouped_from: object = None
+        self._rest_until = 0.0
+        self._sums: tuple[Held, int] = (Held(), 0)
 
     def compose_body(self) -> ComposeResult:
         """Yield the table above the sentences."""
@@ -70,13 +80,15 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
     # Rows
 
     def size_of(self, view: ClusterView) -> int:
-        """Return about how many blockers there are."""
-        return len(view.analysis.findings) if view.analysis is not None else 0
+        """Return how many blockers there are."""
+        found = view.analysis.findings.values() if view.analysis is not None else ()
+        return sum(len(one.blockers) for one in found)
 
     def items_of(self, view: ClusterView) -> Sequence[BlockerEntry]:
         """Return the blockers of a view; the same object for the same analysis and nodes."""
-        made_from = (id(view.analysis), id(view.node_entries))
-        if self._entries[0] != made_from:
+        made_from, known = (id(view.analysis), id(view.node_entries)), self._entries[1]
+        is_resting = len(known) >= PACED_FROM and time.monotonic() < self._rest_until
+        if self._entries[0] != made_from and not is_resting:
             self._entries = (made_from, blocker_entries(view))
         return self._entries[1]
 
@@ -86,6 +98,7 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         made_from = (id(items), recipe, self._grouping, self._folded, is_folded)
         if known is not None and made_from == self._grouped_from and not self._is_time_filtered():
             return known.at(now_ns)
+        began = time.monotonic()
         self._grouped_from = made_from
         rows = build_rows(
             self.spec,
@@ -95,7 +108,11 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
             is_notable_only=recipe.is_notable_only,
             now_ns=now_ns,
         )
-        lines = grouped(only_blockers(rows.items), self._grouping, self._folded, is_folded=is_folded)
+        shown = only_blockers(rows.items)
+        lines = grouped(shown, self._grouping, self._folded, is_folded=is_folded)
+        self._sums = (held_of(nodes_of(shown)), len(shown))
+        now = time.monotonic()
+        self._rest_until = now + PACE * (now - began)
         return Rows(self.spec, lines, total=len(items), now_ns=now_ns)
 
     def show_state(self) -> None:
@@ -109,9 +126,9 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         keys: dict[str, None] = {}
         for line in self._rows.items if self._rows is not None else ():
             if line.key in seen:
-                members = line.members if isinstance(line, GroupEntry) else (line,)
+                members = line.members[:KEYS_OF_GROUP] if isinstance(line, GroupEntry) else (line,)
                 keys.update((one.findings.key, None) for one in members if one.findings is not None)
-        return tuple(keys)
+        return tuple(keys)[:FIRST_KEYS]
 
     def _members(self) -> tuple[BlockerEntry, ...]:
         line = self.current
@@ -128,11 +145,9 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
     def _show_title(self) -> None:
         if self._rows is None:
             return
-        items = self.items_of(self.host.view)
-        shown = [member for line in self._rows.items for member in _members_of(line)]
-        held = held_of(nodes_of(shown))
-        unique = len({one.key for one in shown})
-        count = count_text(len(items)) if unique == len(items) else f"{count_text(unique)}/{count_text(len(items))}"
+        held, shown = self._sums
+        total = self._rows.total
+        count = count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
         parts = [f" {self.title_text} [{count}] ", f"{held_text(held)} held (${held.per_hour * 730:,.0f}/mo) "]
         parts.append(f"by {self._grouping} " if self._grouping is not Grouping.NOTHING else "not grouped ")
         if self.filter_query.text:
@@ -173,7 +188,9 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         kinds: dict[str, str] = {}
         for word, meaning in KINDS.values():
             kinds[word] = f"{kinds[word]}; {meaning}" if word in kinds else meaning
-        return (("Kinds of blockers", tuple(kinds.items())), *super().help_text())
+        analysis = self.host.view.analysis
+        assumed = [("assumed", note) for note in (analysis.notes if analysis is not None else ())]
+        return (("Kinds of blockers", tuple(kinds.items())), ("What was assumed", assumed), *super().help_text())
 
     @on(RowHighlighted)
     def _moved(self, _event: RowHighlighted) -> None:
@@ -237,7 +254,3 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
             self.show_state()
         else:
             self.action_explain_why()
-
-
-def _members_of(line: BlockerLine) -> tuple[BlockerEntry, ...]:
-    return line.members if isinstance(line, GroupEntry) else (line,)
