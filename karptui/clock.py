@@ -53,7 +53,10 @@ class LocalZone(tzinfo):
 
     def fromutc(self, moment: datetime) -> datetime:
         """Return the local time of an instant in UTC."""
-        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
+        there = moment.replace(tzinfo=UTC).astimezone()
+        own = there.replace(tzinfo=self)
+        # An hour that comes twice, when summer time ends, is told apart by its fold.
+        return own if own.utcoffset() == there.utcoffset() else own.replace(fold=1)
 
     @staticmethod
     def _there(moment: datetime | None) -> datetime:

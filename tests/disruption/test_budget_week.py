@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from karptui.disruption.budget_calendar import DAY_NS
+from karptui.disruption.budget_week import PoolBudgets, pool_budgets
+from karptui.disruption.budgets import UNLIMITED, PoolUse
+from karptui.disruption.fleet import Fleet
+from karptui.karpenter.nodepool import DisruptionBudget
+from tests.builders import NOW_NS, a_nodepool
+
+HOUR_NS = DAY_NS // 24
+MIDNIGHT_NS = NOW_NS - NOW_NS % DAY_NS
+"""NOW_NS is a noon."""
+TEN = PoolUse(10, ("a",), ("b", "c"))
+
+
+def week_of(
+    *budgets: DisruptionBudget,
+    use: PoolUse | None = TEN,
+    now_ns: int = NOW_NS,
+    before: PoolBudgets | None = None,
+    pool: Any = None,
+) -> PoolBudgets:
+    known = pool or a_nodepool(budgets=budgets or None)
+    fleet = SimpleNamespace(use={} if use is None else {known.name: use}, now_ns=now_ns)
+    return pool_budgets(cast("Fleet", fleet), known, before)
+
+
+def test_each_reason_has_its_week_and_those_alike_share_one() -> None:
+    found = week_of(DisruptionBudget("20%"), DisruptionBudget("0", "0 9 * * *", "8h", ("Drifted",)))
+    empty, drifted, under = found.weeks
+    assert empty is under
+    assert [(span.start_ns, span.end_ns, span.allowed) for span in empty] == [
+        (MIDNIGHT_NS, MIDNIGHT_NS + 8 * DAY_NS, 2)
+    ]
+    assert [(span.start_ns - MIDNIGHT_NS) // HOUR_NS for span in drifted][:5] == [0, 9, 17, 33, 41]
+    assert [state.left for state in found.states] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("budget", "hours"),
+    [
+        (DisruptionBudget("1"), None),
+        (DisruptionBudget("1", "0 9 * * *", "8h"), (9, 17)),
+        (DisruptionBudget("1", "0 13 * * *", "1h"), (13, 14)),
+        (DisruptionBudget("1", "0 9 * * *", "1h"), (33, 34)),
+        (DisruptionBudget("1", "0 20 * * *", "17h"), (-4, 13)),
+        (DisruptionBudget("1", "0 0 30 2 *", "1h"), (None, None)),
+        (DisruptionBudget("1", "0 0 1 6 *", "1h"), (None, None)),
+        (DisruptionBudget("1", "0 0 * * 7", "1h"), None),
+    ],
+)
+def test_windows(budget: DisruptionBudget, hours: tuple[int | None, int | None] | None) -> None:
+    one = week_of(budget).windows[0]
+    found = tuple(None if at is None else (at - MIDNIGHT_NS) // HOUR_NS for at in (one.start_ns, one.end_ns))
+    assert (one.is_windowed, found) == (hours is not None, hours or (None, None))
+
+
+def test_without_budgets_or_nodes() -> None:
+    found = week_of(use=None)
+    assert (found.states[0].allowed, found.windows, found.use.nodes) == (UNLIMITED, (), 0)
+
+
+def test_what_has_not_changed_is_taken_over() -> None:
+    pool = a_nodepool(budgets=(DisruptionBudget("10%"),))
+    first = week_of(pool=pool)
+    assert week_of(pool=pool, before=first) is first
+    later = week_of(pool=pool, before=first, now_ns=NOW_NS + HOUR_NS)
+    assert later is not first
+    assert later.weeks is first.weeks
+    assert week_of(pool=pool, before=first, use=PoolUse(20)).weeks is not first.weeks
+    assert week_of(pool=pool, before=first, now_ns=NOW_NS + DAY_NS).weeks is not first.weeks
+    assert week_of(pool=a_nodepool(), before=first).weeks is not first.weeks

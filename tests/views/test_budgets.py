@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.analysis import Analysis
+from karptui.disruption.budget_week import pool_budgets
+from karptui.disruption.budgets import PoolUse, Reason
+from karptui.disruption.fleet import Fleet
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.views.budgets.entry import BudgetEntry, budget_entries, line_text
+from karptui.views.budgets.strip import strip_text
+from karptui.views.budgets.table import FIELDS, budget_values, budgets_table
+from karptui.views.budgets.words import budget_story, detail_text
+from karptui.views.cluster_view import ClusterView
+from karptui.views.query import compile_query, parse_query
+from karptui.views.row import Tone
+from karptui.views.table import Sort, build_rows
+from tests.ui.fleet import HOUR, NOW_NS, view_of
+from tests.ui.fleet import Fleet as Objects
+
+BERLIN = ZoneInfo("Europe/Berlin")
+CLOSED_BY_DAY = DisruptionBudget("0", "0 9 * * *", "8h", ("Drifted",))
+USED = PoolUse(10, tuple(f"out-{n}.internal" for n in range(6)), ("sick",))
+
+
+def entry(
+    *budgets: DisruptionBudget, reason: Reason = Reason.DRIFTED, use: PoolUse = USED, now_ns: int = NOW_NS
+) -> BudgetEntry:
+    pool = NodePool(name="general", budgets=budgets, labels={"team": "web"})
+    fleet = cast("Fleet", SimpleNamespace(use={"general": use}, now_ns=now_ns))
+    return BudgetEntry(pool, reason, pool_budgets(fleet, pool))
+
+
+def said(one: BudgetEntry, local: Any = None) -> list[str]:
+    return ["".join(text for text, _ in line) for line in budget_story(one, NOW_NS, local)]
+
+
+UNKNOWN = BudgetEntry(NodePool(name="general"), Reason.EMPTY)
+FOREIGN = BudgetEntry(NodePool(name="general"), Reason.EMPTY, is_passed_over=True)
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"),
+    [
+        (DisruptionBudget("10%"), "10%"),
+        (CLOSED_BY_DAY, "0 · Drifted · 0 9 * * * for 8h"),
+        (DisruptionBudget("1", reasons=("Empty", "Drifted")), "1 · Empty+Drifted"),
+        (DisruptionBudget("1", reasons=()), "1 · no reason"),
+        (DisruptionBudget("1", schedule="@daily"), "1 · @daily for (no duration)"),
+        (DisruptionBudget("1", duration="1h"), "1 · (no schedule) for 1h"),
+    ],
+)
+def test_a_line_as_it_is_written(budget: DisruptionBudget, text: str) -> None:
+    assert line_text(budget) == text
+
+
+@pytest.mark.parametrize(
+    ("budgets", "reason", "week"),
+    [
+        ((DisruptionBudget("2"),), Reason.EMPTY, "2222│2222"),
+        ((DisruptionBudget("12"),), Reason.EMPTY, "++++│++++"),
+        ((), Reason.EMPTY, "∞∞∞∞│∞∞∞∞"),
+        ((DisruptionBudget("2"), CLOSED_BY_DAY), Reason.DRIFTED, "2~~2│2~~2"),
+        ((DisruptionBudget("0"),), Reason.EMPTY, "····│····"),
+    ],
+)
+def test_the_coming_days(budgets: tuple[DisruptionBudget, ...], reason: Reason, week: str) -> None:
+    assert strip_text(entry(*budgets, reason=reason).week, 6, days=2) == week
+
+
+def test_no_week_is_known() -> None:
+    assert strip_text((), 4) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "lines"),
+    [
+        (UNKNOWN, ["general · Empty  what is left is being worked out"]),
+        (FOREIGN, ["general · Empty  this Karpenter does not manage the NodePool: its nodes are not disrupted"]),
+        (
+            entry(DisruptionBudget("100%")),
+            [
+                "general · Drifted  10 allowed − 6 deleting − 1 NotReady = 3 left now",
+                "used up by out-0, out-1, out-2, out-3 and 2 more (deleting); sick (NotReady)",
+                "by budget 1: 100% of 10 nodes · always",
+                "no window opens or closes within a week",
+            ],
+        ),
+        (
+            entry(DisruptionBudget("2"), CLOSED_BY_DAY, use=PoolUse(10)),
+            [
+                "general · Drifted  0 allowed − 0 deleting − 0 NotReady = 0 left now",
+                "by budget 2: 0 · Drifted · 0 9 * * * for 8h · Tue 09:00–17:00Z (10:00–18:00 CET)",
+                "opens in 4h59m, Tue 17:00Z (18:00 CET), then 2 allowed",
+            ],
+        ),
+        (
+            entry(DisruptionBudget("2"), DisruptionBudget("1", "0 20 * * *", "1h"), use=PoolUse(10)),
+            [
+                "general · Drifted  2 allowed − 0 deleting − 0 NotReady = 2 left now",
+                "by budget 1: 2 · always",
+                "goes to 1 in 7h59m, Tue 20:00Z (21:00 CET)",
+            ],
+        ),
+        (
+            entry(DisruptionBudget("0", "0 20 * * *", "1h"), use=PoolUse(10)),
+            ["general · Drifted  no budget applies now: no limit", "closes in 7h59m, Tue 20:00Z (21:00 CET)"],
+        ),
+        (
+            entry(DisruptionBudget("5"), DisruptionBudget("1", "0 9 * * 7", "8h"), use=PoolUse(10)),
+            [
+                "general · Drifted  closed: a budget that cannot be read closes the pool for every reason",
+                "budget 2 (1 · 0 9 * * 7 for 8h) cannot be read: end of range (7) above maximum (6): 7",
+                "no window opens or closes within a week",
+            ],
+        ),
+    ],
+)
+def test_in_sentences(one: BudgetEntry, lines: list[str]) -> None:
+    assert said(one, BERLIN) == lines
+
+
+def cells(one: BudgetEntry) -> dict[str, tuple[str, str, Tone]]:
+    table = budgets_table()
+    row = build_rows(table, [one], now_ns=NOW_NS)[0]
+    return {
+        heading.id: (cell.text, cell.short, cell.tone)
+        for heading, cell in zip(table.headings(), row.cells, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "texts"),
+    [
+        (UNKNOWN, {"allowed": "…", "left": "…", "line": "…", "window": "…", "next": "…", "week": "…", "nodes": "…"}),
+        (FOREIGN, {"allowed": "-", "left": "-", "deleting": "-", "line": "-", "window": "-", "next": "-", "week": "-"}),
+        (
+            entry(DisruptionBudget("100%")),
+            {"allowed": "10", "deleting": "6", "notready": "1", "left": "3", "line": "1: 100%", "window": "always"},
+        ),
+        (entry(), {"allowed": "no limit", "left": "no limit", "line": "none", "window": "-", "next": "-"}),
+        (
+            entry(CLOSED_BY_DAY, use=PoolUse(3)),
+            {
+                "allowed": "0",
+                "deleting": "0",
+                "left": "0",
+                "line": "1: 0 · Drifted · 0 9 * * * for 8h",
+                "window": "Tue 09:00–17:00Z",
+                "next": "opens in 4h59m, Tue 17:00Z",
+            },
+        ),
+        (
+            entry(DisruptionBudget("1", "0 0 30 2 *", "1h"), use=PoolUse(3)),
+            {"window": "open for more than a week", "allowed": "1", "nodes": "3"},
+        ),
+        (
+            entry(DisruptionBudget("many"), use=PoolUse(3)),
+            {"left": "0", "line": "✘ 1: many", "window": "cannot be read"},
+        ),
+    ],
+)
+def test_cells(one: BudgetEntry, texts: dict[str, str]) -> None:
+    found = cells(one)
+    assert {name: found[name][0] for name in texts} == texts
+
+
+def test_sort_and_filter() -> None:
+    rows = [
+        entry(DisruptionBudget("100%")),
+        entry(DisruptionBudget("2"), CLOSED_BY_DAY, use=PoolUse(4)),
+        BudgetEntry(NodePool(name="alien"), Reason.EMPTY, is_passed_over=True),
+    ]
+    table = budgets_table()
+    for heading in table.headings():
+        assert len(build_rows(table, rows, sort=Sort(heading.id), now_ns=NOW_NS)) == 3
+    by_left = build_rows(table, rows, sort=Sort("left"), now_ns=NOW_NS).items
+    assert [one.pool.name for one in by_left] == ["general", "general", "alien"]
+    asked = {
+        "left=0": 1, "deleting>5": 1, "notready=0": 2, "node=out-0*": 1, "next<5h": 1, "allowed>=10": 1,
+        "reason=Empty": 1, "pool=alien": 1, "-l team=web": 2, "mon-fri": 0, "8h": 1,
+    }  # fmt: skip
+    for text, count in asked.items():
+        test = compile_query(parse_query(text, table.subject), table.subject, NOW_NS)
+        assert sum(map(test, rows)) == count, text
+    assert [table.is_notable(one) for one in rows] == [False, True, False]
+    assert set(FIELDS) == {"pool", "reason", "left", "allowed", "deleting", "notready", "node", "next"}
+
+
+def test_values() -> None:
+    unknown = budget_values(UNKNOWN, NOW_NS)
+    assert unknown["allowed"] is unknown["left"] is unknown["deleting"] is unknown["problem"] is None
+    free = budget_values(entry(), NOW_NS)
+    assert (free["is_limited"], free["allowed"], free["left"]) == (False, None, None)
+    shut = budget_values(entry(DisruptionBudget("2"), CLOSED_BY_DAY), NOW_NS)
+    assert (shut["window_start"], shut["window_end"]) == ("2026-11-24T09:00:00Z", "2026-11-24T17:00:00Z")
+    assert (shut["next_change"], shut["next_allowed"]) == ("2026-11-24T17:00:00Z", 2)
+    assert (shut["binding_index"], shut["left"], shut["not_ready_nodes"]) == (1, 0, "sick")
+    assert budget_values(entry(DisruptionBudget("x")), NOW_NS)["problem"].startswith('nodes is "x"')
+
+
+def test_at_length() -> None:
+    budgets = (DisruptionBudget("2"), CLOSED_BY_DAY, DisruptionBudget("1", "0 20 * * *", "1h", ("Empty",)))
+    entries = [entry(*budgets, reason=reason, use=USED) for reason in Reason]
+    text = detail_text(entries, NOW_NS)
+    assert "  2  0 · Drifted · 0 9 * * * for 8h\n       Tue 09:00–17:00Z, allows 0" in text
+    assert "next Tue 20:00–21:00Z" in text
+    assert "  Tue 11-24 222222 222··· ·····2 222222" in text
+    assert "NotReady: sick" in text
+    assert "none: there" not in text
+    assert "there is no limit" in detail_text([UNKNOWN], NOW_NS)
+    shut = entry(DisruptionBudget("x"), DisruptionBudget("1", "0 0 1 6 *", "1h"), use=PoolUse(1))
+    assert 'cannot be read: nodes is "x"' in detail_text([shut], NOW_NS)
+    assert "not within a week" in detail_text([shut], NOW_NS)
+    before = BudgetEntry(NodePool(name="general", budgets=budgets), Reason.EMPTY)
+    assert "  2  0 · Drifted" in detail_text([before], NOW_NS)
+    alike = detail_text([entry(DisruptionBudget("1"), reason=reason) for reason in Reason], NOW_NS)
+    assert "\nEmpty, Drifted, Underutilized\n" in alike
+    assert alike.count("Tue 11-24") == 1
+    assert "Deleting: none" in detail_text([entry(DisruptionBudget("1"), use=PoolUse(1))], NOW_NS)
+
+
+def test_entries_of_a_view() -> None:
+    objects = Objects()
+    pool = objects.add(Kind.NODEPOOL, NodePool(name="general", budgets=(DisruptionBudget("1"),)))
+    objects.add(Kind.NODEPOOL, NodePool(name="alien"))
+    view = view_of(objects)
+    assert next((one.key, one.found, one.is_passed_over) for one in budget_entries(view)) == (
+        "general/Empty",
+        None,
+        False,
+    )
+    fleet = cast("Fleet", SimpleNamespace(use={}, now_ns=NOW_NS))
+    analysis = Analysis(budgets={"general": pool_budgets(fleet, pool)})
+    known = budget_entries(ClusterView(view.state, view.statuses, view, analysis=analysis))
+    assert [one.is_passed_over for one in known] == [False] * 3 + [True] * 3
+
+
+def test_nothing_changes_in_the_last_hours() -> None:
+    one = entry(DisruptionBudget("1"))
+    assert one.change(NOW_NS + 400 * HOUR) is None

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.analysis import Analysis, NodeFindings
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.command import Method
+from karptui.disruption.drain import DrainState, Stage
+from karptui.disruption.why import Why, WhyCode
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
+from karptui.views.claims.entry import ClaimEntry, claim_entries
+from karptui.views.claims.table import FIELDS, TABLE, claim_values
+from karptui.views.claims.words import claim_story, seconds_text, waiting_on
+from karptui.views.cluster_view import ClusterView
+from karptui.views.query import compile_query, parse_query
+from karptui.views.row import Tone
+from karptui.views.table import Sort, build_rows
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, conditions, view_of
+
+BORN = NOW_NS - 2 * HOUR
+LABELS = {
+    karpenter_labels.NODEPOOL: "general",
+    karpenter_labels.INSTANCE_TYPE: "m5.large",
+    karpenter_labels.CAPACITY_TYPE: "spot",
+    karpenter_labels.ZONE: "us-east-1a",
+}
+NODE = Node(name="ip-1.ec2.internal", labels=LABELS, conditions=conditions("Ready"))
+GROWN = tuple(
+    Condition(type_, "True", last_transition_ns=BORN + seconds * SECOND)
+    for type_, seconds in (("Launched", 3), ("Registered", 41), ("Initialized", 1800))
+)
+DRIFTED = Condition("Drifted", "True", "AMIDrift", last_transition_ns=NOW_NS - HOUR)
+
+
+def entry(
+    *further: Condition, node: Node | None = NODE, findings: NodeFindings | None = None, **given: Any
+) -> ClaimEntry:
+    known: dict[str, Any] = {
+        "name": "general-a",
+        "labels": LABELS,
+        "created_ns": BORN,
+        "node_name": NODE.name,
+        "conditions": (*GROWN, *further),
+    }
+    return ClaimEntry(NodeClaim(**(known | given)), node, findings)
+
+
+WHY = Why(code=WhyCode.DRAIN)
+
+
+def found(*blockers: Blocker, drain: DrainState | None = None) -> NodeFindings:
+    return NodeFindings("claim/general-a", NODE.name, "general", WHY, blockers, drain)
+
+
+def held(code: Code, key: str, *, until_ns: int | None = None, blocks: frozenset[Method] | None = None) -> Blocker:
+    methods = frozenset({Method.DRIFT}) if blocks is None else blocks
+    return Blocker(code=code, object_key=key, until_ns=until_ns, blocks=methods)
+
+
+STARTING = entry(
+    node=None,
+    node_name="",
+    created_ns=NOW_NS - 38 * SECOND,
+    labels={},
+    conditions=(Condition("Launched", "Unknown", "AwaitingReconciliation"),),
+)
+REFUSED = entry(
+    node=None, node_name="", conditions=(Condition("Launched", "Unknown", "InsufficientCapacityError", "no capacity"),)
+)
+LOST = entry(node=None)
+LEAVING = entry(deletion_ns=NOW_NS - MINUTE)
+GRACE_NS = 24 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("one", "text", "tone"),
+    [
+        (STARTING, "the cloud provider has not given an instance yet", Tone.ACTIVE),
+        (REFUSED, "no capacity", Tone.FAULT),
+        (LOST, "the NodeClaim expects node ip-1.ec2.internal, which is not there", Tone.FAULT),
+        (entry(), "", Tone.NORMAL),
+        (LEAVING, "its pods are being evicted", Tone.LEAVING),
+        (
+            entry(deletion_ns=NOW_NS - MINUTE, findings=found(drain=DrainState(Stage.VOLUMES))),
+            "volumes",
+            Tone.LEAVING,
+        ),
+        (
+            entry(findings=found(drain=DrainState(Stage.COMMANDED, reason="Underutilized"))),
+            "replacements to be ready, then it is deleted (Underutilized)",
+            Tone.LEAVING,
+        ),
+        (entry(DRIFTED), "its turn among the drifted", Tone.WARNING),
+        (entry(DRIFTED, findings=found()), "its turn among the drifted", Tone.WARNING),
+        (
+            entry(DRIFTED, findings=found(held(Code.WHEN_EMPTY_POLICY, "general", blocks=frozenset()))),
+            "its turn among the drifted",
+            Tone.WARNING,
+        ),
+        (
+            entry(
+                DRIFTED,
+                findings=found(held(Code.POD_DND, "ci/a", until_ns=NOW_NS + HOUR), held(Code.BUDGET_ZERO, "general")),
+            ),
+            "POD-DND ci/a, in 60m and 1 more",
+            Tone.WARNING,
+        ),
+        (entry(DRIFTED, findings=found(held(Code.BUDGET_ZERO, "general"))), "BUDGET general", Tone.WARNING),
+    ],
+)
+def test_what_it_waits_for(one: ClaimEntry, text: str, tone: Tone) -> None:
+    assert waiting_on(one, NOW_NS) == (text, tone)
+
+
+def cells(one: ClaimEntry) -> dict[str, str]:
+    row = build_rows(TABLE, [one], now_ns=NOW_NS)[0]
+    return {heading.id: cell.text for heading, cell in zip(TABLE.headings(), row.cells, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("one", "texts"),
+    [
+        (
+            entry(),
+            {"life": "3/41/30m", "node": NODE.name, "drift": "-", "expires": "never", "deadline": "-", "age": "120m"},
+        ),
+        (STARTING, {"life": "38…/-/-", "node": "-", "type": "-", "pool": "-", "cap": "-"}),
+        (REFUSED, {"life": "120m…/-/-"}),
+        (LOST, {"node": "(ip-1.ec2.internal)"}),
+        (entry(conditions=conditions("Launched", at_ns=0)), {"life": "?/120m…/-"}),
+        (entry(created_ns=0, conditions=()), {"life": "-/-/-", "age": "n/a"}),
+        (entry(deletion_ns=NOW_NS, conditions=GROWN[:1]), {"life": "3/-/-"}),
+        (entry(DRIFTED), {"drift": "AMIDrift"}),
+        (entry(Condition("Drifted", "True")), {"drift": "Drifted"}),
+        (entry(Condition("Drifted", "False")), {"drift": "-"}),
+        (entry(expire_after_ns=3 * HOUR), {"expires": "60m"}),
+        (entry(expire_after_ns=HOUR), {"expires": "now"}),
+        (entry(expire_after_ns=100 * HOUR), {"expires": "4d2h"}),
+        (entry(termination_grace_period_ns=GRACE_NS), {"deadline": "24h grace"}),
+        (LEAVING, {"expires": "-", "deadline": "none"}),
+        (entry(deletion_ns=NOW_NS - HOUR, termination_grace_period_ns=GRACE_NS), {"deadline": "23h"}),
+        (entry(deletion_ns=NOW_NS - 2 * GRACE_NS, termination_grace_period_ns=GRACE_NS), {"deadline": "24h ago"}),
+    ],
+)
+def test_cells(one: ClaimEntry, texts: dict[str, str]) -> None:
+    shown = cells(one)
+    assert {name: shown[name] for name in texts} == texts
+
+
+def said(one: ClaimEntry) -> list[str]:
+    return ["".join(text for text, _ in line) for line in claim_story(one, NOW_NS, ZoneInfo("Europe/Berlin"))]
+
+
+@pytest.mark.parametrize(
+    ("one", "lines"),
+    [
+        (
+            entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS),
+            [
+                "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
+                "Launched after 3 s, Registered after 41 s, Initialized after 30m",
+                "waits for: its turn among the drifted",
+                "drifted 60m ago: AMIDrift · expires in 60m, 2026-11-24 13:00:07Z (14:00 CET)"
+                + " · a drain would end by force after 24h",
+            ],
+        ),
+        (
+            STARTING,
+            [
+                "general-a · no node yet · created 2026-11-24 11:59:29Z (12:59 CET)",
+                "not Launched after 38 s",
+                "waits for: the cloud provider has not given an instance yet",
+                "never expires · no terminationGracePeriod: nothing bounds its drain",
+            ],
+        ),
+        (
+            entry(Condition("Drifted", "True"), created_ns=0, conditions=(Condition("Drifted", "True"), *GROWN)),
+            [
+                "general-a · node ip-1 · created at an unknown time",
+                "Launched after ?, Registered after ?, Initialized after ?",
+                "waits for: its turn among the drifted",
+                "drifted: no reason given · never expires · no terminationGracePeriod: nothing bounds its drain",
+            ],
+        ),
+        (
+            entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, conditions=()),
+            [
+                "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
+                "no step of its life is known",
+                "waits for: its pods are being evicted",
+                "deleted 2026-11-24 12:00:07Z (13:00 CET) · drain ends by force in 24h, 2026-11-25 12:00:07Z (13:00 CET)"
+                + ", reckoned from its terminationGracePeriod",
+            ],
+        ),
+        (
+            entry(annotations={karpenter_labels.TERMINATION_TIMESTAMP: "2026-11-24T12:30:07Z"}),
+            [
+                "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
+                "Launched after 3 s, Registered after 41 s, Initialized after 30m",
+                "waits for nothing",
+                "never expires · drain ends by force in 30m, 2026-11-24 12:30:07Z (13:30 CET)",
+            ],
+        ),
+    ],
+)
+def test_in_sentences(one: ClaimEntry, lines: list[str]) -> None:
+    assert said(one) == lines
+
+
+def test_seconds_in_words() -> None:
+    assert [seconds_text(one) for one in (None, 7, 4000)] == ["?", "7 s", "66m"]
+
+
+def test_sort_and_filter() -> None:
+    expiring = entry(
+        DRIFTED,
+        expire_after_ns=3 * HOUR,
+        deletion_ns=0,
+        name="general-b",
+        created_ns=NOW_NS - HOUR,
+        conditions=(*GROWN, DRIFTED),
+    )
+    leaving = entry(deletion_ns=NOW_NS - HOUR, termination_grace_period_ns=GRACE_NS, name="general-c")
+    unborn = entry(created_ns=0, conditions=(), deletion_ns=NOW_NS, name="general-d")
+    odd = entry(created_ns=0, name="general-e")
+    rows = [STARTING, expiring, leaving, unborn, odd]
+    for heading in TABLE.headings():
+        assert len(build_rows(TABLE, rows, sort=Sort(heading.id), now_ns=NOW_NS)) == len(rows)
+    asked = {
+        "name=general-b": 1, "pool=general": 4, "node=ip-1": 4, "type=m5*": 4, "cap=spot": 4, "zone=us*": 4,
+        "status=Draining": 2, "drift=AMI*": 1, "waiting=*drifted*": 1, "expires<3h": 1, "deadline<24h": 1,
+        "init>10m": 1, "age<1m": 1, "amidrift": 1, "-l karpenter.sh/nodepool=general": 4,
+    }  # fmt: skip
+    for text, count in asked.items():
+        test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
+        assert sum(map(test, rows)) == count, text
+    assert len(FIELDS) == 13
+    assert [TABLE.is_notable(one) for one in (*rows, REFUSED)] == [False, True, True, True, False, True]
+
+
+def test_values() -> None:
+    values = claim_values(entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS), NOW_NS)
+    assert (values["launched_seconds"], values["registered_seconds"], values["initialized_seconds"]) == (3, 41, 1800)
+    assert (values["expires"], values["termination_grace_seconds"]) == ("2026-11-24T13:00:07Z", 86_400)
+    assert (values["drift"], values["deadline"], values["age_seconds"]) == ("AMIDrift", None, 7200)
+    starting = claim_values(STARTING, NOW_NS)
+    assert starting["launched_seconds"] is starting["node"] is starting["expires"] is None
+    assert starting["termination_grace_seconds"] is None
+    assert claim_values(LEAVING, NOW_NS)["drift"] is None
+    deadline = claim_values(entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, created_ns=0), NOW_NS)
+    assert (deadline["deadline"], deadline["age_seconds"]) == ("2026-11-25T12:00:07Z", None)
+
+
+def test_entries_of_a_view() -> None:
+    fleet = a_fleet()
+    view = view_of(fleet)
+    entries = {one.claim.name: one for one in claim_entries(view)}
+    assert set(entries) == set(fleet.objects[Kind.NODECLAIM])
+    assert entries["general-x7k2p"].node is None
+    name, one = next((name, one) for name, one in entries.items() if one.node is not None)
+    assert one.findings is None
+    findings = found()
+    known = ClusterView(view.state, view.statuses, view, analysis=Analysis(findings={f"claim/{name}": findings}))
+    assert next(one for one in claim_entries(known) if one.claim.name == name).findings is findings

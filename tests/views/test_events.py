@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.event import Event
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
+from karptui.views.cluster_view import ClusterView
+from karptui.views.events.entry import EventEntry, folded, transitions
+from karptui.views.events.table import TABLE, event_story, event_text, event_values
+from karptui.views.events.timeline import Timeline
+from karptui.views.query import compile_query, parse_query
+from karptui.views.row import Tone
+from karptui.views.table import Sort, build_rows
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS, Fleet, view_of
+
+
+def event(name: str = "e", **given: Any) -> Event:
+    known: dict[str, Any] = {
+        "namespace": "default",
+        "reason": "DisruptionBlocked",
+        "message": "Pod has a PDB",
+        "type": "Normal",
+        "source": "karpenter",
+        "involved_kind": "Node",
+        "involved_namespace": "default",
+        "involved_name": "n1",
+        "first_ns": NOW_NS - HOUR,
+        "last_ns": NOW_NS - MINUTE,
+    }
+    return Event(name=name, **(known | given))
+
+
+def test_events_fold_by_object_reason_and_source() -> None:
+    entries = folded(
+        [
+            event("a", count=3),
+            event("b", message="Pod is protected", last_ns=NOW_NS, first_ns=0, type="Warning"),
+            event("c", message="Pod has a PDB", count=2, last_ns=NOW_NS - HOUR, first_ns=NOW_NS - 2 * HOUR),
+            event("d", reason="Unconsolidatable"),
+            event("e", source="kubelet"),
+            event("f", involved_kind="Pod", involved_namespace="web", involved_name="p", first_ns=0, last_ns=0),
+            event("g", involved_kind="Node", involved_name="n2", involved_namespace=""),
+        ]
+    )
+    assert [(one.kind, one.object_key, one.reason, one.count) for one in entries] == [
+        ("Node", "n1", "DisruptionBlocked", 6),
+        ("Node", "n1", "Unconsolidatable", 1),
+        ("Node", "n1", "DisruptionBlocked", 1),
+        ("Pod", "web/p", "DisruptionBlocked", 1),
+        ("Node", "n2", "DisruptionBlocked", 1),
+    ]
+    first = entries[0]
+    assert (first.first_ns, first.last_ns, first.tone) == (NOW_NS - 2 * HOUR, NOW_NS, Tone.WARNING)
+    assert (first.message, first.messages) == ("Pod is protected", ("Pod is protected", "Pod has a PDB"))
+    assert (entries[1].tone, entries[3].first_ns) == (Tone.NORMAL, 0)
+    assert len({one.key for one in entries}) == 5
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        (Condition("Ready", "True"), ("Ready", "", Tone.GOOD)),
+        (Condition("Ready", "Unknown", "NodeStatusUnknown", "gone"), ("NotReady", "gone", Tone.FAULT)),
+        (Condition("Ready", "False", "KubeletNotReady"), ("NotReady", "KubeletNotReady", Tone.FAULT)),
+        (Condition("Launched", "True", "Launched"), ("Launched", "", Tone.GOOD)),
+        (Condition("Launched", "Unknown", "AwaitingReconciliation", "waiting"), None),
+        (Condition("Registered", "Unknown", "NodeNotFound", "NodeNotFound"), None),
+        (Condition("Launched", "Unknown", "NoCapacity", "no m5"), ("Launched=Unknown", "no m5", Tone.FAULT)),
+        (Condition("Initialized", "Unknown", "Taints", "taint"), ("Initialized=Unknown", "taint", Tone.ACTIVE)),
+        (Condition("Initialized", "False", "Taints"), ("Initialized=False", "Taints", Tone.FAULT)),
+        (Condition("Drifted", "True", "AMIDrift"), ("Drifted", "AMIDrift", Tone.WARNING)),
+        (Condition("Drained", "Unknown", "Draining"), ("Drained=Unknown", "Draining", Tone.LEAVING)),
+        (Condition("Consolidatable", "True"), ("Consolidatable", "", Tone.NORMAL)),
+        (Condition("MemoryPressure", "False"), None),
+        (Condition("MemoryPressure", "True", "Low"), ("MemoryPressure", "Low", Tone.WARNING)),
+        (Condition("ConsistentStateFound", "False", "Off"), ("ConsistentStateFound=False", "Off", Tone.WARNING)),
+    ],
+)
+def test_what_conditions_tell(condition: Condition, told: tuple[str, str, Tone] | None) -> None:
+    entries = [(one.reason, one.message, one.tone) for one in transitions(Node(name="n", conditions=(condition,)))]
+    assert entries == ([] if told is None else [told])
+
+
+def test_creation_and_deletion() -> None:
+    claim = NodeClaim(name="c", created_ns=NOW_NS - HOUR, deletion_ns=NOW_NS, labels={NODEPOOL: "general"})
+    assert [(one.kind, one.reason, one.message, one.last_ns) for one in transitions(claim)] == [
+        ("NodeClaim", "Created", "for NodePool general", NOW_NS - HOUR),
+        ("NodeClaim", "Deleted", "its deletion began", NOW_NS),
+    ]
+    assert [one.message for one in transitions(Node(name="n", created_ns=NOW_NS))] == [""]
+
+
+def entry(**given: Any) -> EventEntry:
+    known: dict[str, Any] = {
+        "kind": "Node",
+        "object_key": "ip-1.ec2.internal",
+        "reason": "FailedDraining",
+        "message": "4 pods\x1b[2J wait",
+        "tone": Tone.WARNING,
+        "first_ns": NOW_NS - 2 * HOUR,
+        "last_ns": NOW_NS - MINUTE,
+        "source": "karpenter",
+        "count": 1_200,
+        "messages": ("4 pods\x1b[2J wait", "5 pods\nwait"),
+    }
+    return EventEntry(**(known | given))
+
+
+BORN = entry(reason="Created", message="", messages=(), source="condition", count=1, first_ns=NOW_NS, last_ns=NOW_NS)
+LAUNCHED = entry(
+    reason="Launched", message="", messages=(), source="condition", count=1, first_ns=NOW_NS, last_ns=NOW_NS
+)
+TIMELESS = entry(
+    first_ns=0, last_ns=0, source="", count=2, tone=Tone.NORMAL, kind="Pod", object_key="web/p", reason="X"
+)
+
+
+def test_cells() -> None:
+    rows = build_rows(TABLE, [entry(), BORN, TIMELESS, entry(first_ns=0, reason="Y")], now_ns=NOW_NS)
+    shown = [
+        dict(zip((one.id for one in TABLE.headings()), (cell.text for cell in row.cells), strict=True)) for row in rows
+    ]
+    assert [(row["age"], row["first"], row["count"], row["time"]) for row in shown] == [
+        ("0s", "", "", "12:00:07Z"),
+        ("60s", "120m", "×1,200", "11:59:07Z"),
+        ("60s", "n/a", "×1,200", "11:59:07Z"),
+        ("n/a", "", "×2", "n/a"),
+    ]
+    assert "\x1b" not in shown[1]["message"]
+    assert (shown[0]["message"], shown[3]["source"]) == ("-", "-")
+
+
+def test_steps_of_one_instant_stand_in_their_order() -> None:
+    rows = build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], now_ns=NOW_NS)
+    assert [one.reason for one in rows.items] == ["Launched", "Created", "X"]
+    for heading in TABLE.headings():
+        assert len(build_rows(TABLE, [BORN, LAUNCHED, TIMELESS], sort=Sort(heading.id), now_ns=NOW_NS)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("kind=Node", 3),
+        ("object=p", 1),
+        ("object=web/p", 1),
+        ("object=ip-1", 3),
+        ("reason=Failed*", 1),
+        ("message=*5*", 2),
+        ("source=condition", 2),
+        ("count>1", 2),
+        ("age<30s", 2),
+        ("faileddraining", 1),
+    ],
+)
+def test_filter(text: str, count: int) -> None:
+    test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
+    assert sum(map(test, [entry(), BORN, LAUNCHED, TIMELESS])) == count
+
+
+def test_notable_is_what_went_wrong() -> None:
+    assert [TABLE.is_notable(one) for one in (entry(), entry(tone=Tone.FAULT), TIMELESS)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("one", "head", "message"),
+    [
+        (
+            entry(),
+            "Node ip-1.ec2.internal · FailedDraining · said by karpenter · 11:59:07Z, 60s ago · 1,200 times in 119m",
+            "4 pods\x1b[2J wait",
+        ),
+        (
+            BORN,
+            "Node ip-1.ec2.internal · Created · recorded by the object itself · 12:00:07Z, 0s ago",
+            "no message",
+        ),
+        (TIMELESS, "Pod web/p · X · said by nobody named · 2 times", "4 pods\x1b[2J wait"),
+    ],
+)
+def test_in_sentences(one: EventEntry, head: str, message: str) -> None:
+    assert ["".join(text for text, _ in line) for line in event_story(one, NOW_NS)] == [head, message]
+
+
+def test_at_length() -> None:
+    text = event_text(entry(), NOW_NS)
+    assert "Times:   1,200\nFirst:   2026-11-24 10:00:07Z, 120m ago\n" in text
+    assert text.endswith("4 pods␛[2J wait\n\n5 pods\nwait")
+    assert "Source:  a condition of the object" in event_text(BORN, NOW_NS)
+    assert "First" not in event_text(TIMELESS, NOW_NS)
+
+
+def test_values() -> None:
+    values = event_values(entry(), NOW_NS)
+    assert (values["last"], values["last_seconds"], values["count"]) == ("2026-11-24T11:59:07Z", 60, 1_200)
+    none = event_values(TIMELESS, NOW_NS)
+    assert none["last"] is none["first"] is none["last_seconds"] is none["source"] is None
+
+
+def test_what_stayed_the_same_is_not_made_again() -> None:
+    fleet, timeline = Fleet(), Timeline()
+    fleet.add(Kind.NODE, Node(name="n", created_ns=NOW_NS - HOUR))
+    fleet.add(Kind.NODECLAIM, NodeClaim(name="c", created_ns=NOW_NS - HOUR))
+    fleet.add(Kind.EVENT, event())
+    view = view_of(fleet)
+    first = timeline.entries(view)
+    assert [one.kind for one in first] == ["Node", "Node", "NodeClaim"]
+    assert timeline.entries(ClusterView(view.state, view.statuses)) is first
+    nodes = {**view.state.nodes, "m": Node(name="m", created_ns=NOW_NS)}
+    grown = msgspec.structs.replace(view.state, objects={**view.state.objects, Kind.NODE: nodes})
+    second = timeline.entries(ClusterView(grown, view.statuses))
+    assert len(second) == 4
+    assert {id(one) for one in first} <= {id(one) for one in second}
