@@ -77,6 +77,14 @@ REFUSED = entry(
 LOST = entry(node=None)
 LEAVING = entry(deletion_ns=NOW_NS - MINUTE)
 GRACE_NS = 24 * HOUR
+DRIFT_AND_EXPIRY = (
+    "drifted 60m ago: AMIDrift · expires in 60m, 2026-11-24 13:00:07Z (14:00 CET)"
+    " · a drain would end by force after 24h"
+)
+RECKONED_END = (
+    "deleted 2026-11-24 12:00:07Z (13:00 CET) · drain ends by force in 24h, 2026-11-25 12:00:07Z (13:00 CET),"
+    " reckoned from its terminationGracePeriod"
+)
 
 
 @pytest.mark.parametrize(
@@ -167,8 +175,7 @@ def said(one: ClaimEntry) -> list[str]:
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
                 "Launched after 3 s, Registered after 41 s, Initialized after 30m",
                 "waits for: its turn among the drifted",
-                "drifted 60m ago: AMIDrift · expires in 60m, 2026-11-24 13:00:07Z (14:00 CET)"
-                + " · a drain would end by force after 24h",
+                DRIFT_AND_EXPIRY,
             ],
         ),
         (
@@ -195,8 +202,7 @@ def said(one: ClaimEntry) -> list[str]:
                 "general-a · node ip-1 · created 2026-11-24 10:00:07Z (11:00 CET)",
                 "no step of its life is known",
                 "waits for: its pods are being evicted",
-                "deleted 2026-11-24 12:00:07Z (13:00 CET) · drain ends by force in 24h, 2026-11-25 12:00:07Z (13:00 CET)"
-                + ", reckoned from its terminationGracePeriod",
+                RECKONED_END,
             ],
         ),
         (
