@@ -181,6 +181,7 @@ class Analyst:
             else:
                 if not is_listed:
                     rest, is_listed = list(reversed(study.unsimulated())), True
+                    self._latest, published = study.analysis, time.monotonic()
                 while rest and not study.is_open(rest[-1]):
                     rest.pop()
                 if rest:

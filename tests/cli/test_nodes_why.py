@@ -1,0 +1,54 @@
+"""`karptui nodes` says why nodes are still here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from karptui.cli import analysed as module
+from karptui.cli.main import main
+from tests.stories import STORIES
+
+
+def nodes(capsys: pytest.CaptureFixture[str], *args: str) -> list[dict[str, Any]]:
+    assert main(["nodes", "--snapshot", str(STORIES), "-o", "json", *args]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_every_node_has_a_code(capsys: pytest.CaptureFixture[str]) -> None:
+    found = nodes(capsys)
+    assert found
+    for one in found:
+        assert one["why"]
+        assert one["why_codes"]
+        assert one["pods_in_last_hour"] >= 0
+
+
+def test_codes_filter(capsys: pytest.CaptureFixture[str]) -> None:
+    code = nodes(capsys)[0]["why_codes"][0]
+    assert all(code in one["why_codes"] for one in nodes(capsys, "--filter", f"why={code}"))
+
+
+def test_without_simulation_nothing_is_said_about_what_would_follow(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {one["goes_without_blockers"] for one in nodes(capsys, "--no-simulate")} == {None}
+
+
+def test_large_clusters_are_simulated_on_request(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_SIMULATED", 0)
+    main(["nodes", "--snapshot", str(STORIES)])
+    assert "--simulate does it" in capsys.readouterr().err
+    main(["nodes", "--snapshot", str(STORIES), "--simulate"])
+    assert "--simulate does it" not in capsys.readouterr().err
+
+
+def test_without_pods_the_codes_are_left_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.views.why.readiness.unready_because", lambda _: "Pods may not be listed")
+    assert main(["nodes", "--snapshot", str(STORIES)]) == 0
+    assert "left out: Pods may not be listed" in capsys.readouterr().err
