@@ -139,7 +139,7 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
         Column(
             Heading("name", "POOL", "The NodePool.", 7, 30),
             lambda entry, _: text_cell(entry.pool.name, Tone.STRONG),
-            lambda entry: (*_natural(entry.pool.name), str(entry.reason)),
+            lambda entry: (*natural_key(entry.pool.name), str(entry.reason)),
         ),
         Column(
             Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
@@ -215,11 +215,6 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
             lambda entry: float(entry.binding.end_ns) if entry.binding and entry.binding.end_ns else None,
         ),
     )
-
-
-def _natural(text: str) -> tuple[float | str, ...]:
-    key = natural_key(text)
-    return key if isinstance(key, tuple) else (key,)
 
 
 def _next_sort(entry: BudgetEntry) -> float | None:
