@@ -32,7 +32,8 @@ class BlockerEntry:
         """Identity across refreshes."""
         one = self.blocker
         owner = self.findings.key if self.findings is not None else "cluster"
-        return f"{owner}/{one.code}/{one.object_key}/{one.value if one.code == 'BUDGET_ZERO' else ''}"
+        value = one.value if one.code == "BUDGET_ZERO" else "" if self.findings is not None else one.claim_name
+        return f"{owner}/{one.code}/{one.object_key}/{value}"
 
     @property
     def kind(self) -> str:

@@ -1,0 +1,151 @@
+"""The cells of the Blockers table and the sentences under it, on story E."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.blocker import Blocker, Code
+from karptui.views.blockers.entry import BlockerEntry, GroupEntry, blocker_entries
+from karptui.views.blockers.groups import Grouping, group_name, grouped
+from karptui.views.blockers.story import story_lines
+from karptui.views.blockers.table import TABLE
+from karptui.views.next.table import TABLE as NEXT_TABLE
+from karptui.views.next.table import going_nodes
+from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.table import pods_of_node_table
+from karptui.views.query import compile_query, parse_query
+from karptui.views.row import Cell
+from karptui.views.table import Sort, build_rows
+from karptui.views.why.landings import with_landings
+from tests.builders import MINUTE_NS, NOW_NS, a_pod
+from tests.views.why.test_words import analysed, said
+
+
+def cells(line) -> dict[str, str]:
+    return {column.heading.id: column.cell(line, NOW_NS).text for column in TABLE.columns}
+
+
+def of(object_name: str, *, simulates: bool = True) -> BlockerEntry:
+    return next(one for one in blocker_entries(analysed(simulates=simulates)) if one.object_name == object_name)
+
+
+def test_a_protected_pod():
+    assert cells(of("gitlab/runner-7f2c4")) == {
+        "kind": "  POD-DND",
+        "object": "gitlab/runner-7f2c4",
+        "node": "ip-10-0-71-204",
+        "owner": "Job/gitlab/runner",
+        "value": "true",
+        "left": "-",
+        "since": "5h58m",
+        "held": "$1.0080",
+        "without": "not alone",
+        "recent_pods": "5/h",
+    }
+    timed = cells(of("gitlab/runner-1bb0e"))
+    assert (timed["left"], timed["without"], timed["recent_pods"]) == ("48m", "delete", "0")
+
+
+def test_before_the_simulation():
+    bare = cells(of("gitlab/runner-7f2c4", simulates=False))
+    assert (bare["held"], bare["without"]) == ("…", "…")
+
+
+def test_what_holds_the_whole_cluster_and_what_is_over():
+    whole = BlockerEntry(Blocker(code=Code.UNSYNCED, claim_name="new", until_ns=NOW_NS - MINUTE_NS), 0)
+    found = cells(whole)
+    assert (found["object"], found["held"], found["without"], found["left"], found["since"]) == (
+        "new", "0", "-", "over", "n/a",
+    )  # fmt: skip
+    assert [group_name(whole, grouping) for grouping in Grouping] == [
+        "the cluster", "(no namespace)", "(no NodePool)", "UNSYNCED", "",
+    ]  # fmt: skip
+    assert (whole.key, whole.recent_pods, whole.lifted) == ("cluster/UNSYNCED//new", 0, "")
+
+
+def test_owners_of_pods_on_their_own_and_of_nodes():
+    pod = BlockerEntry(Blocker(code=Code.POD_DND, object_kind="Pod", object_key="ci/x"), 0)
+    assert pod.owner == "ci pods without owner"
+    node = of("db/postgres-0")
+    own = BlockerEntry(Blocker(code=Code.NODE_DND, object_kind="Node", object_key="n"), 0, node.findings, node.node)
+    assert own.owner == "the nodes themselves"
+
+
+def test_headings():
+    group = grouped(blocker_entries(analysed()), Grouping.OWNER, frozenset(), is_folded=False)[0]
+    assert isinstance(group, GroupEntry)
+    found = cells(group)
+    assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
+        "▾ Job/gitlab/runner", "4 pods on 3 nodes", "$2.78", "5/h", "",
+    )  # fmt: skip
+    assert cells(GroupEntry("x", (), is_folded=True))["kind"] == "▸ x"
+    assert [entry.next for entry in Grouping] == [*list(Grouping)[1:], Grouping.OWNER]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("kind=POD-DND", 4),
+        ("node=*71-204", 2),
+        ("pool=batch", 1),
+        ("ns=db", 1),
+        ("owner=Job*", 4),
+        ("object=*postgres*", 1),
+        ("value=2h", 1),
+        ("without=delete", 4),
+        ("held>1", 3),
+        ("since>5h", 1),
+        ("new>0", 2),
+        ("runner", 4),
+    ],
+)
+def test_filters(text, count):
+    entries = blocker_entries(analysed())
+    test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
+    assert sum(map(test, entries)) == count
+
+
+@pytest.mark.parametrize("column", [column.heading.id for column in TABLE.columns])
+def test_every_column_sorts(column):
+    entries = blocker_entries(analysed())
+    rows = build_rows(TABLE, entries, sort=Sort(column), now_ns=NOW_NS)
+    assert len(rows) == len(entries)
+    heading = GroupEntry("x", (), is_folded=True)
+    assert TABLE.column(column).sort(heading) is None
+
+
+def test_stories():
+    def told(*names, simulates=True):
+        view = analysed(simulates=simulates)
+        members = [one for one in blocker_entries(view) if one.object_name in names]
+        return "\n".join(map(said, story_lines(members, NOW_NS)))
+
+    runner = told("gitlab/runner-7f2c4")
+    assert "gitlab/runner-7f2c4 (a pod says karpenter.sh/do-not-disrupt) on 1 node holds $1.01/h · $736/mo" in runner
+    assert "5 pods came to this node in the last hour: a node that receives pods does not drain." in runner
+    assert "No terminationGracePeriod: nothing ends the wait" in told("db/postgres-0")
+    mixed = told("db/postgres-0", "gitlab/runner-7f2c4")
+    assert "2 objects (PDB, POD-DND) on 2 nodes" in mixed
+    assert "; others have none" in mixed
+    assert "the budget allows 0 of 1 nodes" in told("batch")
+    assert "what it holds is being simulated" in told("batch", simulates=False)
+    timer = BlockerEntry(Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS), 0)
+    assert "it runs · over in 3m" in "\n".join(map(said, story_lines([timer], NOW_NS)))
+
+
+def test_rows_of_what_would_go():
+    nodes = going_nodes(analysed())
+    rows = build_rows(NEXT_TABLE, nodes, now_ns=NOW_NS)
+    first = [cell.text for cell in rows[0].cells]
+    assert (
+        first[:5] == ["ip-10-0-90-13", "runners", "r6i.4xlarge", "$1.0080", "$1.0080"] or first[0] == "ip-10-0-71-204"
+    )
+    for column in NEXT_TABLE.columns:
+        assert len(build_rows(NEXT_TABLE, nodes, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 6
+
+
+def test_the_column_of_landing_places():
+    table = with_landings(pods_of_node_table(), lambda entry: Cell(f"→ {entry.pod.name}"))
+    entry = PodEntry(a_pod(name="web"))
+    column = table.column("lands_on")
+    assert (column.cell(entry, NOW_NS).text, column.sort(entry)) == ("→ web", "→ web")
