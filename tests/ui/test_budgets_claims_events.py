@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.event import Event
