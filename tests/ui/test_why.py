@@ -170,7 +170,7 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         await settled(pilot)
         assert isinstance(app.screen, NextScreen)
         text = screen_text(app)
-        assert "Next: SingleNodeConsolidation (Underutilized), saves $0.7680/h" in text or "Next: " in text
+        assert "Next: SingleNodeConsolidation (Underutilized), saves $0.7680/h" in text
         assert "delete ip-10-0-8-41" in text
         assert rows(app)[0] == "ip-10-0-71-204"
 
