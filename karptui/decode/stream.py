@@ -153,7 +153,9 @@ class StreamDecoder:
 
     def _key(self, meta: WireMeta) -> str:
         """Return the key that an object of this kind has, from its metadata alone."""
-        return nodeclass_key(self._reader.api_kind, meta.key) if self._reader.kind is Kind.NODECLASS else meta.key
+        if self._reader.kind is not Kind.NODECLASS or not meta.key:
+            return meta.key
+        return nodeclass_key(self._reader.api_kind, meta.key)
 
 
 def _metadata(text: msgspec.Raw) -> WireMeta:

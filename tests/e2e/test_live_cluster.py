@@ -15,7 +15,7 @@ from sources.cluster.live import WatchedMailbox
 from karptui.decode.kinds import Kind
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
-from karptui.sources.base import Phase
+from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.source import ClusterSource
@@ -201,14 +201,19 @@ def test_permission_given_later_is_noticed(plane: ControlPlane, client: Client) 
         }
         client.request("POST", f"{rbac}/clusterrolebindings", binding)
 
+        told: list[SourceStatus] = []
+
         def listed_without_watching() -> bool:
+            told.append(mailbox.statuses[Kind.NODE])
+            if told[-1].phase is Phase.STALE:
+                return True
             # The authorizer learns of the binding a moment later.
             source.refresh()
-            return mailbox.statuses[Kind.NODE].phase is Phase.STALE
+            return False
 
         mailbox.until(listed_without_watching, SECONDS)
-        assert mailbox.keys(Kind.NODE) == client.keys(NODES_PATH)
-        assert "no permission to watch nodes (cluster-scoped)" in mailbox.statuses[Kind.NODE].last_error
+        assert "no permission to watch nodes (cluster-scoped)" in told[-1].last_error
+        mailbox.until(lambda: mailbox.keys(Kind.NODE) == client.keys(NODES_PATH), SECONDS)
 
 
 def test_one_object_as_the_server_has_it(plane: ControlPlane, client: Client) -> None:
