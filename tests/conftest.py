@@ -22,7 +22,8 @@ class RepoSVGExtension(pytest_textual_snapshot.SVGImageExtension):  # type: igno
     def dirname(cls, *, test_location: PyTestLocation) -> str:
         """Return the folder of one test module's snapshots.
 
-        The path is left un-normalised: syrupy decides which snapshots a node id covers by looking for the test folder in this string.
+        The path is left un-normalised: syrupy decides which snapshots a node id covers by looking for the test folder
+        in this string.
         """
         test_file = Path(test_location.filepath).resolve()
         target = SNAPSHOT_ROOT / test_file.relative_to(TESTS_ROOT).with_suffix("")

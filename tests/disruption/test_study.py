@@ -7,7 +7,7 @@ import pytest
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.blocker import Code
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.study import NOTHING_KNOWN, Study, study_all
+from karptui.disruption.study import Study, study_all
 from karptui.karpenter import labels
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_nodepool, a_pod
 from tests.disruption.making import a_claim, consolidatable, drifted, prepared
@@ -162,5 +162,4 @@ def test_a_long_question_may_be_broken_off():
 
 
 def test_an_analysis_of_nothing():
-    assert NOTHING_KNOWN == NOTHING_KNOWN
     assert Analysis().is_complete

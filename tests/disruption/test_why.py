@@ -87,7 +87,10 @@ BLOCKED = {
     },
     "INIT": {"node": a_node(is_initialized=False)},
     "NO-POOL": {"node": a_node(pool="x"), "claim": a_claim(pool="x")},
-    "AFTER": {"claim": a_claim(instance_type="m5.2xlarge"), "pool": a_nodepool(budgets=(), consolidate_after_ns=DAY_NS)},
+    "AFTER": {
+        "claim": a_claim(instance_type="m5.2xlarge"),
+        "pool": a_nodepool(budgets=(), consolidate_after_ns=DAY_NS),
+    },
     "NEVER": {"pool": a_nodepool(budgets=(), consolidate_after_ns=None)},
     "POLICY": {"pool": a_nodepool(budgets=(), consolidation_policy=WHEN_EMPTY), "pods": [a_pod(node="node-1")]},
     "BUDGET": {"pool": a_nodepool(budgets=(DisruptionBudget("0"),))},
