@@ -150,8 +150,10 @@ def test_filters_with_counts_and_reasons() -> None:
     assert lines[1:] == ["a new node carries 11 ds 460m 896Mi"]
     assert said(reason_lines(SMALL)).splitlines() == [
         f"requirements: karpenter.k8s.aws/instance-family In [t3 t3a t4g] −{len(SMALL.types) - 21:,}",
-        "DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, "
-        "t3a.micro has 4 pod slots and 4 more",
+        (
+            "DaemonSets do not fit: t3.micro has 4 pod slots, t3.nano has 4 pod slots, "
+            "t3a.micro has 4 pod slots and 4 more"
+        ),
         "no pod fits beside them: pods −2",
     ]
 
