@@ -7,6 +7,7 @@ from typing import ClassVar, Final, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -111,6 +112,7 @@ class RowCanvas(ScrollView):
         self._layout = layouts.EMPTY
         self._offset_x = 0
         self._painter: Painter | None = None
+        self._is_plain = False
         self._strips: dict[tuple[str, RowState], tuple[Row, Strip]] = {}
         self._drawn: dict[int, Row] = {}
         self._built: dict[int, Row] = {}
@@ -189,6 +191,13 @@ class RowCanvas(ScrollView):
 
     # Drawing
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what lines go through before the terminal, without the translation of colours that need none."""
+        filters = super().get_line_filters()
+        if self._is_plain:
+            return [each for each in filters if not isinstance(each, ANSIToTruecolor)]
+        return filters
+
     def render_line(self, y: int) -> Strip:
         """Draw one line: the header, a row, the placeholder or nothing."""
         width, painter = self._body.width, self._current_painter()
@@ -254,7 +263,8 @@ class RowCanvas(ScrollView):
                 free=self._component("row-table--free"),
                 tones={tone: self._component(f"row-table--{tone}") for tone in Tone},
             )
-            self._painter = Painter(self._headings, self._layout, palette)
+            self._painter = Painter(self._headings, self._layout, palette, self._body.width)
+            self._is_plain = palette.is_plain
         return self._painter
 
     def _component(self, name: str) -> Style:

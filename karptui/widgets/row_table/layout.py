@@ -94,8 +94,9 @@ def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> t
     for row in rows:
         for index, cell in enumerate(row.cells):
             text = text_width(cell.text)
+            short = text_width(cell.short) if cell.short else text
             texts[index] = max(texts[index], text)
-            shorts[index] = max(shorts[index], text_width(cell.short) if cell.short else text)
+            shorts[index] = max(shorts[index], short)
             if cell.bar is not None:
                 bars[index] = True
     return tuple(map(Widths, texts, shorts, bars))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.cells import set_cell_size
+from rich.color import ColorType
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from karptui.views.column import Heading
-from karptui.views.row import Bar, Cell, Row, Span, Tone
+from karptui.views.row import Cell, Row, Span, Tone
 from karptui.views.sanitize import ELLIPSIS, clean
 from karptui.views.table import Sort
 from karptui.widgets.row_table.layout import GUTTER, Layout, Placed, text_width
@@ -24,8 +25,7 @@ ASCENDING: Final = "↑"
 DESCENDING: Final = "↓"
 
 
-@dataclass(frozen=True, slots=True)
-class RowState:
+class RowState(NamedTuple):
     """What the reader did to a row."""
 
     is_cursor: bool = False
@@ -62,6 +62,12 @@ class Palette:
         """Return the partial style of a tone."""
         return self.tones.get(tone, Style.null())
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every colour stands for itself: none is the terminal's own, and none is dimmed."""
+        own = (self.base, self.header, self.header_sorted, self.header_picked, self.cursor, self.hover, self.marked)
+        return all(map(_is_plain, (*own, self.free, *self.tones.values())))
+
 
 @dataclass(frozen=True, slots=True)
 class Painter:
@@ -70,21 +76,39 @@ class Painter:
     headings: Sequence[Heading]
     layout: Layout
     palette: Palette
+    width: int = 0
+    """Cells that a row is filled up to where its columns leave room."""
+    _styles: dict[RowState, dict[Tone | None, Style]] = field(default_factory=dict, init=False, compare=False)
+    """By what the reader did to a row, its finished style by tone; that of free cells under None."""
 
     def row(self, row: Row, state: RowState) -> Strip:
-        """Return a row as a strip of the layout's width, before scrolling."""
-        base = self.palette.row(state)
-        gutter = (CURSOR_GLYPH if state.is_cursor else " ") + (MARK_GLYPH if state.is_marked else " ")
-        segments = [Segment(gutter, base + self.palette.tone(Tone.STRONG))]
-        x = GUTTER
+        """Return a row as a strip of the layout's width and the filling, before scrolling."""
+        styles = self._row_styles(state)
+        normal = styles[row.tone]
+        segments: list[Segment] = []
+        text = (CURSOR_GLYPH if state.is_cursor else " ") + (MARK_GLYPH if state.is_marked else " ")
+        style, x = styles[Tone.STRONG], GUTTER
         for placed in self.layout.columns:
             if placed.x > x:
-                # One segment less per column: the gap takes the style of the cell before it, which has no background.
-                last = segments[-1]
-                segments[-1] = Segment(last.text + " " * (placed.x - x), last.style)
-            segments += self._cell(row, placed, base)
+                text += " " * (placed.x - x)
+            cell = row.cells[placed.index]
+            cell_style = normal if cell.tone is Tone.NORMAL else styles[cell.tone]
+            for piece, piece_style in self._cell(cell, placed, styles, cell_style):
+                segments.append(Segment(text, style))
+                text, style = piece, piece_style
             x = placed.x + placed.width
-        return Strip(segments, x)
+        segments.append(Segment(text, style))
+        if self.width > x:
+            segments.append(Segment(" " * (self.width - x), self.palette.row(state)))
+        return Strip(segments, max(x, self.width))
+
+    def _row_styles(self, state: RowState) -> dict[Tone | None, Style]:
+        styles = self._styles.get(state)
+        if styles is None:
+            palette, base = self.palette, self.palette.row(state)
+            styles = self._styles[state] = {tone: base + palette.tone(tone) for tone in Tone}
+            styles[None] = base + palette.free
+        return styles
 
     def header(self, sort: Sort | None, picked: int) -> Strip:
         """Return the header line; ``picked`` is the heading chosen for sorting, -1 for none."""
@@ -103,38 +127,44 @@ class Painter:
             x = placed.x + placed.width
         return Strip(segments, x)
 
-    def _cell(self, row: Row, placed: Placed, base: Style) -> list[Segment]:
-        cell, width = row.cells[placed.index], placed.width
-        style = base + self.palette.tone(row.tone if cell.tone is Tone.NORMAL else cell.tone)
-        if cell.bar is not None and placed.bar_width:
-            return self._bar(cell, cell.bar, placed, base, style)
+    def _cell(
+        self, cell: Cell, placed: Placed, styles: dict[Tone | None, Style], style: Style
+    ) -> Sequence[tuple[str, Style]]:
+        bar, width = cell.bar, placed.width
+        if bar is not None and placed.bar_width:
+            text, _ = _form(cell, width - placed.bar_width - 1, is_long=placed.is_long)
+            daemons, workload, free = bar_parts(bar, placed.bar_width)
+            return (
+                (DAEMON * daemons, styles[Tone.DAEMON]),
+                (WORKLOAD * workload, styles[Tone.WORKLOAD]),
+                (FREE * free, styles[None]),
+                (_padded(text, width - daemons - workload - free, is_right=True), style),
+            )
         text, is_long = _form(cell, width, is_long=placed.is_long)
         if is_long and cell.spans:
-            return self._spans(text, cell.spans, width, base, style)
-        is_right = cell.bar is not None or self.headings[placed.index].is_right_aligned
-        return [Segment(_padded(text, width, is_right=is_right), style)]
+            return _spans(text, cell.spans, width, styles, style)
+        is_right = bar is not None or self.headings[placed.index].is_right_aligned
+        return ((_padded(text, width, is_right=is_right), style),)
 
-    def _bar(self, cell: Cell, bar: Bar, placed: Placed, base: Style, style: Style) -> list[Segment]:
-        text, _ = _form(cell, placed.width - placed.bar_width - 1, is_long=placed.is_long)
-        daemons, workload, free = bar_parts(bar, placed.bar_width)
-        segments = [
-            Segment(DAEMON * daemons, base + self.palette.tone(Tone.DAEMON)),
-            Segment(WORKLOAD * workload, base + self.palette.tone(Tone.WORKLOAD)),
-            Segment(FREE * free, base + self.palette.free),
-        ]
-        drawn = daemons + workload + free
-        return [*segments, Segment(_padded(text, placed.width - drawn, is_right=True), style)]
 
-    def _spans(self, text: str, spans: tuple[Span, ...], width: int, base: Style, style: Style) -> list[Segment]:
-        segments: list[Segment] = []
-        position = 0
-        for span in spans:
-            if span.start > position:
-                segments.append(Segment(text[position : span.start], style))
-            segments.append(Segment(text[span.start : span.end], base + self.palette.tone(span.tone)))
-            position = max(position, span.end)
-        segments.append(Segment(text[position:], style))
-        return list(Strip(segments).adjust_cell_length(width, style))
+def _spans(
+    text: str, spans: tuple[Span, ...], width: int, styles: dict[Tone | None, Style], style: Style
+) -> list[tuple[str, Style]]:
+    segments: list[Segment] = []
+    position = 0
+    for span in spans:
+        if span.start > position:
+            segments.append(Segment(text[position : span.start], style))
+        segments.append(Segment(text[span.start : span.end], styles[span.tone]))
+        position = max(position, span.end)
+    segments.append(Segment(text[position:], style))
+    fitted = Strip(segments).adjust_cell_length(width, style)
+    return [(segment.text, segment.style or style) for segment in fitted]
+
+
+def _is_plain(style: Style) -> bool:
+    colours = (style.color, style.bgcolor)
+    return not style.dim and all(colour is None or colour.type is ColorType.TRUECOLOR for colour in colours)
 
 
 def scrolled(strip: Strip, layout: Layout, scroll_x: int, width: int, filler: Style) -> Strip:
@@ -142,6 +172,8 @@ def scrolled(strip: Strip, layout: Layout, scroll_x: int, width: int, filler: St
 
     The frozen columns, then the rest from ``scroll_x`` on, filled up to ``width``.
     """
+    if not scroll_x and strip.cell_length == width:
+        return strip
     if scroll_x:
         frozen = layout.frozen_width
         rest = strip.crop(frozen + scroll_x, scroll_x + width)
