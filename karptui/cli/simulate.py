@@ -71,11 +71,9 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     from karptui.sources.base import SourceError
 
     try:
-        snapshot = reader.read([path])
+        snapshot = reader.read([path], strict=True)
     except SourceError as error:
         return {"name": _name_in(path), "error": str(error)}
-    for problem in snapshot.problems:
-        print(f"karptui simulate: left out: {problem}", file=sys.stderr)
     prepared = prepare_snapshot(snapshot, command="simulate")
     millis, solution = _decide(prepared, times)
     document: dict[str, Any] = {"name": snapshot.name, "provisioning": solution.as_json()}
@@ -175,7 +173,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         return
     decision = document["provisioning"]
     claims, nodes, errors = decision["newNodeClaims"], decision["existingNodes"], decision["podErrors"]
-    yield f"  {len(claims)} new NodeClaims, {len(nodes)} existing nodes receive pods, {len(errors)} pods find no place"
+    counts = f"new NodeClaims: {len(claims)}, existing nodes that take pods: {len(nodes)}"
+    yield f"  {counts}, pods without a place: {len(errors)}"
     if claims:
         yield from _table([HEADINGS, *(_claim_row(claim) for claim in claims)])
     for node in nodes:

@@ -1,5 +1,3 @@
-"""`karptui simulate` on good and bad snapshots."""
-
 from __future__ import annotations
 
 import gzip
@@ -10,105 +8,133 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
+from tests.provisioning.scenarios import scenario
 
-POD: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "uid": "1"},
-    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
-    "status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]},
-}
-ARM: dict[str, Any] = {
-    "name": "arm",
-    "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}],
-    "capacity": {"cpu": "4", "memory": "8Gi", "pods": "20"},
-    "offerings": [
-        {
-            "price": 0.1,
-            "requirements": [
-                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]},
-            ],
-        }
-    ],
-}
+CASES = Path(__file__).resolve().parents[2] / "docs" / "cases"
 
 
-def a_pool(cpu_limit: str) -> dict[str, Any]:
-    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    conditions = [
-        {"type": kind, "status": "True", "lastTransitionTime": "2026-11-20T11:00:00Z", "reason": kind, "message": ""}
-        for kind in ("ValidationSucceeded", "NodeClassReady", "Ready")
-    ]
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "general", "uid": "2"},
-        "spec": {"limits": {"cpu": cpu_limit}, "template": {"spec": {"nodeClassRef": ref, "requirements": []}}},
-        "status": {"conditions": conditions},
-    }
-
-
-def a_snapshot(folder: Path, name: str, *objects: dict[str, Any]) -> str:
-    document = {
-        "karptui": 1,
-        "name": name,
-        "capturedAt": "2026-11-20T12:00:00Z",
-        "settings": {},
-        "instanceTypes": [ARM],
-        "objects": list(objects),
-    }
-    file = folder / f"{name}.json"
-    file.write_text(json.dumps(document))
-    return str(file)
-
-
-def answers(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_one_line_per_snapshot_in_the_order_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [a_snapshot(tmp_path, "room", a_pool("100"), POD), a_snapshot(tmp_path, "full", a_pool("1"), POD)]
-    assert main(["simulate", *files, "-o", "json"]) == 0
-    room, full = answers(capsys)
-    assert [claim["pods"] for claim in room["provisioning"]["newNodeClaims"]] == [["shop/web"]]
-    assert room["provisioning"]["newNodeClaims"][0]["instanceTypes"] == ["arm"]
-    assert full["provisioning"]["podErrors"] == {
-        "shop/web": "all available instance types exceed limits for nodepool (NodePool=general)"
-    }
+def write(folder: Path, seed: int, **fields: Any) -> str:
+    path = folder / f"{seed}.json"
+    path.write_text(json.dumps({**scenario(seed), **fields}))
+    return str(path)
+
+
+def test_a_line_per_snapshot_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [write(tmp_path, seed) for seed in (3, 1, 2)]
+    assert main(["simulate", *paths, "-o", "json"]) == 0
+    answers = lines(capsys)
+    assert [answer["name"] for answer in answers] == ["scenario-3", "scenario-1", "scenario-2"]
+    assert all({"provisioning", "events", "notModelled"} <= answer.keys() for answer in answers)
+    assert all("disruption" not in answer for answer in answers)
+
+
+def test_the_least_time_is_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, 1)
+    assert main(["simulate", path, "--time", "2", "-o", "json"]) == 0
+    [timed] = lines(capsys)
+    assert timed["provisioning"].pop("solveMillis") > 0
+    assert main(["simulate", path, "-o", "json"]) == 0
+    assert lines(capsys) == [timed]
+    assert main(["simulate", path, "--time", "1"]) == 0
+    assert "decided in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wanted", ["flag", "field"])
+def test_disruption_on_demand(wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, 1, **({"disruption": True} if wanted == "field" else {}))
+    assert main(["simulate", path, "-o", "json", *(["--disruption"] if wanted == "flag" else [])]) == 0
+    [answer] = lines(capsys)
+    names = [method["name"] for method in answer["disruption"]]
+    assert names == ["Emptiness", "Drift", "MultiNodeConsolidation", "SingleNodeConsolidation"]
+    assert main(["simulate", path, "--disruption"]) == 0
+    assert "SingleNodeConsolidation: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("name", "content", "called"),
     [
-        (b'{"a":' * 100_000, "nested too deeply"),
-        (gzip.compress(b'{"karptui": 1}' * 100)[:40], "cut off"),
-        (b'{"karptui": 1, "name": "half", "objects": [', "cut off"),
-        (b"", "is empty"),
-        (b"\x00\x01\x02", "binary"),
+        ("gone.json", None, "gone"),
+        ("broken.json", b"{", "broken"),
+        ("named.json", b'{"karptui": 1, "name": "mine", "objects": 3}', "mine"),
+        ("packed.json.gz", gzip.compress(b'{"karptui": 9, "name": "new"}'), "new"),
+        ("text.json", b'"text"', "text"),
+        ("list.json", b"[1, 2]", "list"),
     ],
-    ids=["deep", "gzip", "half", "empty", "binary"],
 )
-def test_a_snapshot_that_cannot_be_read_has_its_error_and_the_others_are_answered(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, says: str
+def test_a_snapshot_that_cannot_be_read_is_told_and_the_others_are_answered(
+    name: str, content: bytes | None, called: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    broken = tmp_path / "broken.json"
-    broken.write_bytes(content)
-    assert main(["simulate", str(broken), a_snapshot(tmp_path, "room", a_pool("100"), POD), "-o", "json"]) == 1
-    first, second = answers(capsys)
-    assert first["name"] == "broken"
-    assert says in first["error"]
-    assert second["provisioning"]["newNodeClaims"]
+    bad = tmp_path / name
+    if content is not None:
+        bad.write_bytes(content)
+    good = write(tmp_path, 1)
+    assert main(["simulate", str(bad), good, "-o", "json"]) == 1
+    first, second = lines(capsys)
+    assert (first["name"], second["name"]) == (called, "scenario-1")
+    assert first.keys() == {"name", "error"}
+    assert main(["simulate", str(bad)]) == 1
+    assert called in capsys.readouterr().out
 
 
-def test_measured_time_stands_beside_the_decision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", a_snapshot(tmp_path, "room", a_pool("100"), POD), "--time", "2", "-o", "json"]) == 0
-    (answer,) = answers(capsys)
-    assert answer["provisioning"]["solveMillis"] > 0
+@pytest.mark.parametrize("words", [["--time", "0"], ["--time", "x"], []])
+def test_the_command_line_is_checked(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", *words, *(["x.json"] if words else [])]) == 2
+    capsys.readouterr()
 
 
-def test_the_table_names_the_pool_and_the_types_of_the_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", a_snapshot(tmp_path, "room", a_pool("100"), POD)]) == 0
-    text = capsys.readouterr().out
-    assert "general" in text
-    assert "arm" in text
+def test_events_of_pods_that_protect_a_node_that_goes_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (CASES / "e-runners.yaml").read_text()
+    text = text.replace(
+        'creationTimestamp: "2026-11-19T12:00:00Z", labels', 'deletionTimestamp: "2026-11-20T11:58:00Z", labels'
+    )
+    path = tmp_path / "going.yaml"
+    path.write_text(text.replace('do-not-disrupt: "true"', 'do-not-disrupt: "soon"'))
+    assert main(["simulate", str(path), "-o", "json"]) == 0
+    [answer] = lines(capsys)
+    [said] = answer["events"]["Pod/ci/runner-1"]
+    assert said.startswith("InvalidDoNotDisruptAnnotation")
+    assert answer["provisioning"]["existingNodes"] == []
+
+
+def test_names_cannot_act_on_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, 1, name="evil\x1b[31m\nname")
+    assert main(["simulate", path]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_ties_and_what_is_not_modelled_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spread = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    document = scenario(1) | {"settings": {"IGNORE_DRA_REQUESTS": "false"}}
+    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    pool = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general"},
+        "spec": {"template": {"spec": {"nodeClassRef": ref, "requirements": []}}},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+    document["objects"] = [pool]
+    waiting = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    document["objects"].append(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "web", "namespace": "default", "uid": "web", "labels": {"app": "web"}},
+            "spec": {
+                "containers": [{"name": "app", "resources": {"requests": {"cpu": "100m"}}}],
+                "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
+                "topologySpreadConstraints": [{**spread, "labelSelector": {"matchLabels": {"app": "web"}}}],
+            },
+            "status": {"phase": "Pending", "conditions": [waiting]},
+        }
+    )
+    path = tmp_path / "tied.json"
+    path.write_text(json.dumps(document))
+    assert main(["simulate", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "default/web: topology.kubernetes.io/zone za is one of equals, Karpenter may choose zb, zc" in printed
+    assert "not modelled: IGNORE_DRA_REQUESTS is false" in printed
