@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
@@ -33,6 +34,8 @@ from karptui.widgets.styles import style_sheets
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
+SWITCH_SECONDS: Final = 0.001
+"""How long a thread that decodes may go on while a key waits; Python's own five milliseconds add up."""
 IDLE_POLLS: Final = 4
 """While the terminal is not in front, only every so many polls count."""
 
@@ -112,6 +115,7 @@ class KarptuiApp(App[None]):
 
     def on_mount(self) -> None:
         """Show the first screen, then start the source."""
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._commands = app_commands(self, can_switch=self._connect is not None)
         names = [entry.name for entry in ENTRIES]
         self.switch_mode(self.config.screen if self.config.screen in names else names[0])

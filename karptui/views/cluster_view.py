@@ -15,7 +15,6 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.node import Node
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.views.describe import describe_node, describe_pod
 from karptui.views.health import KindStatus
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.totals import cluster_facts
@@ -145,6 +144,8 @@ class ClusterView:
 
     def describe(self, kind: str, key: str, now_ns: int) -> str:
         """Return what is known of an object as text; a sentence when it is not there any more."""
+        from karptui.views.describe import describe_node, describe_pod  # noqa: PLC0415 - only when asked for
+
         if kind == Kind.POD:
             pod = self._pods_by_key.get(key)
             if pod is not None:
