@@ -54,6 +54,7 @@ async def _measure(url: str) -> dict[str, Any]:
     from karptui.state.cluster import EMPTY
     from karptui.state.reducer import reduce
 
+    sys.setswitchinterval(0.001)  # as the application does
     gc.collect()
     gc.freeze()
     before = _resident_bytes()
