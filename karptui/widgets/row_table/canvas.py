@@ -218,7 +218,7 @@ class RowCanvas(ScrollView):
         row = self._built.get(index)
         if row is None:
             if len(self._built) >= _CACHED_STRIPS:
-                self._built.clear()
+                del self._built[next(iter(self._built))]
             row = self._built[index] = self._rows[index]
         return row
 
@@ -228,7 +228,7 @@ class RowCanvas(ScrollView):
             return cached[1]
         strip = painter.row(row, state)
         if len(self._strips) >= _CACHED_STRIPS:
-            self._strips.clear()
+            del self._strips[next(iter(self._strips))]  # all at once would hold up one key in some
         self._strips[row.key, state] = (row, strip)
         return strip
 
