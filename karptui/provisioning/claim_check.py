@@ -81,9 +81,11 @@ class ClaimCheck:
             sets = stage_run.claim_sets[claim.labels] = self._narrow(stage_run, claim.labels)
         if sets is False:
             return False
+        if not sets:
+            return None
         need = [a + b for a, b in zip(claim.requests, owner.row, strict=True)]
         catalogue = template.catalogue
-        never = stage_run.is_static and bool(sets) and not catalogue.has_custom_offering_keys
+        never = stage_run.is_static and not catalogue.has_custom_offering_keys
         for labels in sets:
             left = labels.filter_of(catalogue)
             types = self.fitting(template, claim.types & left.types, left, need, queued)
