@@ -1,0 +1,222 @@
+"""Small questions in front of a screen: one of several, some of several, a line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, Final, NamedTuple
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from karptui.views.sanitize import clean
+
+FILTER_FROM: Final = 10
+"""From so many choices up a line is there to narrow them."""
+
+
+class Choice(NamedTuple):
+    """One thing to choose."""
+
+    id: str
+    title: str
+    detail: str = ""
+
+
+def _lines(choices: Iterable[Choice], chosen: frozenset[str] | None) -> list[Option]:
+    shown = list(choices)
+    width = min(max((len(clean(one.title)) for one in shown), default=0), 44)
+    return [Option(_line(one, width, chosen), id=one.id) for one in shown]
+
+
+def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Content:
+    sign = "" if chosen is None else "☑ " if choice.id in chosen else "☐ "
+    detail = (f"  {clean(choice.detail)}", "$karp-muted")
+    return Content.assemble(sign, (f"{clean(choice.title):<{width}}", "$foreground"), detail)
+
+
+class PickScreen(ModalScreen["str | None"]):
+    """Asks for one of several; gives its id, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", id="pick.cancel"),
+        Binding("down", "move(1)", "Down", show=False, id="pick.down", priority=True),
+        Binding("up", "move(-1)", "Up", show=False, id="pick.up", priority=True),
+    ]
+
+    options = getters.query_one(OptionList)
+
+    def __init__(self, title: str, choices: Sequence[Choice], *, current: str = "") -> None:
+        """Make the question.
+
+        Args:
+            title: what is asked.
+            choices: what there is.
+            current: the id of the choice that the cursor begins on.
+        """
+        super().__init__()
+        self._heading = clean(title)
+        self._choices = tuple(choices)
+        self._current = current
+
+    def compose(self) -> ComposeResult:
+        """Yield the list, below a line to narrow it where it is long."""
+        with Vertical(classes="dialog") as frame:
+            frame.border_title = Content(f" {self._heading} ")
+            frame.border_subtitle = Content(" enter takes it · esc leaves ")
+            if len(self._choices) >= FILTER_FROM:
+                yield Input(placeholder="type to narrow", select_on_focus=False)
+            yield OptionList(*_lines(self._choices, None), markup=False)
+
+    def on_mount(self) -> None:
+        """Put the cursor where it belongs."""
+        ids = [one.id for one in self._choices]
+        self.options.highlighted = ids.index(self._current) if self._current in ids else 0
+        if len(self._choices) < FILTER_FROM:
+            self.options.focus()
+
+    def action_give_up(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+    def action_move(self, step: int) -> None:
+        """Move the cursor in the list."""
+        if step > 0:
+            self.options.action_cursor_down()
+        else:
+            self.options.action_cursor_up()
+
+    @on(Input.Changed)
+    def _narrowed(self, event: Input.Changed) -> None:
+        words = event.value.casefold().split()
+        left = [one for one in self._choices if all(word in f"{one.title} {one.detail}".casefold() for word in words)]
+        self.options.set_options(_lines(left, None))
+        self.options.highlighted = 0 if left else None
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        option = self.options.highlighted_option
+        self.dismiss(option.id if option is not None else None)
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+
+class ChecklistScreen(ModalScreen["frozenset[str] | None"]):
+    """Asks for some of several; gives their ids, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", id="checklist.cancel"),
+        Binding("enter", "take", "Take", id="checklist.take", priority=True),
+        Binding("space", "toggle", "On or off", id="checklist.toggle", priority=True),
+    ]
+
+    options = getters.query_one(OptionList)
+
+    def __init__(self, title: str, choices: Sequence[Choice], chosen: Iterable[str]) -> None:
+        """Make the question.
+
+        Args:
+            title: what is asked.
+            choices: what there is.
+            chosen: the ids that are on.
+        """
+        super().__init__()
+        self._heading = clean(title)
+        self._choices = {one.id: one for one in choices}
+        self._chosen = frozenset(chosen)
+        self._width = min(max((len(clean(one.title)) for one in choices), default=0), 44)
+
+    def compose(self) -> ComposeResult:
+        """Yield the list."""
+        with Vertical(classes="dialog") as frame:
+            frame.border_title = Content(f" {self._heading} ")
+            frame.border_subtitle = Content(" space on or off · enter takes them · esc leaves ")
+            yield OptionList(*_lines(self._choices.values(), self._chosen), markup=False)
+
+    def on_mount(self) -> None:
+        """Put the cursor on the first."""
+        self.options.highlighted = 0
+        self.options.focus()
+
+    def action_give_up(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+    def action_take(self) -> None:
+        """Give what is on."""
+        self.dismiss(self._chosen)
+
+    def action_toggle(self) -> None:
+        """Turn the one under the cursor on or off."""
+        option = self.options.highlighted_option
+        if option is not None and option.id is not None:
+            self._toggle(option.id)
+
+    def _toggle(self, choice_id: str) -> None:
+        self._chosen ^= {choice_id}
+        self.options.replace_option_prompt(choice_id, _line(self._choices[choice_id], self._width, self._chosen))
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if event.option.id is not None:
+            self._toggle(event.option.id)
+
+
+class AskScreen(ModalScreen["str | None"]):
+    """Asks for a line of text; gives it, or None. What is refused stays to be corrected."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "Cancel", id="ask.cancel", priority=True)]
+
+    line = getters.query_one(Input)
+
+    def __init__(
+        self, title: str, *, value: str = "", hint: str = "", check: Callable[[str], str] = lambda _: ""
+    ) -> None:
+        """Make the question.
+
+        Args:
+            title: what is asked.
+            value: what stands in the line at first.
+            hint: which forms are understood.
+            check: from a text to the sentence that says why it cannot be taken; empty where it can.
+        """
+        super().__init__()
+        self._heading = clean(title)
+        self._value = value
+        self._hint = clean(hint)
+        self._check = check
+
+    def compose(self) -> ComposeResult:
+        """Yield the line above its hint."""
+        with Vertical(classes="dialog") as frame:
+            frame.border_title = Content(f" {self._heading} ")
+            frame.border_subtitle = Content(" enter takes it · esc leaves ")
+            yield Input(self._value, select_on_focus=True)
+            yield Static(Content.styled(self._hint, "$karp-muted"), markup=False)
+
+    def action_give_up(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+    @on(Input.Changed)
+    def _edited(self, event: Input.Changed) -> None:
+        self._say(self._check(event.value) if event.value != self._value else "")
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        refused = self._check(event.value)
+        self._say(refused)
+        if not refused:
+            self.dismiss(event.value)
+
+    def _say(self, refused: str) -> None:
+        shown = Content.styled(f"✘ {clean(refused)}", "$karp-fault") if refused else None
+        self.query_one(Static).update(shown or Content.styled(self._hint, "$karp-muted"))

@@ -1,0 +1,226 @@
+"""The text of the documents that are edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, NamedTuple
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.reactive import reactive
+from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
+
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.widgets.yaml_editor.completions import CompletionList, Completions
+
+INDENT: Final = 2
+GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Tone.MUTED: "←"}
+"""What stands before a note, so that its kind is told without colour."""
+
+Complete = Callable[[str, int, int], Completions]
+"""From text, line and column to what could stand there."""
+
+
+class LineNote(NamedTuple):
+    """What is to be said of a line, behind its text."""
+
+    text: str
+    tone: Tone = Tone.FAULT
+    start: int = 0
+    """Column where what is meant begins."""
+    end: int = 0
+    """Column after it; nothing is underlined where it is not after `start`."""
+
+
+class YamlEditor(TextArea):
+    """Edits YAML: two blanks a level, notes at line ends, completion."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+@,ctrl+space", "complete", "Complete", key_display="^space", id="editor.complete"),
+        Binding("shift+tab", "dedent", "Less indented", show=False, id="editor.dedent"),
+        Binding("escape", "leave", "Leave the text", id="editor.leave"),
+        Binding("ctrl+n", "note(1)", "Next problem", id="editor.next-note"),
+    ]
+    BINDING_GROUP_TITLE = "Editor"
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"yaml-editor--fault", "yaml-editor--warning", "yaml-editor--muted"}
+    DEFAULT_CSS = """
+    YamlEditor {
+        & .yaml-editor--fault { color: $karp-fault; text-style: not bold; }
+        & .yaml-editor--warning { color: $karp-warning; }
+        & .yaml-editor--muted { color: $karp-muted; text-style: italic; }
+    }
+    """
+
+    shows_only_own_keys: ClassVar[bool] = True
+    """Tells the footer that other keys are text here."""
+
+    notes: reactive[Mapping[int, LineNote]] = reactive(dict, init=False)
+    """By line, what is to be said of it."""
+
+    def __init__(self, complete: Complete, leave: Callable[[], None]) -> None:
+        """Make an empty editor.
+
+        Args:
+            complete: says what could stand at the cursor.
+            leave: gives the keys to something else.
+        """
+        super().__init__(
+            "", show_line_numbers=True, soft_wrap=False, theme="css", tab_behavior="indent", highlight_cursor_line=True
+        )
+        self.indent_width = INDENT
+        self._complete = complete
+        self._leave = leave
+        if "yaml" in self.available_languages:
+            self.language = "yaml"
+
+    @property
+    def completions(self) -> CompletionList:
+        """The list beside the cursor."""
+        return self.screen.query_one(CompletionList)
+
+    def watch_notes(self) -> None:
+        """Draw the notes."""
+        self._line_cache.clear()
+        self.refresh()
+
+    def get_line(self, line_index: int) -> Text:
+        """Return a line with what is to be said of it."""
+        line = super().get_line(line_index)
+        note = self.notes.get(line_index)
+        if note is None:
+            return line
+        style = self.get_component_rich_style(f"yaml-editor--{_class_of(note.tone)}", partial=True)
+        if note.end > note.start and note.tone is not Tone.MUTED:
+            line.stylize(style + self._underline, note.start, note.end)
+        line.append(f"   {GLYPHS.get(note.tone, '·')} {clean(note.text)}", style)
+        return line
+
+    @property
+    def _underline(self) -> Any:
+        from rich.style import Style  # noqa: PLC0415 - textual has it loaded by now
+
+        return Style(underline=True)
+
+    def put_text(self, text: str) -> None:
+        """Replace the whole text as one step that can be undone; the cursor stays on its line."""
+        if text == self.text:
+            return
+        row, column = self.cursor_location
+        scroll_x, scroll_y = self.scroll_offset
+        self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
+        row = min(row, self.document.line_count - 1)
+        self.selection = Selection.cursor((row, min(column, len(self.document.get_line(row)))))
+        self.scroll_to(scroll_x, scroll_y, animate=False)
+        self.completions.close()
+
+    def show_place(self, line: int, column: int = 0) -> None:
+        """Move the cursor to a place and show it."""
+        self.move_cursor((min(line, self.document.line_count - 1), column), center=True)
+
+    # Keys
+
+    async def _on_key(self, event: events.Key) -> None:
+        shown = self.completions
+        if shown.is_open and event.key in ("up", "down", "tab", "enter", "escape"):
+            event.stop()
+            event.prevent_default()
+            if event.key in ("up", "down"):
+                shown.move(1 if event.key == "down" else -1)
+            else:
+                if event.key != "escape":
+                    self._take()
+                shown.close()
+            return
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self._break_line()
+            return
+        if event.key == "escape":
+            event.stop()
+            event.prevent_default()
+            self.action_leave()
+            return
+        await super()._on_key(event)
+        if event.is_printable or event.key == "backspace":
+            self.call_after_refresh(self.offer, is_asked=False)
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Tell which keys are text or belong to the list of completions."""
+        taken = ("up", "down", "tab", "enter", "escape")
+        return (self.completions.is_open and key in taken) or super().check_consume_key(key, character)
+
+    def _break_line(self) -> None:
+        """Begin a line as far in as this one, one level deeper after a colon."""
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        indent = len(before) - len(before.lstrip(" "))
+        if before.rstrip().endswith(":"):
+            indent += INDENT
+            if before.lstrip().startswith("- "):
+                indent += INDENT
+        start, end = self.selection
+        self._replace_via_keyboard("\n" + " " * indent, start, end)
+
+    def action_dedent(self) -> None:
+        """Move the line one level out."""
+        row, _ = self.cursor_location
+        line = self.document.get_line(row)
+        blanks = min(INDENT, len(line) - len(line.lstrip(" ")))
+        if blanks:
+            self.delete((row, 0), (row, blanks))
+
+    def action_leave(self) -> None:
+        """Give the keys to something else."""
+        self.completions.close()
+        self._leave()
+
+    def action_note(self, step: int) -> None:
+        """Go to the next line of which something is said."""
+        lines = sorted(line for line, note in self.notes.items() if note.tone is not Tone.MUTED)
+        if lines:
+            row = self.cursor_location[0]
+            after = [line for line in lines if (line > row if step > 0 else line < row)]
+            line = (after or lines)[0 if step > 0 else -1]
+            self.show_place(line, self.notes[line].start)
+
+    # Completion
+
+    def action_complete(self) -> None:
+        """Offer what could stand at the cursor."""
+        self.offer(is_asked=True)
+
+    def offer(self, *, is_asked: bool) -> None:
+        """Show what could stand at the cursor; unasked only where a word has begun and is not complete yet."""
+        row, column = self.cursor_location
+        found = self._complete(self.text, row, column)
+        word = self.document.get_line(row)[found.start_column : column]
+        items = found.items
+        if not items or (not is_asked and (not word.strip() or any(item.label == word for item in items))):
+            self.completions.close()
+            return
+        offset = self.cursor_screen_offset
+        self.completions.open(items, offset.x - len(word) - 1, offset.y + 1)
+
+    def _take(self) -> None:
+        item = self.completions.chosen
+        if item is None:
+            return
+        row, column = self.cursor_location
+        start = self._complete(self.text, row, column).start_column
+        self.replace(item.insert, (row, start), (row, column), maintain_selection_offset=False)
+        lines = item.insert.split("\n")
+        end_column = len(lines[-1]) + (start if len(lines) == 1 else 0)
+        self.move_cursor((row + len(lines) - 1, end_column))
+
+    def on_blur(self) -> None:
+        """Offer nothing while the keys go elsewhere."""
+        self.completions.close()
+
+
+def _class_of(tone: Tone) -> str:
+    return tone.value if tone in (Tone.FAULT, Tone.WARNING) else "muted"
