@@ -15,6 +15,7 @@ from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.exhausted_types import types_exhausted
+from karptui.provisioning.hostnames import Hostnames
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import (
     DomainUnreachable,
@@ -26,13 +27,15 @@ from karptui.provisioning.rejection import (
     VolumeUnreachable,
 )
 from karptui.provisioning.requirement_set import RequirementSet, TypeFilter
+from karptui.provisioning.reservations import Reservations
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template, unmet_min_values
 from karptui.provisioning.topology import Ruled, narrowed
 from karptui.provisioning.topology_spec import host_allowed
 
 if TYPE_CHECKING:
-    from karptui.provisioning.run import QueuedPod, Run
+    from karptui.provisioning.problem import Prepared, Variant
+    from karptui.provisioning.run import QueuedPod
 
 
 _PLACEHOLDER: Final = "hostname-placeholder-0000"
@@ -54,11 +57,14 @@ class Fit:
 class ClaimCheck:
     """Judges claims for a run."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._interner = run.prepared.interner
-        self._uses_reservations = bool(run.prepared.reservation_capacity) and run.settings.gate("ReservedCapacity")
-        self._is_strict = not run.variant.reserved_fallback
+    def __init__(self, prepared: Prepared, variant: Variant, reservations: Reservations, hostnames: Hostnames) -> None:
+        self._interner = prepared.interner
+        self._reservations = reservations
+        self._hostnames = hostnames
+        settings = prepared.settings
+        self._uses_reservations = bool(prepared.reservation_capacity) and settings.gate("ReservedCapacity")
+        self._waits_for_reservations = not variant.reserved_fallback
+        self._may_relax = settings.min_values_policy == "BestEffort"
 
     def check(self, queued: QueuedPod, stage_run: StageRun, claim: Claim) -> Fit | Literal[False] | None:
         """Return the claim with the pod; None if it does not take it now, False if it never will."""
@@ -79,10 +85,8 @@ class ClaimCheck:
         sets = stage_run.claim_sets.get(claim.labels)
         if sets is None:
             sets = stage_run.claim_sets[claim.labels] = self._narrow(stage_run, claim.labels)
-        if sets is False:
-            return False
         if not sets:
-            return None
+            return False if sets is False else None
         need = [a + b for a, b in zip(claim.requests, owner.row, strict=True)]
         catalogue = template.catalogue
         never = stage_run.is_static and not catalogue.has_custom_offering_keys
@@ -155,8 +159,8 @@ class ClaimCheck:
             for kind in catalogue.reserved_kinds
             if catalogue.types_of_rows(kind.rows) & types and labels.value.compatible(kind.requirements, WELL_KNOWN)
         }
-        reserved = self._run.reservations.reservable(wanted, held)
-        if self._is_strict and not reserved and (wanted or held):
+        reserved = self._reservations.reservable(wanted, held)
+        if self._waits_for_reservations and not reserved and (wanted or held):
             return None
         return reserved
 
@@ -173,7 +177,7 @@ class ClaimCheck:
         owner = queued.owner
         if not stage_run.tolerates(template.taints):
             return TaintsNotTolerated(tuple(untolerated(template.taints, stage.tolerations)))
-        hostname = self._run.next_hostname()
+        hostname = self._hostnames.next()
         labels = template.requirements
         base = self._interner.join_claim(labels, stage.asked)
         if not base or not host_allowed(stage.asked_host, hostname):
@@ -242,7 +246,7 @@ class ClaimCheck:
             node_domains = Requirement.of(key, IN, (hostname,))
         else:
             pod_domains, node_domains = stage.strict.value.get(key), joined.value.get(key)
-        return TopologyUnmet(group.kind.value, key, self._run.shown_counts(group), pod_domains, node_domains)
+        return TopologyUnmet(group.kind.value, key, self._hostnames.shown_counts(group), pod_domains, node_domains)
 
     def _judge_types(
         self, queued: QueuedPod, template: Template, types: int, labels: RequirementSet
@@ -254,7 +258,7 @@ class ClaimCheck:
         is_relaxed = False
         if template.has_min_values and fitting:
             unmet = unmet_min_values(catalogue, fitting, labels.value)
-            if unmet and self._run.settings.min_values_policy == "BestEffort":
+            if unmet and self._may_relax:
                 value = labels.value
                 for key, offered in unmet.items():
                     value = value.replace(value.get(key).with_min_values(offered))

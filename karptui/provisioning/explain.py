@@ -139,7 +139,7 @@ def explain(solution: Solution, pod: Pod) -> PodExplanation:
         place=claim.template.name if claim is not None else host,
         is_new_claim=claim is not None,
         error=error,
-        given_up=tuple(_given_up(run, queued.owner.first, stage)),
+        given_up=tuple(_given_up(run, queued.first, stage)),
         pools=tuple(pools),
         nodes=tuple(
             refusal
@@ -151,7 +151,7 @@ def explain(solution: Solution, pod: Pod) -> PodExplanation:
 
 def _last_stage(run: Run, queued: QueuedPod, error: PodError | None) -> Stage:
     """Return the stage whose failure is reported: the most relaxed one, unless relaxing was not to help."""
-    stage = queued.owner.first
+    stage = queued.first
     if queued.owner.has_dra or (error is not None and error.is_reserved):
         return stage
     while (relaxed := run.prepared.classes.relaxed(stage)) is not None:

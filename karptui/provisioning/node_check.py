@@ -13,11 +13,12 @@ from karptui.provisioning.ladder import Ladder, roomy
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_run import StageRun
-from karptui.provisioning.topology import narrowed
+from karptui.provisioning.topology import Topology, narrowed
 from karptui.provisioning.topology_spec import host_allowed
 
 if TYPE_CHECKING:
-    from karptui.provisioning.run import QueuedPod, Run
+    from karptui.provisioning.problem import Prepared, Variant
+    from karptui.provisioning.run import QueuedPod
 
 
 _REMEASURE_AFTER: Final = 64
@@ -40,18 +41,21 @@ class FilledNode:
 class NodeCheck:
     """Tries nodes in order, and remembers what was placed on them."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._prepared = run.prepared
-        self._destinations = run.prepared.destinations
-        self._gone = run.prepared.destination_index.of(run.variant.excluded)
-        self._waiting = run.prepared.waiting_destinations if run.variant.enforces_consolidate_after else 0
+    def __init__(
+        self, prepared: Prepared, variant: Variant, topology: Topology, ties: list[tuple[str, str, tuple[str, ...]]]
+    ) -> None:
+        self._prepared = prepared
+        self._topology = topology
+        self._ties = ties
+        self._destinations = prepared.destinations
+        self._gone = prepared.destination_index.of(variant.excluded)
+        self._waiting = prepared.waiting_destinations if variant.enforces_consolidate_after else 0
         self.filled: dict[int, FilledNode] = {}
         self._ladders: list[Ladder] = []
         self._measured = 0
         """Nodes of which the ladders tell the room that was left when they were last measured, as bits."""
         self._placed_since = 0
-        self._interner = run.prepared.interner
+        self._interner = prepared.interner
 
     def place(self, queued: QueuedPod, stage_run: StageRun) -> Destination | None:
         """Place a pod on the first node that takes it and return that node, None if there is none."""
@@ -178,7 +182,7 @@ class NodeCheck:
         if filled is None:
             filled = self.filled[destination.index] = FilledNode(destination)
         for key, equals in stage_run.ties.get(filled.labels, ()):
-            self._run.ties.append((queued.pod.key, key, equals))
+            self._ties.append((queued.pod.key, key, equals))
         owner = queued.owner
         self._placed_since += 1
         filled.pods.append(queued.pod)
@@ -191,4 +195,4 @@ class NodeCheck:
             for driver, claim in owner.attachments:
                 attached.setdefault(driver, set()).add(claim)
             filled.attached = {driver: frozenset(claims) for driver, claims in attached.items()}
-        self._run.topology.record(owner, labels, destination.hostname, destination.kind.taints)
+        self._topology.record(owner, labels, destination.hostname, destination.kind.taints)

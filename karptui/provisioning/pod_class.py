@@ -72,7 +72,6 @@ class PodClass:
     __slots__ = (
         "attachments",
         "face",
-        "first",
         "has_dra",
         "host_ports",
         "inverse_specs",
@@ -100,7 +99,6 @@ class PodClass:
         """None where a bound volume does not exist: existing nodes are not tried then."""
         self.inverse_specs: tuple[TopologySpec, ...] = ()
         """Required anti-affinity, which keeps the pods that it selects away in turn."""
-        self.first: Stage
 
 
 class PodClasses:
@@ -122,11 +120,13 @@ class PodClasses:
         self._selector_keys = selector_keys
         self._respects = preference_policy == RESPECT
         self._tolerate_preferences = tolerate_preferences
-        self._by_template: dict[PodTemplate, PodClass] = {}
-        self._by_content: dict[tuple[object, ...], PodClass] = {}
+        self._by_template: dict[PodTemplate, Stage] = {}
+        self._by_content: dict[tuple[object, ...], Stage] = {}
 
-    def of(self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]) -> PodClass:
-        """Return the class of a pod.
+    def first_stage(
+        self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]
+    ) -> Stage:
+        """Return the class of a pod with all its wishes.
 
         Args:
             pod: Any pod.
@@ -142,7 +142,7 @@ class PodClasses:
 
     def _by_its_content(
         self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]
-    ) -> PodClass:
+    ) -> Stage:
         template = pod.template
         labels = {key: value for key, value in pod.labels.items() if key in self._selector_keys}
         alternatives, attachments = volumes(pod) if pod.volumes else ((), ())
@@ -167,13 +167,15 @@ class PodClasses:
         )
         found = self._by_content.get(content)
         if found is None:
-            found = self._by_content[content] = self._make(template, labels)
-            found.volume_alternatives = tuple(self._interner.split(one) for one in alternatives)
-            found.attachments = attachments
+            made = PodClass(template, labels, self._columns)
+            made.inverse_specs = self.anti_affinity_specs(template)
+            made.volume_alternatives = tuple(self._interner.split(one) for one in alternatives)
+            made.attachments = attachments
+            found = self._by_content[content] = self._first(made)
         return found
 
-    def _make(self, template: PodTemplate, labels: Mapping[str, str]) -> PodClass:
-        made = PodClass(template, labels, self._columns)
+    def _first(self, owner: PodClass) -> Stage:
+        template = owner.template
         preferred = template.preferred_node_terms
         if len(preferred) > 1:
             preferred = tuple(preferred[i] for i in go_sort([-term.weight for term in preferred]))
@@ -185,9 +187,7 @@ class PodClasses:
             template.topology_spread,
             template.tolerations,
         )
-        made.inverse_specs = self.anti_affinity_specs(template)
-        made.first = self._stage(made, wishes, 0)
-        return made
+        return self._stage(owner, wishes, 0)
 
     def relaxed(self, stage: Stage) -> Stage | None:
         """Return the stage after the next relaxation, None if nothing is left to give up."""

@@ -246,7 +246,9 @@ class Prepared:
             except VolumeLookupError:
                 is_counted = False
         is_exempt = pod.phase == "Pending" or pod.node_name in self.leaving_node_names
-        return QueuedPod(pod, self.classes.of(pod, self._volumes_of), is_exempt=is_exempt, is_counted=is_counted)
+        return QueuedPod(
+            pod, self.classes.first_stage(pod, self._volumes_of), is_exempt=is_exempt, is_counted=is_counted
+        )
 
     def _volumes_of(self, pod: Pod) -> tuple[tuple[Requirements, ...], Attachments | None]:
         attachments: Attachments | None

@@ -34,12 +34,10 @@ class TypeFilter:
 class RequirementSet:
     """One requirement set of a run; compare with ``is``."""
 
-    __slots__ = ("_claim_joins", "_filters", "_node_joins", "value")
+    __slots__ = ("_filters", "value")
 
     def __init__(self, value: Requirements) -> None:
         self.value = value
-        self._claim_joins: dict[RequirementSet, RequirementSet | Literal[False] | None] = {}
-        self._node_joins: dict[RequirementSet, RequirementSet | Literal[False] | None] = {}
         self._filters: dict[Catalogue, TypeFilter] = {}
 
     def filter_of(self, catalogue: Catalogue) -> TypeFilter:
@@ -50,11 +48,18 @@ class RequirementSet:
         return found
 
 
+Joined = RequirementSet | Literal[False] | None
+"""A narrowed set; None where the two clash, False where they will clash whatever narrows the first."""
+_Joins = dict[tuple[RequirementSet, RequirementSet], Joined]
+
+
 class Interner:
-    """Makes requirement sets, one object for equal ones."""
+    """Makes requirement sets, one object for equal ones, and remembers what they come to together."""
 
     def __init__(self) -> None:
         self._sets: dict[Requirements, RequirementSet] = {}
+        self._claim_joins: _Joins = {}
+        self._node_joins: _Joins = {}
         self.empty = self.of(Requirements())
 
     def of(self, requirements: Requirements) -> RequirementSet:
@@ -73,25 +78,24 @@ class Interner:
         """Return the set of what topology rules leave, by key."""
         return self.of(Requirements(by_key.values())) if by_key else self.empty
 
-    def join_claim(self, existing: RequirementSet, incoming: RequirementSet) -> RequirementSet | Literal[False] | None:
+    def join_claim(self, existing: RequirementSet, incoming: RequirementSet) -> Joined:
         """Narrow a claim's or template's set; well-known labels may be undefined in it."""
-        joins = existing._claim_joins  # noqa: SLF001 - the memo of a pair lives in its left side
-        if incoming in joins:
-            return joins[incoming]
-        joined = joins[incoming] = self._join(existing.value, incoming.value, WELL_KNOWN)
-        return joined
+        return self._joined(self._claim_joins, existing, incoming, WELL_KNOWN)
 
-    def join_node(self, existing: RequirementSet, incoming: RequirementSet) -> RequirementSet | Literal[False] | None:
+    def join_node(self, existing: RequirementSet, incoming: RequirementSet) -> Joined:
         """Narrow a node's set; every label asked for must be defined in it."""
-        joins = existing._node_joins  # noqa: SLF001 - as above
-        if incoming in joins:
-            return joins[incoming]
-        joined = joins[incoming] = self._join(existing.value, incoming.value, _NOTHING)
+        return self._joined(self._node_joins, existing, incoming, _NOTHING)
+
+    def _joined(
+        self, known: _Joins, existing: RequirementSet, incoming: RequirementSet, allow_undefined: frozenset[str]
+    ) -> Joined:
+        pair = (existing, incoming)
+        if pair in known:
+            return known[pair]
+        joined = known[pair] = self._join(existing.value, incoming.value, allow_undefined)
         return joined
 
-    def _join(
-        self, existing: Requirements, incoming: Requirements, allow_undefined: frozenset[str]
-    ) -> RequirementSet | Literal[False] | None:
+    def _join(self, existing: Requirements, incoming: Requirements, allow_undefined: frozenset[str]) -> Joined:
         if existing.compatible(incoming, allow_undefined):
             return self.of(existing.merge(incoming))
         return False if clashes_for_good(existing, incoming) else None

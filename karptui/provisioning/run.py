@@ -7,15 +7,16 @@ Rules: ``Solve``, ``trySchedule`` and ``add`` in ``scheduler.go``, and ``queue.g
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from karptui.kube.pod import Pod
 from karptui.provisioning.claim import Claim, ClaimOrder
 from karptui.provisioning.claim_check import ClaimCheck, Fit
+from karptui.provisioning.hostnames import Hostnames
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import NodeCheck
-from karptui.provisioning.pod_class import PodClass, Stage
+from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.rejection import (
     DynamicResourcesUnsupported,
     LimitReached,
@@ -28,7 +29,6 @@ from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.reservations import Reservations
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template
-from karptui.provisioning.topology_group import TopologyGroup
 
 if TYPE_CHECKING:
     from karptui.provisioning.problem import Prepared, Variant
@@ -41,11 +41,13 @@ _FEW = 8
 class QueuedPod:
     """A pod to place."""
 
-    __slots__ = ("is_counted", "is_exempt", "last_length", "owner", "pod")
+    __slots__ = ("first", "is_counted", "is_exempt", "last_length", "owner", "pod")
 
-    def __init__(self, pod: Pod, owner: PodClass, *, is_exempt: bool, is_counted: bool) -> None:
+    def __init__(self, pod: Pod, first: Stage, *, is_exempt: bool, is_counted: bool) -> None:
         self.pod = pod
-        self.owner = owner
+        self.first = first
+        """With all its wishes."""
+        self.owner = first.owner
         self.is_exempt = is_exempt
         """Whether it may go to nodes that wait for consolidateAfter."""
         self.is_counted = is_counted
@@ -79,18 +81,17 @@ class Run:
         self.ties: list[tuple[str, str, tuple[str, ...]]] = []
         """Pod, topology key and the domains that were equal, the chosen one first."""
         self._stages: dict[tuple[Stage, bool, bool], StageRun] = {}
-        self.node_check = NodeCheck(self)
-        self.claim_check = ClaimCheck(self)
-        self._hostnames = 0
+        self._hostnames = Hostnames()
+        self.node_check = NodeCheck(prepared, variant, self.topology, self.ties)
+        self.claim_check = ClaimCheck(prepared, variant, self.reservations, self._hostnames)
         self._last_host = ""
-        self._host_counts: dict[TopologyGroup, tuple[int, dict[str, int]]] = {}
 
     def solve(self, pods: Sequence[QueuedPod], reporter: Reporter = silent) -> None:
         """Place pods until a whole pass places none."""
         self.pods = pods
         for queued in pods:
             if queued.is_counted:
-                self.topology.own(queued.owner.first)
+                self.topology.own(queued.first)
         self.topology.begun_with = len(self.topology.groups)
         row = self.prepared.columns.index
         cpu, memory = row.get("cpu"), row.get("memory")
@@ -119,12 +120,12 @@ class Run:
                 self.errors[queued.pod.uid] = error
                 queue.append(queued)
                 queued.last_length = len(queue)
-        self.finish()
+        self._hostnames.finish(self._known_hosts())
         reporter(total - len(queue), total)
 
     def _try(self, queued: QueuedPod) -> PodError | None:
         """Try a pod, giving up one wish after the other; the next time it begins with all of them again."""
-        stage: Stage | None = queued.owner.first
+        stage: Stage | None = queued.first
         error = PodError(())
         while stage is not None:
             stage_run = self.stage_run(stage, queued)
@@ -218,7 +219,7 @@ class Run:
                     break
                 continue
             self._note_ties(queued, stage_run, template.requirements)
-            claim = Claim(len(self.claims), self.next_hostname(), template, self.prepared.columns.zero)
+            claim = Claim(len(self.claims), self._hostnames.next(), template, self.prepared.columns.zero)
             self.relaxed[template.index] = outcome.is_relaxed
             self.claims.append(claim)
             self._add(queued, claim, outcome)
@@ -239,26 +240,12 @@ class Run:
         stage_run.new_claims[template.index] = (state, outcome)
         return outcome
 
-    def shown_counts(self, group: TopologyGroup) -> dict[str, int]:
-        """Return the counts of a rule for its message, which shows those at the end of the run."""
-        if not group.is_hostname:
-            return group.counts
-        return self._host_counts.setdefault(group, (len(self.claims), {}))[1]
-
-    def finish(self) -> None:
-        """Fill in the counts of host-name rules that messages show, which name hosts without pods too."""
-        for group, (_, counts) in self._host_counts.items():
-            for destination in self.prepared.destinations:
-                if destination.state.provider_id not in self.variant.excluded:
-                    counts[destination.hostname] = 0
-            for claim in self.claims:
-                counts[claim.hostname] = 0
-            counts.update(group.counts)
-
-    def next_hostname(self) -> str:
-        """Return a host name that stands for the node that will come."""
-        self._hostnames += 1
-        return f"hostname-placeholder-{self._hostnames:04d}"
+    def _known_hosts(self) -> Iterator[str]:
+        for destination in self.prepared.destinations:
+            if destination.state.provider_id not in self.variant.excluded:
+                yield destination.hostname
+        for claim in self.claims:
+            yield claim.hostname
 
     def _note_ties(self, queued: QueuedPod, stage_run: StageRun, labels: object) -> None:
         for key, equals in stage_run.ties.get(labels, ()):  # type: ignore[call-overload]
