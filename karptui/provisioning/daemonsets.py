@@ -33,8 +33,12 @@ class DaemonPod:
     type that the term excludes, so what it asks for depends on which types were looked at before.
     """
 
-    def __init__(self, key: str, template: PodTemplate, terms: Sequence[NodeSelectorTerm]) -> None:
+    def __init__(
+        self, key: str, template: PodTemplate, terms: Sequence[NodeSelectorTerm], *, daemonset_key: str = ""
+    ) -> None:
         self.key = key
+        self.daemonset_key = daemonset_key or key
+        """``namespace/name`` of its DaemonSet."""
         self.requests: ResourceList = template.requests
         self.host_ports: tuple[HostPort, ...] = template.host_ports
         self._selector = Requirements.from_labels(template.node_selector)
@@ -53,6 +57,10 @@ class DaemonPod:
     def tolerates(self, taints: Iterable[Taint]) -> bool:
         """Return whether it tolerates all of these."""
         return not untolerated(taints, self._tolerations)
+
+    def untolerated(self, taints: Iterable[Taint]) -> list[Taint]:
+        """Return those of these that it does not tolerate."""
+        return untolerated(taints, self._tolerations)
 
     def tolerate_preferences(self) -> None:
         """Add the toleration of PreferNoSchedule taints, unless it is there."""
@@ -124,7 +132,8 @@ def daemon_pods(inventory: Inventory, *, ignore_dra: bool) -> list[DaemonPod]:
         terms = daemonset.template.required_node_terms
         if terms is None:
             terms = template.required_node_terms
-        pods.append(DaemonPod(daemonset.key if live is None else live.key, template, terms or ()))
+        key = daemonset.key if live is None else live.key
+        pods.append(DaemonPod(key, template, terms or (), daemonset_key=daemonset.key))
     return pods
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from functools import reduce
 from operator import or_
 
@@ -24,91 +23,27 @@ from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.kube.quantity import Quantity, QuantityFormat
-from karptui.kube.resources import PODS, ResourceList
+from karptui.kube.quantity import Quantity
+from karptui.kube.resources import ResourceList
 from karptui.kube.taints import untolerated
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import NO_PRICE, Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.overlays import overlaid
+from karptui.provisioning.pool_daemonsets import pool_daemonsets
 from karptui.provisioning.problem import InstanceTypes
-from karptui.provisioning.state_node import track_nodes
+from karptui.provisioning.state_node import StateNode, track_nodes
 from karptui.provisioning.template import served_pools, template_requirements, unmet_min_values, usable_pools
-
-
-class Filter(StrEnum):
-    """What rules a type out, in the order in which they are looked at."""
-
-    REQUIREMENTS = "requirements"
-    """The NodePool's requirements and labels."""
-    OFFERINGS = "offerings"
-    """No zone and capacity type that the NodePool allows is to be had."""
-    RESERVED = "reserved"
-    """kubeReserved, systemReserved and eviction thresholds leave less than nothing."""
-    DAEMONSETS = "daemonsets"
-    """The DaemonSets' pods do not fit."""
-    POD = "pod"
-    """No pod fits beside the DaemonSets."""
-    LIMITS = "limits"
-    """The NodePool's limits leave too little for the whole node."""
-
-
-class Shortage(msgspec.Struct, frozen=True):
-    """A resource of which a type has too little."""
-
-    resource: str
-    have: Quantity
-    need: Quantity
-
-
-class TypeVerdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """One instance type in one NodePool."""
-
-    instance_type: InstanceType
-    removed_by: Filter | None
-    """None for a type that is left."""
-    reason: str = ""
-    """What exactly ruled it out: a requirement's key, ``sold out or not offered``, a resource."""
-    shortages: tuple[Shortage, ...] = ()
-    """For DaemonSets, pods and limits: what there is too little of."""
-    daemon_pods: int = 0
-    """DaemonSet pods that a new node of the type carries; 0 where requirements or offerings rule it out."""
-    daemons: ResourceList = resources.EMPTY
-    """Sum of their requests, their slots as ``pods``."""
-    price_per_hour: float | None = None
-    """The least price that Karpenter reckons with among the offerings that the NodePool allows."""
-    rank: int | None = None
-    """Place in the order of prices among the types that are left, from 1; equal prices share one."""
-
-
-class FilterCount(msgspec.Struct, frozen=True):
-    """How many types a filter has removed, and how many it has left."""
-
-    filter: Filter
-    removed: int
-    left: int
-    reasons: tuple[tuple[str, int], ...]
-    """Why, most frequent first."""
-
-
-class PoolTypes(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The instance types of one NodePool."""
-
-    pool: NodePool
-    rank: int | None
-    """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part in provisioning."""
-    why_not: str = ""
-    """Why it takes no part, or why no type at all is usable, in words."""
-    requirements: Requirements
-    verdicts: tuple[TypeVerdict, ...]
-    """Every type that the NodeClass offers, in the provider's order."""
-    counts: tuple[FilterCount, ...]
-
-    @property
-    def left(self) -> tuple[TypeVerdict, ...]:
-        """The types that a new node may have."""
-        return tuple(verdict for verdict in self.verdicts if verdict.removed_by is None)
+from karptui.provisioning.type_verdict import (
+    Filter,
+    FilterCount,
+    PoolTypes,
+    Shortage,
+    TypeVerdict,
+    format_of,
+    shortages,
+)
 
 
 def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Settings) -> tuple[PoolTypes, ...]:
@@ -134,21 +69,29 @@ def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Se
     for index, pool in enumerate((*tried, *others)):
         own = [state for state in states if state.nodepool_name == pool.name]
         rank = index + 1 if index < len(tried) else None
-        found.append(
-            _PoolReader(
-                pool,
-                catalogue_of(tuple(by_pool[pool.name])),
-                # Karpenter drops terms of a DaemonSet's affinity for good as it goes; pools that take no part must not.
-                daemons if rank is not None else daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests),
-                remaining_limits(pool, own),
-            ).read(
-                rank=rank,
-                why_not="" if rank is not None else _why_not(pool, is_served=pool.name in served),
-                pods=inventory.pods,
-                is_strict=settings.min_values_policy != "BestEffort",
-            )
+        result = _PoolReader(
+            pool,
+            catalogue_of(tuple(by_pool[pool.name])),
+            # Karpenter drops terms of a DaemonSet's affinity for good as it goes; pools that take no part must not.
+            daemons if rank is not None else daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests),
+            remaining_limits(pool, own),
+        ).read(
+            rank=rank,
+            why_not="" if rank is not None else _why_not(pool, is_served=pool.name in served),
+            pods=inventory.pods,
+            is_strict=settings.min_values_policy != "BestEffort",
         )
+        found.append(msgspec.structs.replace(result, used=_capacity(own)))
     return tuple(found)
+
+
+def _capacity(states: Iterable[StateNode]) -> dict[str, int]:
+    """Return what nodes have together, in nano-units."""
+    total: dict[str, int] = {}
+    for state in states:
+        for name, amount in state.capacity_nano.items():
+            total[name] = total.get(name, 0) + amount
+    return total
 
 
 def may_go_to(pod: Pod, pool: NodePool, requirements: Requirements) -> bool:
@@ -235,6 +178,8 @@ class _PoolReader:
             requirements=requirements,
             verdicts=ranked,
             counts=_counts(ranked),
+            daemonsets=pool_daemonsets(self._pool, requirements, self._daemons, groups, verdicts),
+            remaining=self._remaining,
         )
 
     def _asked(self, pods: Iterable[Pod]) -> list[_Asked]:
@@ -276,7 +221,9 @@ class _PoolReader:
     @staticmethod
     def _over_reserved(instance_type: InstanceType) -> TypeVerdict:
         short = tuple(
-            Shortage(name, Quantity(amount, _format(instance_type, name)), Quantity(0, _format(instance_type, name)))
+            Shortage(
+                name, Quantity(amount, format_of(instance_type, name)), Quantity(0, format_of(instance_type, name))
+            )
             for name, amount in allocatable_nano(instance_type).items()
             if amount < 0
         )
@@ -294,16 +241,16 @@ class _PoolReader:
         total = resources.add(*(daemon.requests for daemon in group.daemons))
         count = len(group.daemons)
         daemons = with_pod_slots(total, count) if count else resources.EMPTY
-        removed, short = None, _shortages(instance_type, have, daemons)
+        removed, short = None, shortages(instance_type, have, daemons)
         if short:
             removed = Filter.DAEMONSETS
         else:
             tries = [
-                _shortages(instance_type, have, with_pod_slots(resources.add(total, one.requests), count + 1))
+                shortages(instance_type, have, with_pod_slots(resources.add(total, one.requests), count + 1))
                 for one in asked
                 if one.types & bit
             ]
-            tries = tries or [_shortages(instance_type, have, with_pod_slots(total, count + 1))]
+            tries = tries or [shortages(instance_type, have, with_pod_slots(total, count + 1))]
             short = min(tries, key=len)
             if short:
                 removed = Filter.POD
@@ -316,6 +263,7 @@ class _PoolReader:
             shortages=short,
             daemon_pods=count,
             daemons=daemons,
+            daemonset_keys=tuple(daemon.daemonset_key for daemon in group.daemons),
             price_per_hour=None if price == NO_PRICE else price,
         )
 
@@ -330,23 +278,6 @@ class _PoolReader:
             for name, left in self._remaining.items()
             if left < 0
         )
-
-
-def _shortages(
-    instance_type: InstanceType, have: Mapping[str, int], need: Mapping[str, Quantity]
-) -> tuple[Shortage, ...]:
-    """Return what there is too little of, pods first: the least visible."""
-    short = [
-        Shortage(name, Quantity(have.get(name, 0), _format(instance_type, name)), amount)
-        for name, amount in need.items()
-        if amount.nano > have.get(name, 0) and amount.nano > 0
-    ]
-    return tuple(sorted(short, key=lambda one: (one.resource != PODS, one.resource)))
-
-
-def _format(instance_type: InstanceType, name: str) -> QuantityFormat:
-    amount = instance_type.capacity.get(name)
-    return amount.format if amount is not None else QuantityFormat.DECIMAL_SI
 
 
 def _ranked(verdicts: Sequence[TypeVerdict]) -> tuple[TypeVerdict, ...]:

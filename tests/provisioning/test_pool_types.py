@@ -12,7 +12,8 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.provisioning import prepare
-from karptui.provisioning.pool_types import Filter, PoolTypes, pool_types
+from karptui.provisioning.pool_types import pool_types
+from karptui.provisioning.type_verdict import Filter, PoolTypes
 from tests import builders
 
 SETTINGS = parse_settings({})
@@ -203,3 +204,61 @@ def test_tolerations_decide_which_pods_count() -> None:
 def test_node_overlays_change_prices() -> None:
     settings = parse_settings({"FEATURE_GATES": "NodeOverlay=true"})
     assert found(a_type("a", price=2.0), settings=settings).verdicts[0].price_per_hour == 2.0
+
+
+def test_what_each_daemonset_does_to_the_types() -> None:
+    pool = builders.a_nodepool(
+        taints=(Taint("dedicated", "NoSchedule", "x"),),
+        requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", "few", "small", "large"),),
+    )
+    daemonsets = (
+        builders.a_daemonset(name="agent"),
+        builders.a_daemonset(name="heavy", memory="6Gi"),
+        builders.a_daemonset(name="intolerant", tolerations=()),
+        builders.a_daemonset(name="picky", node_selector={"node.kubernetes.io/instance-type": "other"}),
+        builders.a_daemonset(name="typed", node_selector={"kind": "gpu"}),
+    )
+    types = (a_type("few", memory="32Gi", pods="1"), a_type("small", memory="6Gi"), a_type("large", memory="32Gi"))
+    told = {one.key.partition("/")[2]: one for one in found(*types, pool=pool, daemonsets=daemonsets).daemonsets}
+    assert {name: (one.types, one.excluded) for name, one in told.items()} == {
+        "agent": (3, ("few", "small")),
+        "heavy": (3, ("few", "small")),
+        "intolerant": (0, ()),
+        "picky": (0, ()),
+        "typed": (0, ()),
+    }
+    assert told["agent"].why_not == ""
+    assert told["intolerant"].why_not == "does not tolerate dedicated=x:NoSchedule"
+    assert "node.kubernetes.io/instance-type" in told["picky"].why_not
+    assert told["typed"].why_not == 'label "kind" does not have known values'
+    verdicts = {
+        one.instance_type.name: one.daemonset_keys for one in found(*types, pool=pool, daemonsets=daemonsets).verdicts
+    }
+    assert verdicts["large"] == (told["agent"].key, told["heavy"].key)
+
+
+def test_why_a_daemonset_fits_none_of_the_types() -> None:
+    picky = builders.a_daemonset(node_selector={"node.kubernetes.io/instance-type": "other"})
+    assert found(a_type("one"), daemonsets=(picky,)).daemonsets[0].why_not == (
+        "its node selector or affinity fits none of the types"
+    )
+    assert found(daemonsets=(picky,)).daemonsets[0].why_not == "no type is left to carry it"
+
+
+def test_what_limits_count_and_leave() -> None:
+    pool = builders.a_nodepool(limits=builders.amounts({"cpu": "5", "nodes": "2"}))
+    nodes = tuple(builders.a_node(name=f"node-{i}", cpu="2", memory="8Gi") for i in range(2))
+    claims = tuple(builders.a_nodeclaim(name=f"claim-{i}", node=f"node-{i}") for i in range(2))
+    result = found(a_type("a"), pool=pool, nodes=nodes, nodeclaims=claims)
+    assert result.used["nodes"] == 2 * 10**9
+    assert result.remaining["nodes"] == 0
+    assert result.used["cpu"] + result.remaining["cpu"] == 5 * 10**9
+    assert result.used["memory"] > 0
+    assert "memory" not in result.remaining
+    leaving = found(
+        a_type("a"),
+        pool=pool,
+        nodes=nodes,
+        nodeclaims=(claims[0], builders.a_nodeclaim(name="claim-1", node="node-1", deletion_ns=1)),
+    )
+    assert leaving.used["nodes"] == 10**9

@@ -9,7 +9,7 @@ from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS
-from karptui.provisioning.pool_types import Filter
+from karptui.provisioning.type_verdict import Filter
 from karptui.views.column import Column, Heading
 from karptui.views.nodes.columns import short_zone
 from karptui.views.prices import node_price_text

@@ -27,7 +27,7 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
 from karptui.provisioning.catalogue import allocatable_nano
-from karptui.provisioning.pool_types import Filter, PoolTypes, TypeVerdict
+from karptui.provisioning.type_verdict import Filter, PoolTypes, TypeVerdict
 
 
 class Standing(StrEnum):

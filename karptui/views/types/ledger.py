@@ -11,7 +11,7 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
-from karptui.provisioning.pool_types import Filter
+from karptui.provisioning.type_verdict import Filter
 from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean

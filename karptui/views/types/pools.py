@@ -7,7 +7,7 @@ from typing import Final
 
 from karptui.aws.lint.finding import Severity
 from karptui.kube import resources
-from karptui.provisioning.pool_types import Filter
+from karptui.provisioning.type_verdict import Filter
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.prices import node_price_text

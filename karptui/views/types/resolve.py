@@ -25,7 +25,8 @@ from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
 from karptui.kube.pod import Pod
-from karptui.provisioning.pool_types import PoolTypes, may_go_to, pool_types
+from karptui.provisioning.pool_types import may_go_to, pool_types
+from karptui.provisioning.type_verdict import PoolTypes
 from karptui.state.inventory import inventory_of
 from karptui.views.cluster_view import ClusterView
 from karptui.views.types.entry import PoolContext, PoolEntry, TypeEntry

@@ -9,7 +9,7 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.lint.finding import Severity
 from karptui.aws.prices import PriceBook
 from karptui.aws.region_facts import FactPhase, shared_sentence
-from karptui.provisioning.pool_types import Filter, FilterCount
+from karptui.provisioning.type_verdict import Filter, FilterCount
 from karptui.views.prices import book_sentence
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
