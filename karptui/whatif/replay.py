@@ -1,0 +1,93 @@
+"""Asks Karpenter's model about one side of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.next_pass import next_pass
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulation import Simulation
+from karptui.kube.pod import Pod
+from karptui.provisioning.eligible_pods import is_reschedulable
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.state_node import StateNode
+from karptui.whatif.outcome import Outcome
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import Edited, Situation
+from karptui.whatif.vacate import from_scratch, without_nodes
+
+
+def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> Outcome:
+    """Return what one side comes to; asked again, it gives the same object.
+
+    Nodes that the edits remove are gone in every mode. `Replay.REMOVE` takes them away as consolidation would: their
+    pods may use reserved capacity that others hold and do not go to nodes within their consolidateAfter. In the other
+    modes their pods are new pods.
+
+    Args:
+        situation: The side.
+        mode: What is replayed.
+        reporter: Told of progress; may raise `Cancelled`.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    known = situation.outcomes.get(mode)
+    if known is None:
+        known = situation.outcomes[mode] = _replay(situation, mode, reporter)
+    return known
+
+
+def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> Outcome:
+    removed = situation.removed if isinstance(situation, Edited) else ()
+    match mode:
+        case Replay.SCRATCH:
+            replayed = situation.derive(from_scratch(situation.inventory))
+        case Replay.REMOVE:
+            return _remove(situation, removed, reporter)
+        case _:
+            replayed = situation.derive(without_nodes(situation.inventory, removed)) if removed else situation
+    if mode is Replay.NEXT:
+        return _next(situation, replayed, reporter)
+    return Outcome(situation, mode, replayed, replayed.prepared.solve(reporter=reporter))
+
+
+def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> Outcome:
+    prepared = situation.prepared
+    going = [state for state in prepared.states if _name(state) in removed and not state.is_marked_for_deletion]
+    gone = frozenset(state.provider_id for state in going)
+    pods: list[Pod] = [pod for state in going for pod in (*state.pods, *state.ending) if is_reschedulable(pod)]
+    solution = prepared.solve(
+        sorted(pods, key=lambda pod: (pod.namespace, pod.name)),
+        excluded=gone,
+        reserved_fallback=bool(going),
+        enforce_consolidate_after=bool(going),
+        reporter=reporter,
+    )
+    return Outcome(situation, Replay.REMOVE, situation, solution, gone=gone, moved=tuple(pods))
+
+
+def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> Outcome:
+    simulator = _Reporting(EngineSimulator(replayed.prepared, replayed.fleet), reporter, len(replayed.fleet.nodes))
+    return Outcome(situation, Replay.NEXT, replayed, None, next_pass(replayed.prepared, replayed.fleet, simulator))
+
+
+def _name(state: StateNode) -> str:
+    return state.node.name if state.node is not None else state.name
+
+
+class _Reporting:
+    """Removes nodes, and says how many removals were tried; a reporter may stop it between two of them."""
+
+    def __init__(self, engine: EngineSimulator, reporter: Reporter, total: int) -> None:
+        self._engine = engine
+        self._reporter = reporter
+        self._total = total
+        self._tried = 0
+
+    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+        """Remove nodes on the engine."""
+        self._reporter(min(self._tried, self._total), self._total)
+        self._tried += 1
+        return self._engine.remove(candidates, is_consolidation=is_consolidation)

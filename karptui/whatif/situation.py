@@ -1,0 +1,127 @@
+"""A cluster to ask questions about, before or after edits; what was worked out once is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.price import PriceBook
+from karptui.disruption.simulate import observed_fleet
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import Settings
+from karptui.provisioning.problem import InstanceTypes, Prepared, prepare
+from karptui.whatif.edits import AnyEdit, TakeOut
+from karptui.whatif.scenario import Replay
+
+if TYPE_CHECKING:
+    from karptui.whatif.outcome import Outcome
+
+
+class TypesResult(msgspec.Struct, frozen=True, eq=False):
+    """The instance types of a cluster."""
+
+    types: InstanceTypes
+    """One list for all NodePools, or a list by NodePool name, before NodeOverlays."""
+    notes: tuple[str, ...] = ()
+    """What was assumed about them, in sentences."""
+    is_fixed: bool = False
+    """Whether they came with a snapshot: then they do not follow from NodeClasses and settings."""
+
+
+TypesFor = Callable[[Inventory, Settings], TypesResult]
+"""Works out the instance types of a cluster from its NodeClasses, nodes and settings."""
+
+
+class Situation:
+    """A cluster with its settings and instance types at an instant.
+
+    Args:
+        inventory: Every object.
+        settings: What the controller was started with.
+        types: The instance types.
+        now_ns: The instant: nanoseconds since the epoch.
+    """
+
+    def __init__(self, inventory: Inventory, settings: Settings, types: TypesResult, now_ns: int) -> None:
+        self.inventory = inventory
+        self.settings = settings
+        self.types = types
+        self.now_ns = now_ns
+        self.outcomes: dict[Replay, Outcome] = {}
+        """Replays that were made, by mode."""
+
+    def derive(self, inventory: Inventory) -> Situation:
+        """Return the same with other objects; instance types stay, so nodes may go but NodeClasses may not change."""
+        return Situation(inventory, self.settings, self.types, self.now_ns)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The cluster, made ready for runs of the engine."""
+        return prepare(self.inventory, self.types.types, self.settings, self.now_ns)
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        """The same as disruption sees it."""
+        return observed_fleet(self.prepared)
+
+    @cached_property
+    def books(self) -> Mapping[str, PriceBook]:
+        """Prices by NodePool; NodePools that draw on one list share one."""
+        made: dict[int, PriceBook] = {}
+        types = self.prepared.types_by_pool
+        return {name: made.setdefault(id(own), PriceBook(own)) for name, own in types.items()}
+
+
+class WhatIfBase(Situation):
+    """The cluster as it is.
+
+    Args:
+        inventory: Every object.
+        types_for: Works out instance types; asked again only where an edit may change them.
+        settings: What the controller was started with.
+        now_ns: The instant: nanoseconds since the epoch.
+        karpenter_version: The version found in the cluster, such as ``1.14.1``; empty where it is not known.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        types_for: TypesFor,
+        settings: Settings,
+        now_ns: int,
+        *,
+        karpenter_version: str = "",
+    ) -> None:
+        super().__init__(inventory, settings, types_for(inventory, settings), now_ns)
+        self.types_for = types_for
+        self.karpenter_version = karpenter_version
+
+
+class Edited(Situation):
+    """The cluster as edits make it; made by `karptui.whatif.apply.apply`."""
+
+    def __init__(
+        self,
+        base: WhatIfBase,
+        edits: tuple[AnyEdit, ...],
+        inventory: Inventory,
+        settings: Settings,
+        types: TypesResult,
+        *,
+        outages: tuple[TakeOut, ...] = (),
+        removed: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(inventory, settings, types, base.now_ns)
+        self.base = base
+        self.edits = edits
+        self.outages = outages
+        """Offerings that are out; ``types`` has them marked already."""
+        self.removed = removed
+        """Names of the nodes that are taken away; ``inventory`` still has them, the replay leaves them out."""
+        self.notes = notes
+        """What the edits mean here that is not plain, in sentences."""

@@ -1,0 +1,61 @@
+"""Clusters without some of their nodes, whose pods wait for a place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.provisioning.eligible_pods import UNSCHEDULABLE, is_reschedulable
+
+
+def as_pending(pod: Pod) -> Pod:
+    """Return a pod as its workload makes it anew when its node is gone."""
+    return replace(
+        pod,
+        node_name="",
+        nominated_node_name="",
+        phase="Pending",
+        deletion_ns=ABSENT_NS,
+        start_ns=ABSENT_NS,
+        ready=None,
+        scheduled_reason=UNSCHEDULABLE,
+        scheduled_message="",
+        scheduled_ns=ABSENT_NS,
+        waiting_reason="",
+    )
+
+
+def without_nodes(inventory: Inventory, names: Collection[str]) -> Inventory:
+    """Return a cluster in which nodes (by name, or by that of a NodeClaim without node) are gone with their NodeClaims.
+
+    Pods that come back elsewhere wait for a place. Those of DaemonSets and of the node itself do not: they stay listed
+    where they were, because Karpenter reads from a live pod what a DaemonSet asks.
+    """
+    nodes = {node.name for node in inventory.nodes if node.name in names}
+    provider_ids = {node.provider_id for node in inventory.nodes if node.name in nodes and node.provider_id}
+    return replace(
+        inventory,
+        nodes=tuple(node for node in inventory.nodes if node.name not in nodes),
+        nodeclaims=tuple(
+            claim
+            for claim in inventory.nodeclaims
+            if claim.name not in names and claim.node_name not in nodes and claim.provider_id not in provider_ids
+        ),
+        pods=tuple(_freed(pod, nodes) for pod in inventory.pods),
+    )
+
+
+def from_scratch(inventory: Inventory) -> Inventory:
+    """Return a cluster without any node of Karpenter's; nodes that it does not manage stay, with their pods."""
+    owned = {claim.provider_id for claim in inventory.nodeclaims if claim.provider_id}
+    names = {node.name for node in inventory.nodes if node.labels.get(NODEPOOL) or node.provider_id in owned}
+    return replace(without_nodes(inventory, names), nodeclaims=())
+
+
+def _freed(pod: Pod, nodes: Collection[str]) -> Pod:
+    return as_pending(pod) if pod.node_name in nodes and is_reschedulable(pod) else pod
