@@ -114,7 +114,7 @@ class ChecklistScreen(ModalScreen["frozenset[str] | None"]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="checklist.cancel"),
         Binding("enter", "take", "Take", id="checklist.take", priority=True),
-        Binding("space", "toggle", "On or off", id="checklist.toggle", priority=True),
+        Binding("space", "flip", "On or off", id="checklist.toggle", priority=True),
     ]
 
     options = getters.query_one(OptionList)
@@ -153,7 +153,7 @@ class ChecklistScreen(ModalScreen["frozenset[str] | None"]):
         """Give what is on."""
         self.dismiss(self._chosen)
 
-    def action_toggle(self) -> None:
+    def action_flip(self) -> None:
         """Turn the one under the cursor on or off."""
         option = self.options.highlighted_option
         if option is not None and option.id is not None:

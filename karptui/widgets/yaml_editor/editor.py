@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.reactive import reactive
+from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
@@ -88,22 +92,34 @@ class YamlEditor(TextArea):
         self.refresh()
 
     def get_line(self, line_index: int) -> Text:
-        """Return a line with what is to be said of it."""
+        """Return a line, with what is wrong in it underlined."""
         line = super().get_line(line_index)
         note = self.notes.get(line_index)
-        if note is None:
-            return line
-        style = self.get_component_rich_style(f"yaml-editor--{_class_of(note.tone)}", partial=True)
-        if note.end > note.start and note.tone is not Tone.MUTED:
-            line.stylize(style + self._underline, note.start, note.end)
-        line.append(f"   {GLYPHS.get(note.tone, '·')} {clean(note.text)}", style)
+        if note is not None and note.end > note.start and note.tone is not Tone.MUTED:
+            line.stylize(self._style_of(note.tone) + Style(underline=True), note.start, note.end)
         return line
 
-    @property
-    def _underline(self) -> Any:
-        from rich.style import Style  # noqa: PLC0415 - textual has it loaded by now
+    def render_line(self, y: int) -> Strip:
+        """Draw a line, and behind it what is to be said of it."""
+        strip = super().render_line(y)
+        line_index = y + self.scroll_offset.y
+        note = self.notes.get(line_index)
+        if note is None or line_index >= self.document.line_count:
+            return strip
+        text = f"   {GLYPHS.get(note.tone, '·')} {clean(note.text)}"
+        x = max(
+            self.gutter_width, self.gutter_width + cell_len(self.document.get_line(line_index)) - self.scroll_offset.x
+        )
+        room = strip.cell_length - x - 1
+        if room <= 0:
+            return strip
+        cut = text if cell_len(text) <= room else f"{set_cell_size(text, room - 1)}…"
+        said = Strip([Segment(cut, self._style_of(note.tone))])
+        rest = strip.crop(x + 1 + said.cell_length, strip.cell_length)
+        return Strip.join([strip.crop(0, x + 1), said, rest])
 
-        return Style(underline=True)
+    def _style_of(self, tone: Tone) -> Style:
+        return self.get_component_rich_style(f"yaml-editor--{_class_of(tone)}", partial=True)
 
     def put_text(self, text: str) -> None:
         """Replace the whole text as one step that can be undone; the cursor stays on its line."""

@@ -1,0 +1,84 @@
+"""Small questions: what they give, and that escape gives nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
+from karptui.widgets.palette import variable_defaults
+from karptui.widgets.styles import style_sheets
+
+FEW = (Choice("a", "Alpha", "first"), Choice("b", "Beta"), Choice("c", "Gamma"))
+MANY = tuple(Choice(f"n{i}", f"name-{i}", "even" if i % 2 == 0 else "odd") for i in range(12))
+UNANSWERED = object()
+
+
+class Host(App[None]):
+    """Asks, and keeps the answer."""
+
+    CSS_PATH = style_sheets("dialogs")
+
+    answer: Any = UNANSWERED
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults(self.current_theme)
+
+    async def ask(self, pilot: Pilot[None], screen: Any, *keys: str) -> Any:
+        self.answer = UNANSWERED
+        await self.push_screen(screen, callback=lambda given: setattr(self, "answer", given))
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+        return self.answer
+
+
+async def test_pick_begins_on_the_current_choice() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        assert await app.ask(pilot, PickScreen("Which", FEW, current="b"), "enter") == "b"
+        assert await app.ask(pilot, PickScreen("Which", FEW, current="gone"), "down", "down", "up", "enter") == "b"
+        assert await app.ask(pilot, PickScreen("Which", FEW), "escape") is None
+
+
+async def test_a_long_list_is_narrowed_by_every_word() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        assert await app.ask(pilot, PickScreen("Which", MANY), *"odd", "space", "1", "down", "enter") == "n11"
+        assert await app.ask(pilot, PickScreen("Which", MANY), *"zzz", "enter") is None
+
+
+async def test_a_checklist_gives_what_is_on() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        given = await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "down", "space", "enter")
+        assert given == {"b"}
+        assert await app.ask(pilot, ChecklistScreen("Some", FEW, ["a"]), "space", "escape") is None
+
+
+async def test_a_checklist_follows_clicks() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, ChecklistScreen("Some", FEW, []))
+        await pilot.click("OptionList", offset=(2, 2))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.answer == {"c"}
+
+
+async def test_a_refused_line_stays_to_be_corrected() -> None:
+    app = Host()
+
+    def check(text: str) -> str:
+        return "" if text.isdecimal() else f"{text!r} is not a number"
+
+    async with app.run_test() as pilot:
+        screen = AskScreen("How many", value="5", hint="a number", check=check)
+        assert await app.ask(pilot, screen, "x", "enter") is UNANSWERED
+        assert "is not a number" in str(screen.query_one("Static").render())
+        await pilot.press("backspace", "7", "enter")
+        await pilot.pause()
+        assert app.answer == "7"
+        assert await app.ask(pilot, AskScreen("How many"), "escape") is None

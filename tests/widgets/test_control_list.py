@@ -1,0 +1,77 @@
+"""Quick edits: keys ask for less, more, another value or the old one."""
+
+from __future__ import annotations
+
+from textual.app import App, ComposeResult
+
+from karptui.widgets.control_list import Control, ControlList
+from karptui.widgets.palette import variable_defaults
+
+WEIGHT = Control("weight", "weight", "50", can_step=True)
+POLICY = Control("policy", "policy\x1b[0m", "WhenEmpty", "was Underutilized", is_changed=True)
+
+
+class Host(App[None]):
+    """A list that notes what is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, object]] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults(self.current_theme)
+
+    def compose(self) -> ComposeResult:
+        yield ControlList()
+
+    def on_mount(self) -> None:
+        self.query_one(ControlList).focus()
+
+    def on_control_list_stepped(self, event: ControlList.Stepped) -> None:
+        self.asked.append((event.control_id, event.step))
+
+    def on_control_list_chosen(self, event: ControlList.Chosen) -> None:
+        self.asked.append((event.control_id, "choose"))
+
+    def on_control_list_reset(self, event: ControlList.Reset) -> None:
+        self.asked.append((event.control_id, "reset"))
+
+
+async def test_keys_ask_and_nothing_changes_by_itself() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        controls = app.query_one(ControlList)
+        controls.show_controls((WEIGHT, POLICY))
+        await pilot.press("right", "left", "down", "enter", "backspace")
+        assert app.asked == [("weight", 1), ("weight", -1), ("policy", "choose"), ("policy", "reset")]
+        assert controls.controls == (WEIGHT, POLICY)
+
+
+async def test_the_cursor_stays_on_its_control() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        controls = app.query_one(ControlList)
+        controls.show_controls((WEIGHT, POLICY))
+        await pilot.press("j")
+        controls.show_controls((Control("weight", "weight", "51", can_step=True), POLICY))
+        assert controls.highlighted == 1
+        controls.show_controls((POLICY,))
+        assert controls.highlighted == 0
+        controls.show_controls((POLICY,))
+        controls.show_controls(())
+        await pilot.press("right", "backspace")
+        assert app.asked == []
+
+
+async def test_a_line_says_title_value_and_hint_without_control_characters() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        controls = app.query_one(ControlList)
+        controls.show_controls((WEIGHT, POLICY))
+        await pilot.pause()
+        lines = ["".join(part.text for part in controls.render_line(y)).strip() for y in range(2)]
+        assert lines[0].startswith("weight")
+        assert "◂ 50 ▸" in lines[0]
+        assert "policy␛[0m" in lines[1]
+        assert "was Underutilized" in lines[1]
+        assert "\x1b" not in lines[1]

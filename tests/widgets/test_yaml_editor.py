@@ -1,0 +1,174 @@
+"""The editor: notes behind lines, completion, indentation."""
+
+from __future__ import annotations
+
+from textual.app import App, ComposeResult
+from textual.widgets import Input
+
+from karptui.views.row import Tone
+from karptui.widgets.palette import variable_defaults
+from karptui.widgets.yaml_editor import CompletionItem, CompletionList, Completions, LineNote, YamlEditor
+
+FIELDS = ("requirements", "resources", "replicas")
+
+
+def complete(text: str, line: int, column: int) -> Completions:
+    """Offer field names that begin as the word does."""
+    before = text.split("\n")[line][:column]
+    word = before.split(" ")[-1]
+    items = tuple(CompletionItem(name, f"{name}:", "field") for name in FIELDS if name.startswith(word))
+    return Completions(column - len(word), items)
+
+
+class Host(App[None]):
+    """An editor beside a line."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self._text = text
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variable_defaults(self.current_theme)
+
+    def compose(self) -> ComposeResult:
+        yield YamlEditor(complete, lambda: self.query_one(Input).focus())
+        yield Input()
+        yield CompletionList()
+
+    def on_mount(self) -> None:
+        editor = self.query_one(YamlEditor)
+        editor.cursor_blink = False
+        editor.load_text(self._text)
+        editor.focus()
+
+    @property
+    def editor(self) -> YamlEditor:
+        return self.query_one(YamlEditor)
+
+    @property
+    def offered(self) -> CompletionList:
+        return self.query_one(CompletionList)
+
+
+def shown(app: Host, line: int) -> str:
+    """Return a line of the editor as it is drawn."""
+    return "".join(segment.text for segment in app.editor.render_line(line)).rstrip()
+
+
+async def test_a_note_stands_behind_its_line_and_is_no_part_of_the_text() -> None:
+    app = Host("spec:\n  requirments: 1")
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.editor.notes = {1: LineNote("unknown field\x1b[31m", Tone.FAULT, 2, 13)}
+        await pilot.pause()
+        assert shown(app, 1).endswith("requirments: 1    ✘ unknown field␛[31m")
+        assert app.editor.text == "spec:\n  requirments: 1"
+        app.editor.notes = {1: LineNote("x" * 200, Tone.WARNING)}
+        await pilot.pause()
+        assert shown(app, 1).endswith("x…")
+        assert len(shown(app, 1)) <= 80
+        app.editor.notes = {}
+        await pilot.pause()
+        assert shown(app, 1).endswith("requirments: 1")
+
+
+async def test_a_line_that_fills_the_editor_has_no_room_for_a_note() -> None:
+    app = Host(f"a: {'x' * 100}")
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.editor.notes = {0: LineNote("unseen"), 7: LineNote("below the text")}
+        await pilot.pause()
+        assert "unseen" not in shown(app, 0)
+        assert shown(app, 7) == ""
+
+
+async def test_notes_are_walked_through_without_those_that_only_tell() -> None:
+    app = Host("a: 1\nb: 2\nc: 3\nd: 4")
+    async with app.run_test() as pilot:
+        app.editor.notes = {1: LineNote("was 3", Tone.MUTED), 2: LineNote("x", start=3, end=4), 3: LineNote("y")}
+        places = []
+        for _ in range(3):
+            await pilot.press("ctrl+n")
+            places.append(app.editor.cursor_location)
+        assert places == [(2, 3), (3, 0), (2, 3)]
+        app.editor.notes = {}
+        await pilot.press("ctrl+n")
+        assert app.editor.cursor_location == (2, 3)
+
+
+async def test_completion_opens_while_a_word_is_typed_and_tab_takes_it() -> None:
+    app = Host("spec:\n  ")
+    async with app.run_test() as pilot:
+        app.editor.move_cursor((1, 2))
+        await pilot.press("r", "e")
+        await pilot.pause()
+        assert app.offered.is_open
+        assert app.offered.option_count == 3
+        await pilot.press("down", "tab")
+        assert app.editor.text == "spec:\n  resources:"
+        assert app.editor.cursor_location == (1, 12)
+        assert not app.offered.is_open
+
+
+async def test_completion_is_left_with_escape_and_the_text_with_another() -> None:
+    app = Host("")
+    async with app.run_test() as pilot:
+        await pilot.press("r")
+        await pilot.pause()
+        await pilot.press("up")
+        assert app.offered.chosen == CompletionItem("replicas", "replicas:", "field")
+        await pilot.press("escape")
+        assert not app.offered.is_open
+        assert app.focused is app.editor
+        await pilot.press("escape")
+        assert app.focused is app.query_one(Input)
+
+
+async def test_completion_can_be_asked_for_before_a_word_has_begun() -> None:
+    app = Host("  ")
+    async with app.run_test() as pilot:
+        app.editor.move_cursor((0, 2))
+        await pilot.press("space")
+        await pilot.pause()
+        assert not app.offered.is_open
+        await pilot.press("ctrl+@")
+        assert app.offered.is_open
+        app.query_one(Input).focus()
+        await pilot.pause()
+        assert not app.offered.is_open
+
+
+async def test_completion_offers_nothing_for_a_word_that_is_complete() -> None:
+    app = Host("replica")
+    async with app.run_test() as pilot:
+        app.editor.move_cursor((0, 7))
+        await pilot.press("s")
+        await pilot.pause()
+        assert not app.offered.is_open
+
+
+async def test_enter_keeps_the_level_and_goes_deeper_after_a_colon() -> None:
+    app = Host("  spec:\n  - key: a\n  - name:")
+    async with app.run_test() as pilot:
+        app.editor.move_cursor((0, 7))
+        await pilot.press("enter", "x")
+        assert app.editor.text.split("\n")[1] == "    x"
+        app.editor.move_cursor((2, 10))
+        await pilot.press("enter", "y")
+        assert app.editor.text.split("\n")[3] == "  y"
+        app.editor.move_cursor((4, 9))
+        await pilot.press("enter", "z")
+        assert app.editor.text.split("\n")[5] == "      z"
+        await pilot.press("shift+tab")
+        assert app.editor.text.split("\n")[5] == "    z"
+
+
+async def test_text_that_is_put_in_is_one_step_and_keeps_the_cursor() -> None:
+    app = Host("a: 1\nb: 2\nc: 3")
+    async with app.run_test() as pilot:
+        app.editor.move_cursor((1, 4))
+        app.editor.put_text("a: 1\nb: 20\nc: 3")
+        assert app.editor.cursor_location == (1, 4)
+        app.editor.put_text("a: 1\nb: 20\nc: 3")
+        app.editor.put_text("a: 1")
+        assert app.editor.cursor_location == (0, 4)
+        await pilot.press("ctrl+z")
+        assert app.editor.text == "a: 1\nb: 20\nc: 3"
