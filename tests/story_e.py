@@ -36,11 +36,13 @@ from tests.builders import (
 
 TYPES: Final = (
     an_instance_type(name="m6i.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096}),
+    an_instance_type(name="m5n.xlarge", cpu="4", memory="16Gi", prices={"on-demand": 0.238}),
     an_instance_type(name="m6i.4xlarge", cpu="16", memory="64Gi", prices={"on-demand": 0.768}),
     an_instance_type(name="r6i.4xlarge", cpu="16", memory="128Gi", prices={"on-demand": 1.008}),
 )
 _SHAPES: Final = {
     "m6i.large": ("1930m", "7Gi"),
+    "m5n.xlarge": ("3920m", "14Gi"),
     "m6i.4xlarge": ("15890m", "57Gi"),
     "r6i.4xlarge": ("15890m", "115Gi"),
 }
@@ -49,6 +51,7 @@ NODES: Final = (
     ("ip-10-0-71-204", "runners", "r6i.4xlarge"),
     ("ip-10-0-90-13", "runners", "r6i.4xlarge"),
     ("ip-10-0-33-7", "runners", "m6i.4xlarge"),
+    ("ip-10-0-17-9", "runners", "m5n.xlarge"),
     ("ip-10-0-12-88", "general", "m6i.4xlarge"),
     ("ip-10-0-8-41", "general", "m6i.4xlarge"),
     ("ip-10-0-5-160", "batch", "m6i.4xlarge"),
@@ -79,14 +82,13 @@ def _claim(name: str, pool: str, type_: str) -> NodeClaim:
 
 
 def _pods() -> tuple[Pod, ...]:
-    runner = an_owner(kind="Job", name="runner", api_version="batch/v1")
     runners = [
         a_pod(
             name=f"runner-{name}",
             namespace="gitlab",
             node=node,
             annotations={labels.DO_NOT_DISRUPT: value},
-            owner=runner,
+            owner=an_owner(kind="Job", name=f"runner-{name}", api_version="batch/v1"),
             cpu="500m",
             memory="2Gi",
             created_ns=NOW_NS - age_ns,
@@ -96,6 +98,8 @@ def _pods() -> tuple[Pod, ...]:
             ("9d0aa", "ip-10-0-71-204", "true", 41 * MINUTE_NS),
             ("1bb0e", "ip-10-0-90-13", "2h", 72 * MINUTE_NS),
             ("33aa1", "ip-10-0-33-7", "true", 5 * HOUR_NS),
+            ("c2d8e", "ip-10-0-17-9", "true", 95 * MINUTE_NS),
+            ("e51b6", "ip-10-0-17-9", "true", 3 * HOUR_NS),
         )
     ]
     fresh = [
@@ -133,7 +137,11 @@ def inventory() -> Inventory:
         nodeclaims=tuple(_claim(*one) for one in NODES),
         pods=_pods(),
         pdbs=(pdb,),
-        workloads=(Workload(name="runner", namespace="gitlab", api_version="batch/v1", kind="Job"),),
+        workloads=tuple(
+            Workload(name=pod.name, namespace="gitlab", api_version="batch/v1", kind="Job")
+            for pod in _pods()
+            if pod.namespace == "gitlab"
+        ),
         events=(
             an_event(
                 about="Node/ip-10-0-71-204", reason="DisruptionBlocked", message=said, last_ns=NOW_NS - 11 * MINUTE_NS

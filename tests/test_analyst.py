@@ -117,7 +117,7 @@ def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPat
     worker.submit(view, NOW_NS)
     until(lambda: is_complete(worker, view.state.generation))
     assert tuple(order[:2]) == seen
-    assert len(order) == 7
+    assert len(order) == 8
 
 
 def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,8 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """``namespace/name``, or the name of a cluster-scoped object."""
     owner: str = ""
     """``Kind/namespace/name`` of a pod's owner, empty for a pod on its own and for other objects."""
+    origin: str = ""
+    """``Kind/namespace/name`` of what a pod comes from: CI jobs of one kind share it. Empty for other objects."""
     value: str = ""
     """What is written there: the annotation's value, the budget's line, the PodDisruptionBudgets' names."""
     since_ns: int | None = None

@@ -33,6 +33,7 @@ def blocker_json(blocker: Blocker, without: Outcome, recent_pods: int) -> dict[s
         "scope": str(blocker.scope),
         "object": blocker.object_ref,
         "owner": blocker.owner,
+        "origin": blocker.origin,
         "value": blocker.value,
         "since": _instant(blocker.since_ns),
         "until": _instant(blocker.until_ns),

@@ -15,6 +15,7 @@ from karptui.disruption.deadline import deadline_of
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, GateCheck, iter_node_gates, pdb_message
+from karptui.disruption.origin import OriginIndex
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.pdb_limits import PdbBlock
 from karptui.disruption.pool_blockers import PoolBlockers
@@ -53,6 +54,7 @@ class BlockerSurvey:
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self._owners = OwnerIndex(fleet.inventory.workloads)
+        self._origins = OriginIndex(self._owners)
         self._said = SaidIndex(fleet.inventory.events)
         self._pools = PoolBlockers(fleet)
 
@@ -189,6 +191,7 @@ class BlockerSurvey:
             object_kind="Pod",
             object_key=pod.key,
             owner=self._owner(pod),
+            origin=self._origins.of(pod),
             value=protection.value,
             since_ns=wants.since(blocks, bound_ns(pod)),
             until_ns=protection.until_ns if protection.until_ns != ABSENT_NS else None,
@@ -208,6 +211,7 @@ class BlockerSurvey:
             object_kind="Pod",
             object_key=pod.key,
             owner=self._owner(pod),
+            origin=self._origins.of(pod),
             value=" ".join(pdb.key for pdb in block.pdbs),
             since_ns=wants.since(blocks, began),
             message=pdb_message(block),
@@ -238,6 +242,7 @@ class BlockerSurvey:
             object_kind="Pod",
             object_key=pod.key,
             owner=self._owner(pod),
+            origin=self._origins.of(pod),
             value=waiting.holder,
             since_ns=max(node.claim.deletion_ns, bound_ns(pod) or 0) or None,
             until_ns=min(ends, default=None),

@@ -138,7 +138,9 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
 
     def _show_story(self) -> None:
         now_ns = self.host.now_ns()
-        content = Content("\n").join([phrase(line) for line in story_lines(self._members(), now_ns)])
+        line = self.current
+        title = line.title if isinstance(line, GroupEntry) and not line.is_idle else ""
+        content = Content("\n").join([phrase(words) for words in story_lines(self._members(), now_ns, title)])
         if content != self.story.content:
             self.story.update(content)
 
@@ -174,7 +176,7 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
 
     def name_of(self, item: BlockerLine) -> str:
         """Return the object's name, or the group's."""
-        return item.name if isinstance(item, GroupEntry) else item.object_name
+        return item.title if isinstance(item, GroupEntry) else item.object_name
 
     def current_object(self) -> tuple[str, str] | None:
         """Return the object that stands in the way."""

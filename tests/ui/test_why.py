@@ -71,14 +71,14 @@ async def test_every_node_says_why(make_story: MakeStory) -> None:
         text = screen_text(app)
         for code in ("DND×2", "DND×1", "PDB×1", "NOFIT", "DRAIN 12m", "OK→delete", "BUDGET 0/0"):
             assert code in text
-        assert "held $4.32/h" in text
+        assert "held $4.56/h" in text
 
 
 async def test_filter_sort_and_blocked_only(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         await pilot.press("slash", *"why=DND", "enter")
-        assert rows(app) == ["ip-10-0-33-7", "ip-10-0-71-204", "ip-10-0-90-13"]
+        assert rows(app) == ["ip-10-0-17-9", "ip-10-0-33-7", "ip-10-0-71-204", "ip-10-0-90-13"]
         await pilot.press("escape", "ctrl+z")
         assert "ip-10-0-8-41" not in rows(app)
         assert "ip-10-0-12-88" in rows(app)
@@ -125,15 +125,15 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         await pilot.press("6")
         await settled(pilot)
         assert isinstance(app.screen, BlockersScreen)
-        assert rows(app)[0] == "▾ Job/gitlab/runner"
-        assert rows(app)[1:5] == ["POD-DND"] * 4
+        assert rows(app)[0] == "▾ gitlab/runner"
+        assert rows(app)[1:7] == ["POD-DND"] * 6
         text = screen_text(app)
-        assert "Blockers [6] ─ $4.32/h held ($3,154/mo) ─ by owner" in text
-        assert "4 objects (POD-DND) on 3 nodes hold $2.78/h" in text
+        assert "Blockers [8] ─ $4.56/h held ($3,327/mo) ─ by owner" in text
+        assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in text
         assert "terminationGracePeriod 24h ends the wait for drift and expiry, never for consolidation" in text
         assert "own pool for these pods · cordon" in text
         await pilot.press("enter")
-        assert rows(app)[:2] == ["▸ Job/gitlab/runner", "▾ NodePool/batch"]
+        assert rows(app)[:2] == ["▸ gitlab/runner", "▾ NodePool/batch"]
         await pilot.press("f")
         assert [one[0] for one in rows(app)] == ["▸"] * 3
         await pilot.press("f", "b")
@@ -143,11 +143,11 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         await pilot.press("b")
         assert "▾ POD-DND" in rows(app)
         await pilot.press("b")
-        assert len(rows(app)) == 6
+        assert len(rows(app)) == 8
         assert "not grouped" in screen_text(app)
         await pilot.press("slash", *"kind=PDB", "enter")
         assert rows(app) == ["PDB"]
-        assert "[1/6]" in screen_text(app)
+        assert "[1/8]" in screen_text(app)
 
 
 async def test_remedies_explanations_and_the_next_command_from_blockers(make_story: MakeStory) -> None:

@@ -52,12 +52,10 @@ class BlockerEntry:
 
     @property
     def owner(self) -> str:
-        """Who stands behind it: the pod's controller, or the object itself."""
+        """Where it comes from: the pod's origin (CI jobs of one kind share it), or the object itself."""
         one = self.blocker
-        if one.owner:
-            return one.owner
-        if one.object_kind == "Pod":
-            return f"{self.namespace} pods without owner"
+        if one.origin:
+            return one.origin
         if one.object_kind == "NodePool":
             return f"NodePool/{one.object_key}"
         return "the nodes themselves" if self.findings is not None else "the cluster"
@@ -88,6 +86,11 @@ class BlockerEntry:
         return self.findings.recent_pods if self.findings is not None else 0
 
     @property
+    def is_idle(self) -> bool:
+        """Whether it is a budget in the way of a node that nothing wants: it only would block."""
+        return self.blocker.code == "BUDGET_ZERO" and not self.blocker.is_wanted
+
+    @property
     def is_passing(self) -> bool:
         """Whether it ends by itself, so that nobody has to lift it."""
         return self.blocker.code in PASSING or self.blocker.until_ns is not None
@@ -98,8 +101,22 @@ class GroupEntry:
     """The heading of blockers that have something in common."""
 
     name: str
+    """What sets it apart from other groups."""
     members: tuple[BlockerEntry, ...]
     is_folded: bool
+    is_idle: bool = False
+    """Whether it stands, within a group, for budgets in the way of nodes that nothing wants."""
+
+    @property
+    def title(self) -> str:
+        """The name as it is shown: ``namespace/name`` of what pods come from."""
+        kind, _, key = self.name.partition("/")
+        return key if "/" in key and kind else self.name
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """Controllers of its pods, each once."""
+        return tuple(dict.fromkeys(one.blocker.owner for one in self.members if one.blocker.owner))
 
     @property
     def key(self) -> str:

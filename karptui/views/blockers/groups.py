@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import Final
 
 from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry
+
+FEWEST_IDLE: Final = 2
+"""Budgets in the way of so many nodes that nothing wants share a row."""
 
 
 class Grouping(StrEnum):
@@ -46,12 +50,12 @@ def grouped(
 
     Args:
         entries: The rows, in order.
-        grouping: What groups have in common; without any the rows come back as they are.
+        grouping: What groups have in common; without any there are no headings.
         folded: Names of the groups that differ from ``is_folded``.
         is_folded: Whether groups show their heading only.
     """
     if grouping is Grouping.NOTHING:
-        return list(entries)
+        return without_idle(list(entries), "idle", folded)
     members: dict[str, list[BlockerEntry]] = {}
     for entry in entries:
         members.setdefault(group_name(entry, grouping), []).append(entry)
@@ -61,8 +65,25 @@ def grouped(
     for group in groups:
         lines.append(group)
         if not group.is_folded:
-            lines.extend(group.members)
+            lines.extend(without_idle(group.members, f"{group.name} idle", folded))
     return lines
+
+
+def without_idle(entries: Sequence[BlockerEntry], name: str, folded: frozenset[str]) -> list[BlockerLine]:
+    """Return rows with all budgets in the way of nodes that nothing wants as one row, the last.
+
+    Args:
+        entries: The rows, in order.
+        name: Of the row; where ``folded`` has it the rows follow one by one.
+        folded: Names of the groups that differ from how they are at first.
+    """
+    idle = tuple(entry for entry in entries if entry.is_idle)
+    if len(idle) < FEWEST_IDLE:
+        return list(entries)
+    is_folded = name not in folded
+    lines: list[BlockerLine] = [entry for entry in entries if not entry.is_idle]
+    lines.append(GroupEntry(name, idle, is_folded, is_idle=True))
+    return lines if is_folded else [*lines, *idle]
 
 
 def only_blockers(lines: Sequence[BlockerLine]) -> list[BlockerEntry]:

@@ -16,16 +16,17 @@ Pieces = tuple[tuple[str, Tone], ...]
 _BOUNDED = ("POD_DND", "PDB_EXHAUSTED", "PDB_MULTIPLE")
 
 
-def story_lines(members: Sequence[BlockerEntry], now_ns: int) -> tuple[Pieces, ...]:
+def story_lines(members: Sequence[BlockerEntry], now_ns: int, title: str = "") -> tuple[Pieces, ...]:
     """Return what blockers hold, what ends the wait, and what can be done.
 
     Args:
         members: Blockers of one group, or a single one.
         now_ns: The present instant: nanoseconds since the epoch.
+        title: Of the group, empty for a single one.
     """
     if not members:
         return ()
-    lines = [_holds(members), _wait(members, now_ns)]
+    lines = [_holds(members, title), _wait(members, now_ns)]
     titles = [remedy.title for remedy in remedies(members)]
     if titles:
         lines.append(
@@ -36,7 +37,7 @@ def story_lines(members: Sequence[BlockerEntry], now_ns: int) -> tuple[Pieces, .
     return tuple(lines)
 
 
-def _holds(members: Sequence[BlockerEntry]) -> Pieces:
+def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
     nodes = nodes_of(members)
     held = held_of(nodes)
     on = f" on {count_text(len(nodes))} node{'s' * (len(nodes) != 1)}" if nodes else ""
@@ -45,7 +46,10 @@ def _holds(members: Sequence[BlockerEntry]) -> Pieces:
         what = f"{one.object_name or 'the cluster'} ({KINDS[one.blocker.code][1]})"
     else:
         kinds = ", ".join(dict.fromkeys(one.kind for one in members))
-        what = f"{count_text(len({one.blocker.object_ref for one in members}))} objects ({kinds})"
+        things = {one.blocker.object_ref: one.blocker.object_kind for one in members}
+        noun = "pods" if set(things.values()) == {"Pod"} else "objects"
+        named = f"{title}: " if title else ""
+        what = f"{named}{count_text(len(things))} {noun} ({kinds})"
     if held.per_hour:
         holds = "hold" if len(members) > 1 else "holds"
         money = f" {holds} {held_text(held)} · {_monthly(held.per_hour)} (simulated)"

@@ -38,7 +38,10 @@ def _sort(read: Callable[[BlockerEntry], SortKey]) -> Callable[[BlockerLine], So
 
 def _group(line: BlockerLine, _: int) -> Cell:
     if isinstance(line, GroupEntry):
-        return Cell(f"{'▸' if line.is_folded else '▾'} {clean(line.name)}", Tone.STRONG)
+        mark = "▸" if line.is_folded else "▾"
+        if line.is_idle:
+            return Cell(f"  {mark} {line.members[0].kind}", Tone.MUTED)
+        return Cell(f"{mark} {clean(line.title)}", Tone.STRONG)
     tone = Tone.MUTED if line.is_passing else Tone.WARNING
     return Cell(f"  {line.kind}", tone)
 
@@ -48,6 +51,9 @@ def _object(entry: BlockerEntry, _: int) -> Cell:
 
 
 def _group_object(group: GroupEntry) -> Cell:
+    if group.is_idle:
+        count = count_text(len(group.members))
+        return Cell(f"{count} nodes that nothing wants now", Tone.MUTED, short=f"{count} idle")
     objects, nodes = group.objects, len(group.nodes)
     kinds = {one.blocker.object_kind.lower() for one in group.members}
     noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
@@ -55,6 +61,15 @@ def _group_object(group: GroupEntry) -> Cell:
     return Cell(
         f"{count_text(objects)} {noun or 'things'} on {count_text(nodes)} node{'s' * (nodes != 1)}", short=short
     )
+
+
+def _group_owner(group: GroupEntry) -> Cell:
+    if not group.owners:
+        return NOTHING
+    kinds = {owner.partition("/")[0] for owner in group.owners}
+    kind = kinds.pop() if len(kinds) == 1 else "owner"
+    many = len(group.owners)
+    return Cell(f"{count_text(many)} {clean(kind)}s" if many > 1 else clean(group.owners[0]), Tone.MUTED)
 
 
 def _left(entry: BlockerEntry, now_ns: int) -> Cell:
@@ -123,7 +138,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     ),
     Column(
         Heading("owner", "OWNER", "The controller behind the pod.", max_width=36, drop_order=6),
-        _on_blockers(lambda one, _: text_cell(one.blocker.owner)),
+        _on_blockers(lambda one, _: text_cell(one.blocker.owner), _group_owner),
         _sort(lambda one: one.blocker.owner or None),
     ),
     Column(
@@ -200,7 +215,7 @@ FIELDS: Final[Mapping[str, Field[BlockerLine]]] = {
     "node": _text_field(lambda one: one.blocker.node_name, "node"),
     "pool": _text_field(lambda one: one.blocker.pool_name, "NodePool"),
     "ns": _text_field(lambda one: one.namespace, "namespace of the pod"),
-    "owner": _text_field(lambda one: one.owner, "controller"),
+    "owner": _text_field(lambda one: one.owner, "where it comes from: Job/gitlab/runner, Deployment/web/front"),
     "object": _text_field(lambda one: one.object_name, "pod, node or NodePool"),
     "value": _text_field(lambda one: one.blocker.value, "what is written there"),
     "without": _text_field(lambda one: one.without, "delete, replace, no, unknown"),

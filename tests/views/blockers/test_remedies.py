@@ -90,12 +90,12 @@ def test_groups_by_money(grouping, first):
     held = [line.held.per_hour for line in lines]
     assert held == sorted(held, reverse=True)
     opened = grouped(blocker_entries(view), grouping, frozenset({first}), is_folded=True)
-    assert len(opened) == len(lines) + 4
+    assert len(opened) == len(lines) + 6
 
 
 def test_a_node_counts_once_however_much_keeps_it():
     lines = grouped(blocker_entries(analysed()), Grouping.OWNER, frozenset(), is_folded=True)
-    assert lines[0].held.per_hour == pytest.approx(1.008 + 1.008 + 0.768)
+    assert lines[0].held.per_hour == pytest.approx(1.008 + 1.008 + 0.768 + 0.238)
 
 
 def test_no_analysis_no_blockers():

@@ -34,7 +34,7 @@ def test_a_protected_pod():
         "kind": "  POD-DND",
         "object": "gitlab/runner-7f2c4",
         "node": "ip-10-0-71-204",
-        "owner": "Job/gitlab/runner",
+        "owner": "Job/gitlab/runner-7f2c4",
         "value": "true",
         "left": "-",
         "since": "5h58m",
@@ -64,8 +64,9 @@ def test_what_holds_the_whole_cluster_and_what_is_over():
 
 
 def test_owners_of_pods_on_their_own_and_of_nodes():
-    pod = BlockerEntry(Blocker(code=Code.POD_DND, object_kind="Pod", object_key="ci/x"), 0)
-    assert pod.owner == "ci pods without owner"
+    pod = BlockerEntry(Blocker(code=Code.POD_DND, object_kind="Pod", object_key="ci/x-7f2c4", origin="Pod/ci/x"), 0)
+    assert pod.owner == "Pod/ci/x"
+    assert cells(GroupEntry(pod.owner, (pod,), is_folded=True))["owner"] == ""
     node = of("db/postgres-0")
     own = BlockerEntry(Blocker(code=Code.NODE_DND, object_kind="Node", object_key="n"), 0, node.findings, node.node)
     assert own.owner == "the nodes themselves"
@@ -76,27 +77,58 @@ def test_headings():
     assert isinstance(group, GroupEntry)
     found = cells(group)
     assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
-        "▾ Job/gitlab/runner", "4 pods on 3 nodes", "$2.78", "5/h", "",
+        "▾ gitlab/runner", "6 pods on 4 nodes", "$3.02", "5/h", "",
     )  # fmt: skip
+    assert found["owner"] == "6 Jobs"
+    assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in said(
+        story_lines(group.members, NOW_NS, group.title)[0]
+    )
     assert cells(GroupEntry("x", (), is_folded=True))["kind"] == "▸ x"
     assert [entry.next for entry in Grouping] == [*list(Grouping)[1:], Grouping.OWNER]
+
+
+def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
+    return BlockerEntry(
+        Blocker(
+            code=Code.BUDGET_ZERO,
+            node_name=node,
+            claim_name=node,
+            object_kind="NodePool",
+            object_key="web",
+            value=node,
+            is_wanted=is_wanted,
+        ),
+        0,
+    )
+
+
+def test_budgets_of_nodes_that_nothing_wants_share_a_row():
+    entries = [idle("a"), idle("b", is_wanted=True), idle("c")]
+    lines = grouped(entries, Grouping.OWNER, frozenset(), is_folded=False)
+    assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ BUDGET"]
+    assert cells(lines[2])["object"] == "2 nodes that nothing wants now"
+    opened = grouped(entries, Grouping.OWNER, frozenset({lines[2].name}), is_folded=False)
+    assert [line.key for line in opened[3:]] == [entries[0].key, entries[2].key]
+    assert len(grouped(entries, Grouping.NOTHING, frozenset(), is_folded=False)) == 2
+    assert len(grouped(entries[1:], Grouping.OWNER, frozenset(), is_folded=False)) == 3
+    assert len({line.key for line in lines}) == 3
 
 
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("kind=POD-DND", 4),
+        ("kind=POD-DND", 6),
         ("node=*71-204", 2),
         ("pool=batch", 1),
         ("ns=db", 1),
-        ("owner=Job*", 4),
+        ("owner=Job*", 6),
         ("object=*postgres*", 1),
         ("value=2h", 1),
         ("without=delete", 4),
         ("held>1", 3),
         ("since>5h", 1),
         ("new>0", 2),
-        ("runner", 4),
+        ("runner", 6),
     ],
 )
 def test_filters(text, count):
@@ -125,7 +157,7 @@ def test_stories():
     assert "5 pods came to this node in the last hour: a node that receives pods does not drain." in runner
     assert "No terminationGracePeriod: nothing ends the wait" in told("db/postgres-0")
     mixed = told("db/postgres-0", "gitlab/runner-7f2c4")
-    assert "2 objects (PDB, POD-DND) on 2 nodes" in mixed
+    assert "2 pods (PDB, POD-DND) on 2 nodes" in mixed
     assert "; others have none" in mixed
     assert "the budget allows 0 of 1 nodes" in told("batch")
     assert "what it holds is being simulated" in told("batch", simulates=False)
@@ -141,7 +173,7 @@ def test_rows_of_what_would_go():
         first[:5] == ["ip-10-0-90-13", "runners", "r6i.4xlarge", "$1.0080", "$1.0080"] or first[0] == "ip-10-0-71-204"
     )
     for column in NEXT_TABLE.columns:
-        assert len(build_rows(NEXT_TABLE, nodes, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 6
+        assert len(build_rows(NEXT_TABLE, nodes, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 7
 
 
 def test_the_column_of_landing_places():

@@ -1,0 +1,86 @@
+"""Where pods come from: controllers, labels of CI systems, names less their generated endings."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.origin import OriginIndex, stem
+from karptui.disruption.owner import OwnerIndex
+from karptui.kube.owners import OwnerReference
+from karptui.kube.workload import Workload
+from tests.builders import a_pod, a_pod_template, an_owner
+
+CRON = OwnerReference("batch/v1", "CronJob", "nightly", controller=True)
+KNOWN = (Workload(name="nightly-29384920", namespace="ci", api_version="batch/v1", kind="Job", owners=(CRON,)),)
+
+
+def origin(name: str, kind: str = "", owner: str = "", workloads=KNOWN, **labels: str) -> str:
+    made = (an_owner(kind=kind, name=owner),) if kind else ()
+    found = {key.replace("__", "/"): value for key, value in labels.items()}
+    pod = a_pod(name=name, template=a_pod_template(namespace="ci", owners=made, labels=found))
+    return OriginIndex(OwnerIndex(workloads)).of(pod)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (origin("front-0", "StatefulSet", "front-5"), "StatefulSet/ci/front-5"),
+        (origin("x", "Job", "nightly-29384920"), "CronJob/ci/nightly"),
+        (origin("x", "Job", "nightly-29384920", workloads=()), "Job/ci/nightly"),
+        (origin("x", "Job", "ci-4711"), "Job/ci/ci"),
+        (origin("x", "Job", "migrate"), "Job/ci/migrate"),
+        (
+            origin("x", "ReplicaSet", "front-5c9d8b7f6", **{"pod-template-hash": "5c9d8b7f6"}),
+            "Deployment/ci/front",
+        ),
+        (origin("x", "ReplicaSet", "front-5c9d8b7f6"), "ReplicaSet/ci/front-5c9d8b7f6"),
+        (origin("x", "ReplicaSet", "front", **{"pod-template-hash": "5c9d8b7f6"}), "ReplicaSet/ci/front"),
+        (origin("runner-7f2c4"), "Pod/ci/runner"),
+        (origin("plain"), "Pod/ci/plain"),
+        (
+            origin(
+                "x", "EphemeralRunner", "arc-x2-abcd1-runner-z9k2p", **{"actions.github.com__scale-set-name": "arc"}
+            ),
+            "EphemeralRunner/ci/arc",
+        ),
+        (
+            origin("x", "Workflow", "etl-x7k2p", **{"workflows.argoproj.io__workflow": "etl-x7k2p"}),
+            "Workflow/ci/etl",
+        ),
+        (origin("x", "TaskRun", "build-run-9", **{"tekton.dev__pipeline": "build"}), "TaskRun/ci/build"),
+        (origin("x", "TaskRun", "build-run-9", **{"tekton.dev__pipeline": ""}), "TaskRun/ci/build-run"),
+    ],
+)
+def test_rules_in_their_order(found, expected):
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "rest"),
+    [
+        ("runner-t1abcdef-project-4711-concurrent-0-x7k2p9aa", "runner"),
+        ("runner-t1abcdef-project-4711-concurrent-12", "runner"),
+        ("runner-project", "runner-project"),
+        ("job-9f3e2a10-1b2c-4d5e-8f90-abcdef012345", "job"),
+        ("ci-4711-x7k2p", "ci"),
+        ("report-zxkqp", "report"),
+        ("report-daily", "report-daily"),
+        ("build-v2", "build-v2"),
+        ("12345", "12345"),
+        ("a-1-2-3", "a"),
+    ],
+)
+def test_generated_endings(name, rest):
+    assert stem(name) == rest
+
+
+def test_jobs_of_one_kind_share_their_origin_and_no_other():
+    owners = OwnerIndex(())
+    index = OriginIndex(owners)
+    made = [
+        a_pod(name=f"p-{i}", namespace=namespace, owner=an_owner(kind=kind, name=f"run-{i}0abc"))
+        for namespace in ("a", "b")
+        for kind in ("Job", "Workflow")
+        for i in range(3)
+    ]
+    assert {index.of(pod) for pod in made} == {f"{kind}/{ns}/run" for ns in "ab" for kind in ("Job", "Workflow")}
