@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.sources.snapshot.errors import SnapshotError, sentence
-from karptui.sources.snapshot.yaml_text import YamlError, load_documents
 
 STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")

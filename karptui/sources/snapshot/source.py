@@ -67,7 +67,7 @@ class SnapshotSource:
         Raises:
             SourceError: when the snapshot has no such object.
         """
-        from karptui.sources.snapshot.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
+        from karptui.decode.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
 
         return to_yaml(self.fetch(Kind(kind), key))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from karptui.sources.snapshot.yaml_text import YamlError, load_documents, to_yaml
+from karptui.decode.yaml_text import YamlError, load_documents, to_yaml
 
 
 @pytest.mark.parametrize(
