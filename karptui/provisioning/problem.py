@@ -26,7 +26,7 @@ from karptui.provisioning.destination_index import DestinationIndex
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.overlays import overlaid
-from karptui.provisioning.pod_class import PodClasses
+from karptui.provisioning.pod_class import PodClasses, Stage
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.reservations import reservation_capacity
@@ -246,9 +246,11 @@ class Prepared:
             except VolumeLookupError:
                 is_counted = False
         is_exempt = pod.phase == "Pending" or pod.node_name in self.leaving_node_names
-        return QueuedPod(
-            pod, self.classes.first_stage(pod, self._volumes_of), is_exempt=is_exempt, is_counted=is_counted
-        )
+        return QueuedPod(pod, self.first_stage(pod), is_exempt=is_exempt, is_counted=is_counted)
+
+    def first_stage(self, pod: Pod) -> Stage:
+        """Return a pod with all its wishes: the same object for pods that no rule tells apart."""
+        return self.classes.first_stage(pod, self._volumes_of)
 
     def _volumes_of(self, pod: Pod) -> tuple[tuple[Requirements, ...], Attachments | None]:
         attachments: Attachments | None

@@ -1,0 +1,129 @@
+"""Which NodePools could take which pods, and which of them would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.karpenter.settings import parse_settings
+from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
+from karptui.kube.pod import HostPort
+from karptui.kube.taints import Taint, Toleration
+from karptui.provisioning import prepare
+from karptui.provisioning.overlap import PENDING, PODS_A_STEP, UNMANAGED, Overlap, overlap, overlap_steps
+from tests import builders
+
+TYPES = (
+    builders.an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1}),
+    builders.an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi", prices={"on-demand": 0.8}),
+)
+SETTINGS = parse_settings({})
+
+
+def found(*pods: Any, pools: Any, settings: Any = SETTINGS, **inventory: Any) -> Overlap:
+    held = builders.Inventory(nodepools=pools, pods=pods, **inventory)
+    return overlap(prepare(held, TYPES, settings, builders.NOW_NS))
+
+
+POOLS = (
+    builders.a_nodepool(name="first", weight=100),
+    builders.a_nodepool(name="second", weight=50),
+    builders.a_nodepool(name="tainted", taints=(Taint("dedicated", "NoSchedule", "x"),)),
+)
+
+
+def test_every_pod_goes_to_the_heaviest_pool_that_takes_it() -> None:
+    tolerant = (Toleration(operator="Exists"),)
+    result = found(
+        *(builders.a_pod(name=f"web-{i}", cpu="1") for i in range(3)),
+        builders.a_pod(name="ci", cpu="2", tolerations=tolerant),
+        builders.a_pod(name="agent", owner=builders.an_owner(kind="DaemonSet", name="agent", api_version="apps/v1")),
+        builders.a_pod(name="done", phase="Succeeded"),
+        pools=POOLS,
+    )
+    assert result.pods == 4
+    assert [(kind.example, kind.pods, kind.pools, kind.goes_to) for kind in result.kinds] == [
+        ("default/web-0", 3, ("first", "second"), "first"),
+        ("default/ci", 1, ("first", "second", "tainted"), "first"),
+    ]
+    assert (result.several, result.none, result.stranded) == (4, 0, 0)
+    told = {name: (one.matching, one.shared, one.goes_here, one.lost_to) for name, one in result.pools.items()}
+    assert told == {
+        "first": (4, 4, 4, {}),
+        "second": (4, 4, 0, {"first": 4}),
+        "tainted": (1, 1, 0, {"first": 1}),
+    }
+    assert result.pools["second"].shared_with == {"first": 4, "tainted": 1}
+
+
+def test_limits_send_pods_to_the_next_pool() -> None:
+    pools = (
+        builders.a_nodepool(name="full", weight=100, limits=builders.amounts({"cpu": "1"})),
+        builders.a_nodepool(name="no-nodes", weight=60, limits=builders.amounts({"nodes": "0"})),
+        builders.a_nodepool(name="spare"),
+    )
+    (kind,) = found(builders.a_pod(), pools=pools).kinds
+    assert (kind.first, kind.goes_to, kind.pools) == ("full", "spare", ("full", "no-nodes", "spare"))
+    assert found(builders.a_pod(), pools=pools[:2]).stranded == 1
+
+
+def test_pods_that_nothing_takes() -> None:
+    result = found(
+        builders.a_pod(name="huge", cpu="100"),
+        builders.a_pod(name="choosy", node_selector={"karpenter.sh/nodepool": "another"}),
+        builders.a_pod(name="hosted", node_selector={"kubernetes.io/hostname": "node-1"}),
+        builders.a_pod(name="claims", has_resource_claims=True),
+        pools=POOLS[:2],
+    )
+    assert result.none == 4
+    assert [kind.goes_to for kind in result.kinds] == [""] * 4
+
+
+def test_devices_are_placed_where_the_setting_says_so() -> None:
+    lenient = parse_settings({"IGNORE_DRA_REQUESTS": "false"})
+    assert found(builders.a_pod(has_resource_claims=True), pools=POOLS, settings=lenient).none == 0
+
+
+def test_a_wish_decides_before_the_order_of_pools_does() -> None:
+    pools = (
+        builders.a_nodepool(name="heavy", weight=100),
+        builders.a_nodepool(name="gpu", template_labels={"kind": "gpu"}),
+    )
+    wish = PreferredSchedulingTerm(1, NodeSelectorTerm((builders.a_requirement("kind", "In", "gpu"),)))
+    (kind,) = found(builders.a_pod(preferred_node_terms=(wish,)), pools=pools).kinds
+    assert (kind.pools, kind.goes_to) == (("heavy", "gpu"), "gpu")
+
+
+def test_host_ports_of_daemonsets() -> None:
+    port = (HostPort(8080),)
+    taken = builders.a_daemonset(host_ports=port)
+    assert found(builders.a_pod(host_ports=port), pools=POOLS, daemonsets=(taken,)).none == 1
+    assert found(builders.a_pod(host_ports=port), pools=POOLS).none == 0
+
+
+def test_where_pods_run_now() -> None:
+    nodes = (builders.a_node(name="a", pool="second"), builders.a_node(name="b", pool=""))
+    pods = [builders.a_pod(name=f"web-{i}", node=node) for i, node in enumerate(("a", "a", "b", "gone", ""))]
+    result = found(*pods, pools=POOLS, nodes=nodes)
+    (kind,) = result.kinds
+    assert dict(kind.running) == {"second": 2, UNMANAGED: 2, PENDING: 1}
+    assert result.pools["second"].running == 2
+
+
+def test_steps_are_short() -> None:
+    pods = tuple(builders.a_pod(name=f"web-{i}") for i in range(2 * PODS_A_STEP + 1))
+    held = builders.Inventory(nodepools=POOLS, pods=pods)
+    steps = list(overlap_steps(prepare(held, TYPES, SETTINGS, builders.NOW_NS), 7))
+    assert steps[:-1] == [None] * 4
+    assert steps[-1] is not None
+    assert (steps[-1].pods, steps[-1].generation) == (2 * PODS_A_STEP + 1, 7)
+
+
+@pytest.mark.parametrize("weights", [(0, 0, 0), (100, 50, 0), (5, 5, 1)])
+def test_new_claims_come_from_the_pool_that_is_named(weights: tuple[int, int, int]) -> None:
+    pools = tuple(builders.a_nodepool(name=name, weight=weight) for name, weight in zip("abc", weights, strict=True))
+    inventory = builders.Inventory(nodepools=pools, pods=tuple(builders.a_pod(name=f"web-{i}") for i in range(5)))
+    prepared = prepare(inventory, TYPES, SETTINGS, builders.NOW_NS)
+    (kind,) = overlap(prepared).kinds
+    assert {claim.nodepool_name for claim in prepared.solve().claims} == {kind.goes_to}
