@@ -1,0 +1,3 @@
+"""What a scenario changes, in lines."""
+
+from __future__ import annotations

@@ -1,0 +1,50 @@
+"""What the result of a scenario is made of: lines that open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.views.row import Tone
+from karptui.views.units import count_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+
+MOST_NAMES: Final = 3
+"""Names that a line tells; opened, it tells all."""
+
+
+class ResultLine(msgspec.Struct, frozen=True):
+    """One line, with what it opens to."""
+
+    key: str
+    """Identity from one result to the next: the cursor and what is open follow it."""
+    pieces: Pieces
+    details: tuple[Pieces, ...] = ()
+    """What stands below it once it is opened."""
+    object: tuple[str, str] | None = None
+    """Kind and key of the object that it is about, for the keys that open it."""
+    is_heading: bool = False
+
+
+def heading(key: str, title: str, note: str = "", tone: Tone = Tone.STRONG) -> ResultLine:
+    """Return the title of a section."""
+    return ResultLine(key, ((title, tone), (f"  {note}" if note else "", Tone.MUTED)), is_heading=True)
+
+
+def names_text(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Return ``a, b, c and 4 more``."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {count_text(left)} more" if left > 0 else "")
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 pod`` or ``1,200 pods``."""
+    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Iterable[str], indent: str = "  ", tone: Tone = Tone.NORMAL) -> tuple[Pieces, ...]:
+    """Return a line for each name."""
+    return tuple(((f"{indent}{name}", tone),) for name in names)

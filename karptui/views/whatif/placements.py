@@ -1,0 +1,205 @@
+"""Where pods go: new nodes, nodes that exist, and no place at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karptui.views.prices import node_price_text
+from karptui.views.row import Tone
+from karptui.views.units import count_text
+from karptui.views.whatif.line import Pieces, ResultLine, heading, listed, names_text, plural
+from karptui.whatif.difference import ClaimLine, Difference, MoveLine, NodeLine, TypeOption, Unplaced
+from karptui.whatif.outcome import Place, PlaceKind
+
+MOST_TYPES = 40
+"""Types of a claim that are listed, in the order in which Karpenter would try them."""
+
+
+def place_text(place: Place | None) -> str:
+    """Return a place in words."""
+    if place is None or place.kind is PlaceKind.ABSENT:
+        return "not there"
+    if place.kind is PlaceKind.NONE:
+        return "no place"
+    if place.kind is PlaceKind.CLAIM:
+        return f"a new node of {place.pool_name}"
+    return place.node_name
+
+
+def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
+    """Return the new nodes; those that are alike in one line."""
+    made, before = difference.claims, difference.claims_before
+    if not made and not before:
+        return ()
+    fresh = sum(one.is_changed for one in made)
+    note = f"{count_text(fresh)} other than now" if fresh != len(made) else ""
+    lines = [heading("claims", f"New nodes: {count_text(len(made))}", note)]
+    lines += [_claim_line(alike, "edited") for alike in _alike(made)]
+    if before:
+        title = f"New nodes that come no more: {count_text(len(before))}"
+        lines.append(heading("claims-before", title, "as things are now", Tone.MUTED))
+        lines += [_claim_line(alike, "now") for alike in _alike(before)]
+    return tuple(lines)
+
+
+def _alike(claims: Sequence[ClaimLine]) -> list[list[ClaimLine]]:
+    """Return claims with the same NodePool, types and price together, in their order."""
+    groups: dict[object, list[ClaimLine]] = {}
+    for one in claims:
+        types = tuple(option.name for option in one.types)
+        groups.setdefault((one.pool_name, types, one.price_per_hour, one.is_changed), []).append(one)
+    return list(groups.values())
+
+
+def _claim_line(alike: Sequence[ClaimLine], side: str) -> ResultLine:
+    one = alike[0]
+    pods = sorted(pod for claim in alike for pod in claim.pods)
+    count = f"{count_text(len(alike))} × " if len(alike) > 1 else ""
+    sign = (
+        ("+ ", Tone.GOOD)
+        if side == "edited" and one.is_changed
+        else ("− ", Tone.MUTED)
+        if side == "now"
+        else ("  ", Tone.MUTED)
+    )
+    return ResultLine(
+        f"claim/{side}/{one.pool_name}/{pods[0] if pods else ''}",
+        (
+            ("  ", Tone.NORMAL),
+            sign,
+            (f"{count}{one.pool_name}", Tone.STRONG),
+            (f"  {_types_text(one)}", Tone.NORMAL),
+            (f"  ← {names_text(pods, 2)}", Tone.MUTED),
+        ),
+        details=(*_claim_details(one), *_pod_details(alike)),
+        object=("NodePool", one.pool_name),
+    )
+
+
+def _types_text(claim: ClaimLine) -> str:
+    cheapest = claim.cheapest
+    if cheapest is None:
+        return "without a type"
+    more = f" … {plural(len(claim.types), 'type')}" if len(claim.types) > 1 else ""
+    price = f" from {node_price_text(cheapest.price_per_hour)}" if cheapest.price_per_hour is not None else ""
+    return f"{cheapest.name}{more}{price}"
+
+
+def _claim_details(claim: ClaimLine) -> tuple[Pieces, ...]:
+    asked = " ".join(f"{name} {quantity}" for name, quantity in claim.requests)
+    head: Pieces = ((f"      asks for {asked}, its DaemonSets' pods included", Tone.MUTED),)
+    width = max((len(option.name) for option in claim.types), default=0)
+    types = tuple(_type_line(option, width) for option in claim.types[:MOST_TYPES])
+    left = len(claim.types) - MOST_TYPES
+    rest: tuple[Pieces, ...] = (((f"      and {count_text(left)} dearer ones", Tone.MUTED),),) if left > 0 else ()
+    return (head, *types, *rest)
+
+
+def _type_line(option: TypeOption, width: int) -> Pieces:
+    price = node_price_text(option.price_per_hour) if option.price_per_hour is not None else "n/a"
+    spot = Tone.SPOT if option.capacity_type == "spot" else Tone.MUTED
+    return (
+        (f"      {option.name:<{width}}  {price:>9}", Tone.NORMAL),
+        (f"  {option.capacity_type}", spot),
+        (f"  {option.zone}", Tone.MUTED),
+    )
+
+
+def _pod_details(alike: Sequence[ClaimLine]) -> tuple[Pieces, ...]:
+    lines: list[Pieces] = []
+    for number, claim in enumerate(alike, 1):
+        title = f"node {count_text(number)}: " if len(alike) > 1 else ""
+        lines.append(((f"      {title}{plural(len(claim.pods), 'pod')}", Tone.MUTED),))
+        lines += listed(claim.pods, "        ")
+    return tuple(lines)
+
+
+def node_lines(difference: Difference) -> tuple[ResultLine, ...]:
+    """Return the nodes that exist and receive pods."""
+    if not difference.nodes:
+        return ()
+    lines = [heading("nodes", f"Existing nodes used: {count_text(len(difference.nodes))}")]
+    lines += [_node_line(one) for one in difference.nodes]
+    return tuple(lines)
+
+
+def _node_line(one: NodeLine) -> ResultLine:
+    pool = f"  {one.pool_name}" if one.pool_name else ""
+    return ResultLine(
+        f"node/{one.node_name}",
+        (
+            ("  + " if one.is_changed else "    ", Tone.GOOD),
+            (one.node_name, Tone.STRONG),
+            (pool, Tone.MUTED),
+            (f"  ← {names_text(one.pods, 2)}", Tone.MUTED),
+        ),
+        details=listed(one.pods, "      "),
+        object=("Node", one.node_name),
+    )
+
+
+def fit_lines(difference: Difference) -> tuple[ResultLine, ...]:
+    """Return the pods that gain or lose a place, and those that still have none."""
+    lines: list[ResultLine] = []
+    if difference.no_longer_fit:
+        count = plural(len(difference.no_longer_fit), "pod")
+        lines.append(heading("lost", f"No longer placed: {count}", tone=Tone.FAULT))
+        lines += _unplaced_lines(difference.no_longer_fit, "lost")
+    if difference.now_fit:
+        count = plural(sum(len(one.pods) for one in difference.now_fit), "pod")
+        lines.append(heading("gained", f"Placed now: {count}", tone=Tone.GOOD))
+        lines += [_move_line(one, "gained") for one in difference.now_fit]
+    if difference.still_pending:
+        count = plural(len(difference.still_pending), "pod")
+        lines.append(heading("pending", f"Still without a place: {count}", tone=Tone.WARNING))
+        lines += _unplaced_lines(difference.still_pending, "pending")
+    return tuple(lines)
+
+
+def _unplaced_lines(pods: Sequence[Unplaced], section: str) -> list[ResultLine]:
+    """Return pods of one workload with one reason in one line."""
+    groups: dict[tuple[str, str], list[Unplaced]] = {}
+    for one in pods:
+        groups.setdefault((one.owner or one.pod_key, one.reason), []).append(one)
+    return [_unplaced_line(alike, section) for alike in groups.values()]
+
+
+def _unplaced_line(alike: Sequence[Unplaced], section: str) -> ResultLine:
+    one, keys = alike[0], [pod.pod_key for pod in alike]
+    was = f"  was: {place_text(one.was)}" if one.was is not None else ""
+    details: list[Pieces] = [((f"      {one.reason}", Tone.NORMAL),)]
+    if one.karpenter_says and one.karpenter_says != one.reason:
+        details.append(((f"      Karpenter would say: {one.karpenter_says}", Tone.MUTED),))
+    return ResultLine(
+        f"{section}/{keys[0]}",
+        (
+            ("  ✘ ", Tone.FAULT),
+            (names_text(keys, 2), Tone.STRONG),
+            (f"  {one.reason}", Tone.NORMAL),
+            (was, Tone.MUTED),
+        ),
+        details=(*details, *(listed(keys, "      ") if len(keys) > 1 else ())),
+        object=("Pod", keys[0]),
+    )
+
+
+def move_lines(difference: Difference) -> tuple[ResultLine, ...]:
+    """Return the pods that end up elsewhere."""
+    if not difference.moves:
+        return ()
+    count = plural(sum(len(one.pods) for one in difference.moves), "pod")
+    return (heading("moves", f"Placed elsewhere: {count}"), *(_move_line(one, "moves") for one in difference.moves))
+
+
+def _move_line(one: MoveLine, section: str) -> ResultLine:
+    before = f"{place_text(one.before)} → " if one.before.kind is not PlaceKind.NONE else "→ "
+    return ResultLine(
+        f"{section}/{one.pods[0]}/{place_text(one.after)}",
+        (
+            ("  ✔ " if section == "gained" else "  ~ ", Tone.GOOD if section == "gained" else Tone.ACTIVE),
+            (names_text(one.pods, 2), Tone.STRONG),
+            (f"  {before}{place_text(one.after)}", Tone.NORMAL),
+        ),
+        details=listed(one.pods, "      ") if len(one.pods) > 1 else (),
+        object=("Pod", one.pods[0]),
+    )
