@@ -127,7 +127,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _sort(lambda one: one.kind),
     ),
     Column(
-        Heading("object", "OBJECT", "The pod, node or NodePool that has it.", min_width=13, max_width=46),
+        Heading("object", "OBJECT", "The pod, node or NodePool that has it.", min_width=17, max_width=46),
         _on_blockers(_object, _group_object),
         _sort(lambda one: natural_key(one.object_name)),
     ),
