@@ -46,6 +46,8 @@ class Focus(NamedTuple):
     """The node of which every gate and every landing place is asked for."""
     wants_next: bool = False
     """Whether the next command is asked for."""
+    wants_overlap: bool = False
+    """Whether it is asked which NodePools could take which pods."""
 
 
 class _Job(NamedTuple):
@@ -85,7 +87,8 @@ class Analyst:
         """Have a view looked at, unless it is the one before and hardly any time has passed."""
         state, evidence, at_ns = self._submitted
         is_same = state is view.state and evidence is view.evidence
-        if not view.state.nodes or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
+        has_work = view.state.nodes or (self._focus.wants_overlap and view.state.nodepools)
+        if not has_work or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
             return
         self._submitted = (view.state, view.evidence, now_ns)
         with self._wake:
@@ -158,7 +161,8 @@ class Analyst:
     def _simulate(self, study: Study, turns: _Turns, rest_seconds: float) -> None:
         """Simulate removals, those that are looked at first, until all are done or there is something newer."""
         began = published = time.monotonic()
-        close_up, has_asked = "", False
+        close_up = ""
+        answered: set[str] = set()
         rest: list[str] = []
         is_listed = False
         while not self._is_stopped:
@@ -173,11 +177,8 @@ class Analyst:
                 self._latest, published = study.analysis, time.monotonic()
             elif seen is not None:
                 study.simulate(seen)
-            elif focus.wants_next and not has_asked:
-                self._latest, published = study.analysis, time.monotonic()
-                has_asked = True
-                study.ask_next(_Patient(study.engine(), self, turns, began))
-                self._latest = study.analysis
+            elif self._answers(study, focus, answered, turns, began):
+                published = time.monotonic()
             else:
                 if not is_listed:
                     rest, is_listed = list(reversed(study.unsimulated())), True
@@ -194,6 +195,23 @@ class Analyst:
             if time.monotonic() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
                 self._latest, published = study.analysis, time.monotonic()
         self._latest = study.analysis
+
+    def _answers(self, study: Study, focus: Focus, answered: set[str], turns: _Turns, began: float) -> bool:
+        """Answer a long question that is asked, once; return whether there was one."""
+        if focus.wants_overlap and "overlap" not in answered:
+            answered.add("overlap")
+            for _ in study.compare_pools():
+                turns.take()
+                if self._is_stopped:
+                    return True
+        elif focus.wants_next and "next" not in answered:
+            answered.add("next")
+            self._latest = study.analysis
+            study.ask_next(_Patient(study.engine(), self, turns, began))
+        else:
+            return False
+        self._latest = study.analysis
+        return True
 
     def _rest_until_asked(self, study: Study, focus: Focus) -> bool:
         """Wait until somebody looks elsewhere; return False when there is a newer cluster, or an end."""

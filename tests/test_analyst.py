@@ -178,3 +178,25 @@ def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, mo
     worker.submit(later, NOW_NS)
     until(lambda: is_complete(worker, later.state.generation))
     assert worker.failure == ""
+
+
+def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
+    view = story_view()
+    worker.look_at(Focus(wants_overlap=True))
+    worker.submit(view, NOW_NS)
+    until(lambda: worker.latest is not None and worker.latest.overlap is not None)
+    found = known(worker).overlap
+    assert found is not None
+    assert found.generation == view.state.generation
+    assert found.pods == sum(1 for pod in view.state.pods.values() if not pod.template.is_daemonset_owned)
+
+
+def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
+    view = story_view()
+    gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
+    empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
+    worker.submit(empty, NOW_NS)
+    assert worker._thread is None
+    worker.look_at(Focus(wants_overlap=True))
+    worker.submit(empty, NOW_NS)
+    until(lambda: worker.latest is not None and worker.latest.overlap is not None)

@@ -15,6 +15,7 @@ from karptui.disruption.gates import GateCheck
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.verdict import Landing, Replacement, Verdict
 from karptui.disruption.why import Why
+from karptui.provisioning.overlap import Overlap
 
 
 class NodeOutlook(msgspec.Struct, frozen=True, gc=False):
@@ -113,6 +114,8 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Nodes that Karpenter manages."""
     detail: NodeDetail | None = None
     next: NextReport | None = None
+    overlap: Overlap | None = None
+    """Which NodePools could take which pods; None until it is asked for."""
     notes: tuple[str, ...] = ()
     """What was assumed about instance types, in sentences."""
     problem: str = ""

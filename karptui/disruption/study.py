@@ -35,6 +35,7 @@ from karptui.disruption.simulate import observed_fleet
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.why import why_of
+from karptui.provisioning.overlap import Overlap, overlap_steps
 from karptui.provisioning.problem import Prepared
 from karptui.provisioning.state_node import StateNode
 
@@ -73,6 +74,7 @@ class Study:
         self._managed = 0
         self._detail: NodeDetail | None = None
         self._next: NextReport | None = before.next
+        self._overlap: Overlap | None = before.overlap
 
     @property
     def analysis(self) -> Analysis:
@@ -88,6 +90,7 @@ class Study:
             managed=self._managed,
             detail=self._detail,
             next=self._next,
+            overlap=self._overlap,
             notes=self._notes,
         )
 
@@ -223,6 +226,13 @@ class Study:
             error=found.error,
             generation=self._generation,
         )
+
+    def compare_pools(self) -> Iterator[None]:
+        """Work out which NodePools could take which pods; yields between two steps."""
+        for found in overlap_steps(self._prepared, self._generation):
+            if found is not None:
+                self._overlap = found
+            yield
 
     def engine(self) -> EngineSimulator:
         """Return what removes nodes in simulations of this generation."""

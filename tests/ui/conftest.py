@@ -26,7 +26,8 @@ class PromptAnalyst(Analyst):
     def submit(self, view: ClusterView, now_ns: int) -> None:
         """Study a view, unless it is the one before."""
         submitted = (view.state, view.evidence, self._focus)
-        if not view.state.nodes or submitted == self._studied:
+        has_work = view.state.nodes or (self._focus.wants_overlap and view.state.nodepools)
+        if not has_work or submitted == self._studied:
             return
         self._studied = submitted
         prepared, notes = prepare_view(view, now_ns)
@@ -39,6 +40,9 @@ class PromptAnalyst(Analyst):
             study.simulate(key)
         if self._focus.wants_next:
             study.ask_next()
+        if self._focus.wants_overlap:
+            for _ in study.compare_pools():
+                pass
         self._latest = study.analysis
 
     _studied: object = None
