@@ -1,0 +1,22 @@
+"""What is worked out for the one pod that somebody looks at."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.provisioning import PodExplanation
+from karptui.whatif.remedies.remedy import RemedyReport
+
+
+class PodDetail(msgspec.Struct, frozen=True, eq=False):
+    """A pod, at length."""
+
+    pod_key: str
+    generation: int
+    """Of the cluster that it holds for."""
+    now_ns: int
+    """The instant that it holds for."""
+    explanation: PodExplanation | None = None
+    """None where the pod takes no part in a run."""
+    remedies: RemedyReport | None = None
+    """Single changes that were tried; None where there is nothing to remedy."""

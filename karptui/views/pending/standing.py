@@ -1,0 +1,163 @@
+"""How a pod without a node stands: whose turn it is, and what the engine makes of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from karptui.kube.pod import Pod
+from karptui.kube.resources import ResourceList
+from karptui.provisioning import IgnoredPod, PodError, Prepared, Solution
+from karptui.provisioning.eligible_pods import UNSCHEDULABLE
+from karptui.provisioning.solution import NewClaim
+
+GATED: Final = "SchedulingGated"
+DEFAULT_SCHEDULERS: Final = ("", "default-scheduler")
+
+
+class Turn(StrEnum):
+    """What a pending pod waits for."""
+
+    UNPLACED = "no place"
+    """Karpenter finds no place for it."""
+    RESERVED = "waits for reserved capacity"
+    """Karpenter waits in silence for a reservation that another claim of the run holds."""
+    IGNORED = "refused"
+    """Karpenter finds its selectors faulty and does not look at it."""
+    SILENT = "ignored in silence"
+    """Its own rules keep it off every NodePool; Karpenter says nothing."""
+    NO_POOL = "no NodePool"
+    """There is no usable NodePool; Karpenter says nothing."""
+    NODE = "existing node"
+    """It has room on a node that is there."""
+    CLAIM = "new node"
+    """A new node would take it."""
+    GATED = "gated"
+    """Scheduling gates hold it."""
+    UNTRIED = "not tried yet"
+    """The scheduler has not refused it, and until then Karpenter does not look at it."""
+    OTHER_SCHEDULER = "other scheduler"
+    """The same, with a scheduler other than the default one."""
+    PREEMPTING = "preempting"
+    """The scheduler makes room for it on a node."""
+    DAEMON = "DaemonSet"
+    """A DaemonSet made it for one node: Karpenter makes no nodes for it."""
+    STATIC = "static"
+    """A node owns it."""
+    LOST_NODE = "node gone"
+    """It is bound to a node that is not there."""
+    LEAVING = "terminating"
+    """It is being deleted."""
+
+
+FAULTY: Final = frozenset({Turn.UNPLACED, Turn.IGNORED, Turn.SILENT, Turn.NO_POOL, Turn.LOST_NODE})
+"""Turns that somebody has to do something about."""
+SILENT: Final = frozenset({Turn.RESERVED, Turn.SILENT, Turn.NO_POOL})
+"""Turns of which Karpenter publishes nothing."""
+ENGINE: Final = frozenset({Turn.UNPLACED, Turn.RESERVED, Turn.NODE, Turn.CLAIM})
+"""Turns that a run of the engine decides."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the engine puts a pod."""
+
+    node: str = ""
+    """A node that exists; empty for a new one."""
+    nodepool: str = ""
+    instance_type: str = ""
+    """The cheapest of a new node."""
+    other_types: int = 0
+    """Types that a new node may have besides."""
+    price_per_hour: float | None = None
+    """Dollars, of the cheapest offering of a new node."""
+    requests: ResourceList = {}
+    """Of all pods of a new node, DaemonSets included."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """One pod."""
+
+    turn: Turn
+    place: Place | None = None
+    error: PodError | None = None
+    problems: tuple[str, ...] = ()
+    """What Karpenter finds faulty, in its words."""
+
+
+class Standings:
+    """Tells how pods stand after a run.
+
+    Args:
+        prepared: The cluster.
+        solution: Its run.
+    """
+
+    def __init__(self, prepared: Prepared, solution: Solution) -> None:
+        self._has_pools = bool(prepared.pools)
+        self._ignored: dict[str, IgnoredPod] = {one.pod.uid: one for one in prepared.ignored}
+        self._errors = solution.errors
+        self._places: dict[str, Place] = {}
+        for filled in solution.nodes:
+            place = Place(node=filled.state.name, nodepool=filled.state.nodepool_name)
+            self._places.update((pod.uid, place) for pod in filled.pods)
+        for claim in solution.claims:
+            place = place_of_claim(claim)
+            self._places.update((pod.uid, place) for pod in claim.pods)
+
+    def of(self, pod: Pod) -> Standing:
+        """Return how a pod without a running node stands."""
+        outside = self._outside(pod)
+        if outside is not None:
+            return Standing(outside)
+        ignored = self._ignored.get(pod.uid)
+        if ignored is not None:
+            return Standing(Turn.SILENT if ignored.is_silent else Turn.IGNORED, problems=ignored.problems)
+        if not self._has_pools:
+            return Standing(Turn.NO_POOL)
+        error = self._errors.get(pod.key)
+        if error is not None:
+            return Standing(Turn.RESERVED if error.is_reserved else Turn.UNPLACED, error=error)
+        place = self._places.get(pod.uid)
+        if place is None:
+            return Standing(Turn.UNTRIED)
+        return Standing(Turn.NODE if place.node else Turn.CLAIM, place)
+
+    def _outside(self, pod: Pod) -> Turn | None:
+        """Return why Karpenter does not look for a place, None where it does.
+
+        Rule: ``IsProvisionable`` in Karpenter's ``pkg/utils/pod/scheduling.go``.
+        """
+        template = pod.template
+        if pod.node_name:
+            return Turn.LOST_NODE
+        if template.is_node_owned:
+            return Turn.STATIC
+        if pod.scheduled_reason == GATED:
+            return Turn.GATED
+        if template.is_daemonset_owned:
+            return Turn.DAEMON
+        if pod.nominated_node_name:
+            return Turn.PREEMPTING
+        if pod.scheduled_reason != UNSCHEDULABLE:
+            if pod.is_terminating:
+                return Turn.LEAVING
+            return Turn.UNTRIED if template.scheduler_name in DEFAULT_SCHEDULERS else Turn.OTHER_SCHEDULER
+        return None
+
+
+def place_of_claim(claim: NewClaim) -> Place:
+    """Return a NodeClaim that would be created as a place, by its cheapest type."""
+    catalogue = claim.catalogue
+    prices = catalogue.prices(claim.requirements)
+    types = {one.name: price for one, price in zip(catalogue.types, prices, strict=True)}
+    names = claim.instance_type_names
+    first = min(names, key=lambda name: (types[name], name), default="")
+    return Place(
+        nodepool=claim.nodepool_name,
+        instance_type=first,
+        other_types=max(len(names) - 1, 0),
+        price_per_hour=claim.cheapest_price_per_hour,
+        requests=claim.requests,
+    )

@@ -1,0 +1,82 @@
+"""What Karpenter and the scheduler have said about a pod: its events, and its PodScheduled condition."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import Final
+
+import msgspec
+
+from karptui.kube.event import Event
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import ABSENT_NS
+
+NOMINATED: Final = "Nominated"
+FAILED: Final = "FailedScheduling"
+_TARGETS: Final = "Pod should schedule on: "
+
+
+class Voice(msgspec.Struct, frozen=True, gc=False):
+    """The newest thing that somebody said about a pod."""
+
+    reason: str
+    message: str
+    at_ns: int
+    """When it was last said; ``ABSENT_NS`` where nothing tells."""
+    count: int = 1
+    """How often it was said."""
+    is_condition: bool = False
+    """Whether it stands in the pod's PodScheduled condition instead of an event."""
+
+    @property
+    def targets(self) -> tuple[tuple[str, str], ...]:
+        """Kind in lower case and name of what Karpenter nominated the pod to: ``nodeclaim`` and ``node``."""
+        if self.reason != NOMINATED or not self.message.startswith(_TARGETS):
+            return ()
+        parts = (part.partition("/") for part in self.message.removeprefix(_TARGETS).split(", "))
+        return tuple((kind, name) for kind, _, name in parts if name)
+
+
+class Voices(msgspec.Struct, frozen=True):
+    """Who said what about one pod."""
+
+    karpenter: Voice | None = None
+    scheduler: Voice | None = None
+
+
+SILENCE: Final = Voices()
+
+
+def voices_of(events: Iterable[Event], pods: Container[str]) -> dict[str, Voices]:
+    """Return what events tell about pods, by ``namespace/name``.
+
+    Args:
+        events: Events of any object.
+        pods: The pods that are asked about.
+    """
+    newest: dict[tuple[str, bool], Event] = {}
+    for event in events:
+        if event.involved_kind != "Pod":
+            continue
+        key = f"{event.involved_namespace}/{event.involved_name}"
+        is_karpenter = "karpenter" in event.source
+        if key not in pods or not (is_karpenter or event.reason == FAILED or "scheduler" in event.source):
+            continue
+        known = newest.get((key, is_karpenter))
+        if known is None or (event.last_ns, event.name) > (known.last_ns, known.name):
+            newest[key, is_karpenter] = event
+    found: dict[str, Voices] = {}
+    for (key, is_karpenter), event in newest.items():
+        voice = Voice(event.reason, event.message, event.last_ns, event.count)
+        before = found.get(key, SILENCE)
+        found[key] = Voices(voice, before.scheduler) if is_karpenter else Voices(before.karpenter, voice)
+    return found
+
+
+def with_condition(voices: Voices, pod: Pod) -> Voices:
+    """Return the same with what the pod's condition says, where the scheduler has no newer event."""
+    said = voices.scheduler
+    if not pod.scheduled_reason or (said is not None and said.at_ns >= pod.scheduled_ns):
+        return voices
+    condition = Voice(pod.scheduled_reason, pod.scheduled_message, pod.scheduled_ns or ABSENT_NS, is_condition=True)
+    return Voices(voices.karpenter, condition)
