@@ -1,0 +1,144 @@
+"""The thread that replays scenarios beside the screen: the newest question first, the one before is given up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from karptui.views.cluster_view import ClusterView
+    from karptui.views.whatif.answer import Answer
+    from karptui.whatif.scenario import Scenario
+    from karptui.whatif.situation import WhatIfBase
+
+PAUSE_SECONDS: Final = 0.0005
+SLICE_SECONDS: Final = 0.003
+"""How long a replay works before it lets the screen have its turn."""
+
+
+class Question(NamedTuple):
+    """What is asked."""
+
+    number: int
+    """Of later questions it is higher."""
+    view: ClusterView
+    now_ns: int
+    scenario: Scenario
+
+
+class Progress(NamedTuple):
+    """How far the replay of the question has come."""
+
+    number: int
+    done: int
+    total: int
+
+
+class Replayer:
+    """Takes questions, gives answers; everything heavy happens in its thread."""
+
+    def __init__(self, tell: Callable[[Answer], None]) -> None:
+        """Make one that has nothing to do yet.
+
+        Args:
+            tell: called with every answer, in the thread.
+        """
+        self._tell = tell
+        self._wake = threading.Condition()
+        self._question: Question | None = None
+        self._is_stopped = False
+        self._thread: threading.Thread | None = None
+        self._base: tuple[object, object, WhatIfBase] | None = None
+        self._number = 0
+        self.progress = Progress(0, 0, 0)
+        """Of the question that is being worked on; replaced, never changed."""
+        self.answered = 0
+        """Number of the last question that has its answer."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the last question has no answer yet."""
+        return self.answered < self._number
+
+    def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
+        """Have a scenario replayed on a view, in the place of whatever was asked before; return its number."""
+        with self._wake:
+            self._number += 1
+            self._question = Question(self._number, view, now_ns, scenario)
+            self._wake.notify()
+            if self._thread is None and not self._is_stopped:
+                self._thread = threading.Thread(target=self._run, name="replayer", daemon=True)
+                self._thread.start()
+            return self._number
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        with self._wake:
+            self._is_stopped = True
+            self._wake.notify()
+
+    # The thread
+
+    def _run(self) -> None:
+        from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - the engines are imported in the thread
+
+        while (question := self._next_question()) is not None:
+            try:
+                answer = self._answer(question)
+            except Cancelled:
+                continue
+            self.answered = question.number
+            self._tell(answer)
+
+    def _next_question(self) -> Question | None:
+        with self._wake:
+            while self._question is None and not self._is_stopped:
+                self._wake.wait()
+            question, self._question = self._question, None
+            return None if self._is_stopped else question
+
+    def _answer(self, question: Question) -> Answer:
+        from karptui.views.whatif.answer import answer  # noqa: PLC0415 - as above
+
+        return answer(self._base_of(question), question.scenario, _Turns(self, question.number), time.monotonic)
+
+    def _base_of(self, question: Question) -> WhatIfBase:
+        """Return the cluster as it is, made ready once for all questions about it."""
+        from karptui.views.whatif.base import base_of  # noqa: PLC0415 - as above
+
+        view = question.view
+        known = self._base
+        if known is None or known[0] is not view.state or known[1] is not view.evidence:
+            known = self._base = (view.state, view.evidence, base_of(view, question.now_ns))
+        return known[2]
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether the question that is worked on no longer matters."""
+        return self._is_stopped or self._question is not None
+
+
+class _Turns:
+    """Reports progress, lets other threads have their turn, and gives up what no longer matters."""
+
+    def __init__(self, replayer: Replayer, number: int) -> None:
+        self._replayer = replayer
+        self._number = number
+        self._until = time.monotonic() + SLICE_SECONDS
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of progress.
+
+        Raises:
+            Cancelled: when there is a newer question.
+        """
+        from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - as above
+
+        self._replayer.progress = Progress(self._number, done, total)
+        if self._replayer.is_superseded:
+            raise Cancelled
+        if time.monotonic() >= self._until:
+            time.sleep(PAUSE_SECONDS)
+            self._until = time.monotonic() + SLICE_SECONDS
