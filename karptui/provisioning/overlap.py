@@ -8,14 +8,14 @@ beside the DaemonSets, offerings (``CanAdd`` in ``pkg/controllers/provisioning/s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from karptui.karpenter.labels import NODEPOOL
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import untolerated
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.pod_class import PodClass, Stage
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 PODS_A_STEP: Final = 500
 """Pods that are counted between two breaks."""
-KINDS_A_STEP: Final = 8
-"""Kinds of pods that are held against NodePools between two breaks."""
 PENDING: Final = ""
 UNMANAGED: Final = "-"
 """Where pods run whose node belongs to no NodePool."""
@@ -105,23 +103,15 @@ def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap |
         prepared: The cluster.
         generation: What the answer says about when it was made.
     """
-    counts: dict[Stage, Counter[str]] = {}
-    examples: dict[Stage, str] = {}
-    pools = {node.name: node.labels.get(NODEPOOL) or UNMANAGED for node in prepared.inventory.nodes}
-    for index, pod in enumerate(prepared.inventory.pods):
-        if not index % PODS_A_STEP:
-            yield None
-        if _counts(pod):
-            kind = prepared.first_stage(pod)
-            place = pools.get(pod.node_name, UNMANAGED) if pod.node_name else PENDING
-            counts.setdefault(kind, Counter())[place] += 1
-            examples.setdefault(kind, pod.key)
+    census = _Census(prepared)
+    for start in range(0, len(prepared.inventory.pods), PODS_A_STEP):
+        yield None
+        census.count(prepared.inventory.pods[start : start + PODS_A_STEP])
     check = _PoolCheck(prepared)
     kinds = []
-    for index, (kind, running) in enumerate(counts.items()):
-        if not index % KINDS_A_STEP:
-            yield None
-        kinds.append(check.kind(kind, examples[kind], running))
+    for first, running in census.running.items():
+        yield None
+        kinds.append(check.kind(first, census.examples[first], running))
     kinds.sort(key=lambda one: (-one.pods, one.example))
     yield Overlap(
         pods=sum(one.pods for one in kinds),
@@ -136,9 +126,47 @@ def overlap(prepared: Prepared) -> Overlap:
     return next(one for one in overlap_steps(prepared) if one is not None)
 
 
-def _counts(pod: Pod) -> bool:
-    template = pod.template
-    return pod.is_active and not template.is_daemonset_owned and not template.is_node_owned
+class _Census:
+    """Counts pods by kind, and by the NodePool of their node."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._first_stage = prepared.first_stage
+        self._pools = {node.name: node.labels.get(NODEPOOL) or UNMANAGED for node in prepared.inventory.nodes}
+        self._simple: dict[PodTemplate, dict[str, int] | None] = {}
+        self.running: dict[Stage, dict[str, int]] = {}
+        """By kind: pods by NodePool."""
+        self.examples: dict[Stage, str] = {}
+
+    def count(self, pods: Iterable[Pod]) -> None:
+        """Count some more."""
+        simple = self._simple
+        for pod in pods:
+            if pod.deletion_ns or pod.is_terminal:
+                continue
+            template = pod.template
+            running = simple.get(template)
+            if running is None:
+                if template in simple:
+                    continue
+                running = self._begin(pod)
+                if running is None:
+                    continue
+            node = pod.node_name
+            place = self._pools.get(node, UNMANAGED) if node else PENDING
+            running[place] = running.get(place, 0) + 1
+
+    def _begin(self, pod: Pod) -> dict[str, int] | None:
+        """Return where a pod's kind is counted, None where it is not."""
+        template = pod.template
+        if template.is_daemonset_owned or template.is_node_owned:
+            self._simple[template] = None
+            return None
+        first = self._first_stage(pod)
+        self.examples.setdefault(first, pod.key)
+        running = self.running.setdefault(first, {})
+        if not (pod.volumes or pod.own_labels or template.host_ports):
+            self._simple[template] = running
+        return running
 
 
 class _PoolCheck:

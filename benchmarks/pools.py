@@ -1,0 +1,53 @@
+"""What the Pools screen costs: pools.py [NODES PODS]; without arguments 500 nodes with 10,000 pods, and 5,000 with 100,000.
+
+The fleet of benchmarks/blockers.py (20 NodePools, 400 workloads). Types of all NodePools, the overlap (which NodePools
+could take which pods) with its longest step, and the rows. Prints seconds; never fails.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from blockers import NOW_NS, fleet, instance_types
+
+from karptui.aws.evidence import Evidence
+from karptui.karpenter.settings import Settings
+from karptui.provisioning import prepare
+from karptui.provisioning.overlap import overlap_steps
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.types.resolve import pool_entries
+
+
+def measure(nodes: int, pods: int) -> None:
+    inventory, types = fleet(nodes, pods), instance_types()
+    prepared = prepare(inventory, types, Settings(), NOW_NS)
+    began = before = time.perf_counter()
+    longest, found = 0.0, None
+    for found in overlap_steps(prepared):
+        now = time.perf_counter()
+        longest, before = max(longest, now - before), now
+    seconds = time.perf_counter() - began
+    kinds = len(found.kinds) if found is not None else 0
+    print(f"{nodes:,} nodes, {pods:,} pods")
+    print(f"  overlap of {kinds} kinds of pods: {seconds:.3f} s, longest step {1000 * longest:.1f} ms")
+    view = ClusterView(state_of(inventory), {}, evidence=Evidence(instance_types=types))
+    began = time.perf_counter()
+    pool_entries(view)
+    print(f"  types of {len(inventory.nodepools)} NodePools: {time.perf_counter() - began:.3f} s")
+
+
+def main() -> None:
+    if len(sys.argv) > 2:
+        measure(int(sys.argv[1]), int(sys.argv[2]))
+    else:
+        measure(500, 10_000)
+        measure(5_000, 100_000)
+
+
+if __name__ == "__main__":
+    main()
