@@ -1,0 +1,86 @@
+"""What the what-if begins with, from the object that somebody looks at."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.owner import OwnerIndex
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.pod import Pod
+from karptui.state.cluster import ClusterState
+from karptui.state.inventory import WORKLOAD_KINDS
+from karptui.whatif.edits import AnyEdit, ObjectRef, RemoveNode
+from karptui.whatif.scenario import Replay
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """Documents to open and edits to begin with."""
+
+    name: str = "unnamed"
+    documents: tuple[ObjectRef, ...] = ()
+    edits: tuple[AnyEdit, ...] = ()
+    """`SetField` of an object that can be a document becomes text."""
+    replay: Replay = Replay.PENDING
+
+
+NOTHING = Opening()
+_WORKLOADS = frozenset(str(kind) for kind in (*WORKLOAD_KINDS, Kind.DAEMONSET))
+_MADE_BY_OTHERS = frozenset({"ReplicaSet", "Node"})
+
+
+def opening_for(state: ClusterState, kind: str, key: str) -> Opening:
+    """Return what to begin with for an object: its own document, or those that decide about it.
+
+    Args:
+        state: The cluster.
+        kind: As the API writes it.
+        key: ``namespace/name``, or the name alone.
+    """
+    match kind:
+        case Kind.NODEPOOL:
+            return Opening(key, _pool_refs(state, key))
+        case Kind.NODE | Kind.NODECLAIM:
+            return _node_opening(state, kind, key)
+        case Kind.POD:
+            return _pod_opening(state, key)
+        case _:
+            return Opening(key, (ref_of(kind, key),))
+
+
+def ref_of(kind: str, key: str) -> ObjectRef:
+    """Return a reference from kind and ``namespace/name``."""
+    namespace, _, name = key.rpartition("/")
+    return ObjectRef(kind, name, namespace)
+
+
+def _pool_refs(state: ClusterState, name: str) -> tuple[ObjectRef, ...]:
+    pool: NodePool | None = state.nodepools.get(name)
+    refs = [ObjectRef(str(Kind.NODEPOOL), name)]
+    if pool is not None and pool.node_class_ref.name:
+        refs.append(ObjectRef(pool.node_class_ref.kind, pool.node_class_ref.name))
+    return tuple(refs)
+
+
+def _node_opening(state: ClusterState, kind: str, key: str) -> Opening:
+    name, pool = key, ""
+    if kind == Kind.NODECLAIM:
+        claim = state.nodeclaims.get(key)
+        name = state.links.node_of_claim.get(key, key)
+        pool = claim.labels.get(NODEPOOL, "") if claim is not None else ""
+    node = state.nodes.get(name)
+    pool = (node.labels.get(NODEPOOL, "") if node is not None else "") or pool
+    refs = _pool_refs(state, pool) if pool else ()
+    return Opening(f"without {name}", refs, (RemoveNode(name),), Replay.REMOVE)
+
+
+def _pod_opening(state: ClusterState, key: str) -> Opening:
+    pod: Pod | None = state.pods.get(key)
+    owner = None
+    if pod is not None:
+        owner = OwnerIndex(item for kind in WORKLOAD_KINDS for item in state.of(kind).values()).of(pod)
+    if owner is None or owner.kind in _MADE_BY_OTHERS or owner.kind not in _WORKLOADS:
+        return Opening(key, (ref_of(str(Kind.POD), key),))
+    ref = ObjectRef(owner.kind, owner.name, owner.namespace)
+    return Opening(ref.key, (ref,))

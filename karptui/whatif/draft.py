@@ -1,0 +1,61 @@
+"""A scenario while it is worked on: the text of its documents, and the edits beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from karptui.whatif.documents.parse import Document, Parsed
+from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject
+from karptui.whatif.scenario import Replay, Scenario
+
+SEPARATOR: Final = "---\n"
+
+Originals = Mapping[ObjectRef, Mapping[str, Any]]
+"""Objects of the cluster by reference, as their documents were opened."""
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """One state of the work; undo goes back to the one before."""
+
+    name: str = "unnamed"
+    text: str = ""
+    """The documents, as they are typed: some may not be readable at the moment."""
+    edits: tuple[AnyEdit, ...] = ()
+    """Edits that are not text."""
+    replay: Replay = Replay.PENDING
+
+
+def changed_documents(parsed: Parsed, originals: Originals) -> tuple[Document, ...]:
+    """Return the documents that differ from their objects in the cluster, or have none there."""
+    return tuple(
+        document
+        for document in parsed.documents
+        if document.body is not None and document.name and document.body != originals.get(document.ref)
+    )
+
+
+def scenario_of(draft: Draft, parsed: Parsed, originals: Originals) -> Scenario:
+    """Return what a draft asks: documents as they differ from the cluster, then the other edits.
+
+    Args:
+        draft: The draft.
+        parsed: Its text, taken apart.
+        originals: What the documents were opened from.
+    """
+    puts = tuple(PutObject(document.text) for document in changed_documents(parsed, originals))
+    return Scenario(draft.name, draft.replay, (*puts, *draft.edits))
+
+
+def draft_of(scenario: Scenario) -> Draft:
+    """Return the work on a scenario that was saved."""
+    texts = [edit.text for edit in scenario.edits if isinstance(edit, PutObject)]
+    rest = tuple(edit for edit in scenario.edits if not isinstance(edit, PutObject))
+    return Draft(scenario.name, joined(texts), rest, scenario.replay)
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return documents as one text."""
+    return SEPARATOR.join(text if text.endswith("\n") else f"{text}\n" for text in texts if text.strip())
