@@ -15,6 +15,7 @@ from karptui.disruption.command import Command
 from karptui.disruption.emptiness import CONSOLIDATABLE, consolidation_disabled
 from karptui.disruption.events import Recorder
 from karptui.disruption.min_values import types_needed, unmet_keys
+from karptui.disruption.no_place import NoPlace
 from karptui.disruption.simulation import NewNode, Simulation, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
@@ -38,7 +39,7 @@ class RefusalCode:
     SCORE: Final = "BALANCED_REJECT"
 
 
-class Refusal(msgspec.Struct, frozen=True, gc=False):
+class Refusal(msgspec.Struct, frozen=True):
     """Why nodes are not consolidated, in Karpenter's words."""
 
     code: str
@@ -48,6 +49,8 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
     simulation: Simulation | None = None
     score: float = 0.0
     """Of the Balanced policy, where the code is about it."""
+    no_place: NoPlace | None = None
+    """Why the first pod without a place has none, where that was asked for."""
 
 
 class FilterCode:

@@ -18,6 +18,7 @@ from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Re
 from karptui.disruption.emptiness import CONSOLIDATABLE
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.no_place import no_place
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.simulation import SimulationError
 from karptui.karpenter.nodepool import WHEN_EMPTY
@@ -155,15 +156,16 @@ class Outlook:
             simulation = simulator.remove((candidate,), is_consolidation=False)
             if simulation.blocking_errors:
                 return None
-            return Command((candidate,), simulation.new_nodes, simulation)
+            return Command((candidate,), simulation.new_nodes)
         is_on = self._fleet.settings.gate(SPOT_TO_SPOT_GATE)
         answer = Consolidator(simulator, Recorder(), is_spot_to_spot_on=is_on).compute((candidate,))
-        if isinstance(answer, Command):
-            score = next((one for one in self._policy.scores(answer).values() if not one.is_approved), None)
-            if score is not None:
-                message = f"score {score.value:.2f} is below the threshold of {THRESHOLD:.2f}"
-                return Refusal(RefusalCode.SCORE, message, 0, answer.simulation, score.value)
-        return answer
+        if isinstance(answer, Refusal):
+            return _without_run(answer)
+        score = next((one for one in self._policy.scores(answer).values() if not one.is_approved), None)
+        if score is not None:
+            message = f"score {score.value:.2f} is below the threshold of {THRESHOLD:.2f}"
+            return Refusal(RefusalCode.SCORE, message, score=score.value)
+        return msgspec.structs.replace(answer, simulation=None)
 
     @cached_property
     def _policy(self) -> BalancedPolicy:
@@ -173,6 +175,17 @@ class Outlook:
     def lifted(self, node: StateNode, blockers: Sequence[Blocker]) -> Prospect:
         """Return what becomes of a node once everything in its way is lifted."""
         return self.without_all(node, blockers, ())
+
+
+def _without_run(refusal: Refusal) -> Refusal:
+    """Return a refusal with the reason of its first pod, and without the run, which would be kept for every node."""
+    simulation = refusal.simulation
+    assert simulation is not None
+    reason = None
+    if refusal.code == RefusalCode.UNSCHEDULABLE and simulation.solution is not None:
+        errors = simulation.blocking_errors
+        reason = no_place(simulation.solution, errors[0][0], others=len(errors) - 1)
+    return msgspec.structs.replace(refusal, simulation=None, no_place=reason)
 
 
 def _gone(method: Method, command: Command) -> Prospect:

@@ -73,6 +73,7 @@ class EngineSimulator:
             new_nodes=tuple(self._new_node(claim) for claim in solution.claims),
             placements={filled.state.name: filled.pods for filled in solution.nodes},
             errors=tuple(errors[key] for key in sorted(errors)),
+            solution=solution,
         )
 
     def _new_node(self, claim: NewClaim) -> NewNode:

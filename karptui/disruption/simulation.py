@@ -17,6 +17,7 @@ from karptui.disruption.price import PriceBook
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import is_provisionable
+from karptui.provisioning.solution import Solution
 
 _MAX_ERRORS: Final = 5
 _PLACEHOLDER: Final = re.compile(r"hostname-placeholder-\d+")
@@ -68,6 +69,8 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
     """Pods by the name of the existing node that would receive them."""
     errors: tuple[tuple[Pod, str], ...]
     """Pods without a place and why, in Karpenter's words; those that would need an uninitialised node too."""
+    solution: Solution | None = None
+    """What the engine found, which can be asked for reasons; it holds on to the whole run."""
 
     @property
     def blocking_errors(self) -> list[tuple[Pod, str]]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from karptui.disruption.command import Command
 from karptui.disruption.consolidation import Refusal, RefusalCode
+from karptui.disruption.no_place import NoPlace, no_place
 from karptui.disruption.outlook import Outcome, Prospect
 from karptui.disruption.simulation import NewNode, Simulation
+
+MOST_REASONS: Final = 20
+"""Templates of pods without a place whose reasons are looked into; the others have Karpenter's words only."""
 
 
 class Replacement(msgspec.Struct, frozen=True, gc=False):
@@ -35,6 +41,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """Why consolidation comes to nothing, where it was tried; of ``RefusalCode``."""
     refusal_message: str = ""
     """The same in Karpenter's words."""
+    no_place: NoPlace | None = None
+    """Which pod has no other place, and what is short, where that is the reason."""
     count: int = 0
     """New nodes needed, or cheaper types found."""
     score: float = 0.0
@@ -57,6 +65,8 @@ class Landing(msgspec.Struct, frozen=True, gc=False):
     """The cheapest instance type of the new node."""
     error: str = ""
     """Why it has no place, in Karpenter's words."""
+    no_place: NoPlace | None = None
+    """The same as data."""
 
 
 def verdict_of(prospect: Prospect) -> Verdict:
@@ -69,6 +79,7 @@ def verdict_of(prospect: Prospect) -> Verdict:
         replacements=() if prospect.command is None else replacements_of(prospect.command),
         refusal_code="" if refusal is None else refusal.code,
         refusal_message="" if refusal is None else refusal.message,
+        no_place=None if refusal is None else refusal.no_place,
         count=0 if refusal is None else refusal.count,
         score=_score(refusal),
     )
@@ -97,5 +108,10 @@ def landings_of(simulation: Simulation) -> dict[str, Landing]:
     for new in simulation.new_nodes:
         place = Landing(pool_name=new.pool_name, type_name=new.type_names[0] if new.type_names else "")
         found.update(dict.fromkeys(new.pods, place))
-    found.update((pod.key, Landing(error=why)) for pod, why in simulation.errors)
+    reasons: dict[int, NoPlace] = {}
+    for pod, why in simulation.errors:
+        cause = id(pod.template)
+        if cause not in reasons and len(reasons) < MOST_REASONS and simulation.solution is not None:
+            reasons[cause] = no_place(simulation.solution, pod, asks_nodes=True)
+        found[pod.key] = Landing(error=why, no_place=reasons.get(cause))
     return found

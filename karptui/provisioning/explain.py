@@ -101,12 +101,13 @@ class PodExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """Why each node that exists does not take it, in the order in which they are tried."""
 
 
-def explain(solution: Solution, pod: Pod) -> PodExplanation:
+def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExplanation:
     """Explain one pod of a run.
 
     Args:
         solution: What `Prepared.solve` returned.
         pod: A pod that the run placed or failed to place.
+        asks_nodes: Whether each node that exists is asked why it does not take the pod.
 
     Raises:
         LookupError: when the pod was not part of the run.
@@ -143,7 +144,7 @@ def explain(solution: Solution, pod: Pod) -> PodExplanation:
         pools=tuple(pools),
         nodes=tuple(
             refusal
-            for destination in run.prepared.destinations
+            for destination in (run.prepared.destinations if asks_nodes else ())
             if (refusal := refusal_of(run, queued, stage_run, destination)) is not None
         ),
     )

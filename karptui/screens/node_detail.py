@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -24,12 +24,16 @@ from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import explain_pod, pods_of_node_table
 from karptui.views.row import Cell, Tone
 from karptui.views.table import Sort
-from karptui.views.why.detail import landing_cell, why_lines
+from karptui.views.why.detail import landing_cell, no_landing_text, why_lines
 from karptui.views.why.freshness import freshness
 from karptui.views.why.landings import with_landings
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeDetail
+    from karptui.disruption.verdict import Landing
 
 
 class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
@@ -98,13 +102,20 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         fresh = ((" ", Tone.NORMAL), *freshness(self.host.view, now_ns))
         return (*lines[:-1], fresh, ()) if entry.findings is not None else lines
 
-    def _landing(self, item: PodEntry) -> Cell:
+    def _detail(self) -> NodeDetail | None:
         analysis = self.host.view.analysis
         detail = analysis.detail if analysis is not None else None
-        if detail is None or detail.key != self._key:
+        return detail if detail is not None and detail.key == self._key else None
+
+    def _landing_of(self, item: PodEntry) -> Landing | None:
+        detail = self._detail()
+        return detail.landings.get(item.pod.key) if detail is not None else None
+
+    def _landing(self, item: PodEntry) -> Cell:
+        if self._detail() is None:
             return Cell("…", Tone.MUTED)
         is_daemon = item.owner.partition("/")[0] in ("ds", "node")
-        return landing_cell(detail.landings.get(item.pod.key), is_daemon=is_daemon)
+        return landing_cell(self._landing_of(item), is_daemon=is_daemon)
 
     def _title_panel(self, title: Content) -> None:
         if title != getattr(self, "_panel_title", None):
@@ -137,8 +148,12 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         return super().explain()
 
     def explain_item(self, item: PodEntry) -> Pieces:
-        """Return the pod in words."""
-        return explain_pod(item, self.host.now_ns())
+        """Return the pod in words; where it would land nowhere, why not."""
+        landing = self._landing_of(item)
+        words = explain_pod(item, self.host.now_ns())
+        if landing is None or not landing.error:
+            return words
+        return ((f"would land nowhere: {no_landing_text(landing)}", Tone.FAULT), (" · ", Tone.MUTED), *words)
 
     def name_of(self, item: PodEntry) -> str:
         """Return the pod's name."""

@@ -11,6 +11,7 @@ from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.kinds import kind_text
+from karptui.views.why.no_place import cause_text
 from karptui.views.why.sentence import drain_text, verdict_text
 
 if TYPE_CHECKING:
@@ -192,7 +193,13 @@ def landing_cell(landing: Landing | None, *, is_daemon: bool) -> Cell:
     if landing is None:
         return Cell("leaves with the node", Tone.MUTED) if is_daemon else NOT_APPLICABLE
     if landing.error:
-        return Cell(f"✘ {clean(landing.error)}", Tone.FAULT)
+        return Cell(f"✘ {no_landing_text(landing)}", Tone.FAULT)
     if landing.node_name:
         return Cell(f"→ {clean(short_name(landing.node_name))}", Tone.GOOD)
     return Cell(f"→ new {clean(landing.type_name)} in {clean(landing.pool_name)}", Tone.ACTIVE)
+
+
+def no_landing_text(landing: Landing) -> str:
+    """Return why a pod would land nowhere: in plain words, then in Karpenter's."""
+    said = clean(landing.error)
+    return said if landing.no_place is None else f"{cause_text(landing.no_place)} · Karpenter: {said}"

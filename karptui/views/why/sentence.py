@@ -10,6 +10,7 @@ from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.codes import MEANINGS, tone_of, why_text
+from karptui.views.why.no_place import no_place_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
@@ -61,7 +62,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
             outlook = found.outlook
             return verdict_text(outlook.now) if outlook is not None else ""
         case _:
-            refusal = found.outlook.now.refusal_message if found.outlook is not None else ""
+            refusal = refusal_text(found.outlook.now) if found.outlook is not None else ""
             return refusal or next((text for sample, text in MEANINGS.items() if sample.split(" ")[0] == code), "")
 
 
@@ -113,10 +114,18 @@ def drain_text(found: NodeFindings, now_ns: int) -> str:
     return ", ".join(parts)
 
 
+def refusal_text(verdict: Verdict) -> str:
+    """Return why a node stays: in plain words where something is short, then in Karpenter's; empty where it goes."""
+    said = verdict.refusal_message
+    if verdict.no_place is None:
+        return said
+    return f"{no_place_text(verdict.no_place)} · Karpenter: {said}"
+
+
 def verdict_text(verdict: Verdict, *, would: bool = True) -> str:
     """Return what becomes of a node in words."""
     if not verdict.goes:
-        return verdict.refusal_message or ("cannot be told" if verdict.outcome == "unknown" else "stays")
+        return refusal_text(verdict) or ("cannot be told" if verdict.outcome == "unknown" else "stays")
     saves = f", saves {node_price_text(verdict.savings_per_hour)}/h" if verdict.savings_per_hour else ""
     if verdict.outcome == "delete":
         how = "the pods fit elsewhere" if verdict.method != "Emptiness" else "it is empty"
@@ -141,7 +150,7 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
         return [(f"would go without: {alone}{saved} (simulated)", Tone.STRONG)]
     if outlook.lifted.goes:
         return [(f"would go only without all of them: {outlook.lifted.outcome} (simulated)", Tone.NORMAL)]
-    reason = outlook.lifted.refusal_message
+    reason = refusal_text(outlook.lifted)
     words = f"would stay anyway (simulated){f': {reason}' if reason else ''}"
     return [("what would follow cannot be told" if alone == "unknown" else words, Tone.MUTED)]
 

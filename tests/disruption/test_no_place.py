@@ -1,0 +1,150 @@
+"""Why pods of a removed node have no other place, as data, and in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
+from karptui.disruption.outlook import Outlook
+from karptui.disruption.removal import EngineSimulator
+from karptui.disruption.simulate import observed_fleet
+from karptui.disruption.verdict import landings_of, verdict_of
+from karptui.karpenter import labels
+from karptui.kube.quantity import QuantityFormat, parse_quantity
+from karptui.kube.taints import Taint
+from karptui.views.why.no_place import cause_text, no_place_text, shortage_text
+from tests.builders import a_node, a_nodepool, a_pod
+from tests.disruption.making import a_claim, consolidatable, node_of, prepared
+
+HERE = {"node": "node-1", "name": "big"}
+
+
+def _cluster(*, pods, pools=None, others=()):
+    node = a_node(instance_type="m5.2xlarge", cpu="90", memory="300Gi")
+    return prepared(
+        nodes=[node, *(a_node(name=f"other-{i}", **fields) for i, fields in enumerate(others))],
+        nodeclaims=[
+            a_claim(instance_type="m5.2xlarge", conditions=(consolidatable(),)),
+            *(a_claim(f"other-{i}", instance_type="m5.large") for i, _ in enumerate(others)),
+        ],
+        nodepools=pools or [a_nodepool(budgets=())],
+        pods=pods,
+    )
+
+
+def _verdict(cluster):
+    fleet = observed_fleet(cluster)
+    node = node_of(fleet)
+    return verdict_of(Outlook(cluster, fleet).now(node, BlockerSurvey(fleet).of(node)))
+
+
+def _reason(*, pods=None, **cluster) -> NoPlace:
+    verdict = _verdict(_cluster(pods=pods or [a_pod(**HERE, cpu="100m")], **cluster))
+    assert verdict.refusal_code == "SIM_UNSCHEDULABLE"
+    assert verdict.no_place is not None
+    return verdict.no_place
+
+
+def test_room_is_short_by_an_amount():
+    found = _reason(pods=[a_pod(**HERE, cpu="9", memory="40Gi")])
+    assert (found.pod_key, found.others, found.nodes) == ("default/big", 0, ())
+    (miss,) = found.pools
+    assert (miss.pool_name, miss.gate, miss.instance_type) == ("general", "instance types", "m5.2xlarge")
+    assert {one.resource for one in miss.shortages} == {"cpu", "memory"}
+    said = no_place_text(found)
+    assert said.startswith(
+        "default/big has no other place: m5.2xlarge of NodePool general comes nearest and is short by cpu 1"
+    )
+    assert ", memory " in said
+
+
+@pytest.mark.parametrize(
+    ("fields", "pool", "words"),
+    [
+        (
+            {"node_selector": {labels.ARCH: "arm64"}},
+            {},
+            "no instance type of NodePool general has kubernetes.io/arch=arm64",
+        ),
+        (
+            {"node_selector": {"team": "data"}},
+            {},
+            "no node of NodePool general has what it asks of team",
+        ),
+        (
+            {},
+            {"taints": (Taint("ci", "NoSchedule", "true"),)},
+            "it does not tolerate ci=true:NoSchedule of NodePool general",
+        ),
+        ({}, {"limits": {"cpu": parse_quantity("1")}}, "no node more is within the limits of NodePool general"),
+    ],
+)
+def test_every_kind_of_reason(fields, pool, words):
+    found = _reason(pods=[a_pod(**HERE, cpu="100m", **fields)], pools=[a_nodepool(budgets=(), **pool)])
+    assert cause_text(found) == words
+
+
+def test_the_nearest_pool_speaks_and_the_others_are_counted():
+    found = _reason(
+        pods=[a_pod(**HERE, cpu="9"), a_pod(node="node-1", name="bigger", cpu="12")],
+        pools=[
+            a_nodepool(budgets=()),
+            a_nodepool(name="ci", weight=9, taints=(Taint("ci", "NoSchedule"),), budgets=()),
+            a_nodepool(name="ci2", weight=8, taints=(Taint("ci", "NoSchedule"),), budgets=()),
+        ],
+    )
+    assert found.others == 1
+    assert no_place_text(found) == (
+        "default/big has no other place (nor have 1 more pods): m5.2xlarge of NodePool general comes nearest"
+        " and is short by cpu 1000m; other NodePools: 2 taints"
+    )
+
+
+def test_landings_ask_every_node_too():
+    cluster = _cluster(
+        pods=[a_pod(**HERE, cpu="9")],
+        others=[{"cpu": "1"}, {"cpu": "1", "taints": (Taint("x", "NoSchedule"),)}],
+    )
+    fleet = observed_fleet(cluster)
+    candidate = Candidate(fleet, node_of(fleet), *fleet.resolved("general"))
+    landing = landings_of(EngineSimulator(cluster, fleet).remove((candidate,), is_consolidation=True))["default/big"]
+    assert landing.no_place is not None
+    assert landing.no_place.nodes == (("room", 1), ("taints", 1))
+    assert cause_text(landing.no_place).endswith("2 nodes tried: 1 room · 1 taints")
+
+
+def test_a_node_that_is_not_initialised_does_not_count():
+    found = _reason(pods=[a_pod(**HERE, cpu="9")], others=[{"cpu": "90", "memory": "300Gi", "is_initialized": False}])
+    assert found.uninitialized_node == "other-0"
+    assert cause_text(found) == "only other-0 would take it, which is not initialised yet"
+
+
+@pytest.mark.parametrize(
+    ("resource", "need", "room", "words"),
+    [
+        ("cpu", "4", "3500m", "cpu 500m"),
+        ("memory", "12Gi", "8Gi", "memory 4096Mi"),
+        ("ephemeral-storage", "2Gi", "1Gi", "ephemeral-storage 1024Mi"),
+        ("nvidia.com/gpu", "2", "0", "nvidia.com/gpu 2"),
+    ],
+)
+def test_amounts(resource, need, room, words):
+    assert shortage_text(Shortage(resource, parse_quantity(need), parse_quantity(room))).replace(",", "") == words
+    assert parse_quantity("1Gi").format is QuantityFormat.BINARY_SI
+
+
+def test_words_without_much_to_go_by():
+    assert cause_text(NoPlace("a/b")) == "no NodePool can launch a node for it"
+    miss = PoolMiss("x", "instance types")
+    assert cause_text(NoPlace("a/b", pools=(miss,))) == (
+        "no instance type of NodePool x has labels, room and an offering together"
+    )
+    alike = (PoolMiss("x", "topology"), PoolMiss("y", "topology"))
+    assert cause_text(NoPlace("a/b", pools=alike)) == (
+        "its spread or affinity rules leave no domain in any of 2 NodePools"
+    )
+    assert miss.distance == float("inf")
+    odd = PoolMiss("x", "requirements", asked=("zone In [a b]",))
+    assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("asks of zone In [a b]")
