@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from karptui.analyst import Analyst
+from karptui.decode.kinds import Kind
 from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
@@ -23,6 +24,15 @@ class RawReader(Protocol):
 
     def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML; may take as long as a request, and raises SourceError with a sentence."""
+        ...
+
+
+@runtime_checkable
+class ObjectReader(Protocol):
+    """A source that can give single objects as mappings."""
+
+    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:
+        """Return an object; may take as long as a request, and raises SourceError with a sentence."""
         ...
 
 
@@ -108,3 +118,22 @@ class Session:
             return reader.fetch_raw(kind, key)
         except SourceError as error:
             return f"# {error}\n"
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it; may take as long as a request.
+
+        Args:
+            kind: as the API writes it, such as ``EC2NodeClass``.
+            key: ``namespace/name``, or the name of a cluster-scoped object.
+
+        Raises:
+            SourceError: when it cannot be had, with a sentence.
+        """
+        reader: object = self.source
+        if not isinstance(reader, ObjectReader):
+            raise SourceError(f"{self.title} cannot give single objects")
+        try:
+            known = Kind.NODECLASS if kind.endswith(Kind.NODECLASS) else Kind(kind)
+        except ValueError:
+            raise SourceError(f"karptui does not read objects of kind {kind}") from None
+        return reader.fetch(known, key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from karptui.views.top_bar import TopBarValues
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from karptui.analyst import Focus
     from karptui.config import Config
     from karptui.screens.commands import Command
+    from karptui.screens.whatif.desk import Desk
     from karptui.views.cluster_view import ClusterView
+    from karptui.views.whatif.opening import Opening
 
 
 class Host(Protocol):
@@ -54,6 +56,19 @@ class Host(Protocol):
 
     async def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, straight from the source; a sentence starting with ``# `` when it cannot be had."""
+        ...
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it; raises SourceError with a sentence."""
+        ...
+
+    @property
+    def desk(self) -> Desk:
+        """What is being worked on in the what-if."""
+        ...
+
+    def open_whatif(self, opening: Opening) -> None:
+        """Show the what-if, beginning with some documents and edits."""
         ...
 
     def poll_now(self) -> None:

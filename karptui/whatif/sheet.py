@@ -17,7 +17,7 @@ Originals = Mapping[ObjectRef, Mapping[str, Any]]
 """Objects of the cluster by reference, as their documents were opened."""
 
 
-class Draft(msgspec.Struct, frozen=True):
+class Sheet(msgspec.Struct, frozen=True):
     """One state of the work; undo goes back to the one before."""
 
     name: str = "unnamed"
@@ -37,23 +37,23 @@ def changed_documents(parsed: Parsed, originals: Originals) -> tuple[Document, .
     )
 
 
-def scenario_of(draft: Draft, parsed: Parsed, originals: Originals) -> Scenario:
-    """Return what a draft asks: documents as they differ from the cluster, then the other edits.
+def scenario_of(sheet: Sheet, parsed: Parsed, originals: Originals) -> Scenario:
+    """Return what a sheet asks: documents as they differ from the cluster, then the other edits.
 
     Args:
-        draft: The draft.
+        sheet: The sheet.
         parsed: Its text, taken apart.
         originals: What the documents were opened from.
     """
     puts = tuple(PutObject(document.text) for document in changed_documents(parsed, originals))
-    return Scenario(draft.name, draft.replay, (*puts, *draft.edits))
+    return Scenario(sheet.name, sheet.replay, (*puts, *sheet.edits))
 
 
-def draft_of(scenario: Scenario) -> Draft:
+def sheet_of(scenario: Scenario) -> Sheet:
     """Return the work on a scenario that was saved."""
     texts = [edit.text for edit in scenario.edits if isinstance(edit, PutObject)]
     rest = tuple(edit for edit in scenario.edits if not isinstance(edit, PutObject))
-    return Draft(scenario.name, joined(texts), rest, scenario.replay)
+    return Sheet(scenario.name, joined(texts), rest, scenario.replay)
 
 
 def joined(texts: Iterable[str]) -> str:
