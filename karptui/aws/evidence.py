@@ -38,6 +38,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     account: str = ""
     """Whose AWS credentials answer; empty while none do."""
     metrics: ControllerMetrics | None = None
+    metrics_before: ControllerMetrics | None = None
+    """The first reading of the same controller: what its counters said when karptui began to look."""
     metrics_status: FactStatus | None = None
     """How things stand with Karpenter's metrics; None where they are not asked for."""
     price_settings: PriceSettings = LIST_PRICES

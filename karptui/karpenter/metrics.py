@@ -77,6 +77,8 @@ class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     memory_bytes: Mapping[str, int] = MappingProxyType({})
     """By instance type, as advertised: before VM_MEMORY_OVERHEAD_PERCENT."""
     pools: Mapping[str, PoolMetrics] = MappingProxyType({})
+    pods_by_pool: Mapping[str, int] = MappingProxyType({})
+    """Pods that have not ended on nodes of each NodePool; empty where Karpenter does not say."""
     unreadable_lines: int = 0
     """Lines of wanted families that could not be understood."""
 

@@ -81,7 +81,9 @@ class EvidenceSource:
 def _joined(base: Evidence, metrics: MetricsNews | None, aws: AwsNews | None) -> Evidence:
     known = base
     if metrics is not None:
-        known = msgspec.structs.replace(known, metrics=metrics.metrics, metrics_status=metrics.status)
+        known = msgspec.structs.replace(
+            known, metrics=metrics.metrics, metrics_before=metrics.first, metrics_status=metrics.status
+        )
     if aws is not None:
         known = msgspec.structs.replace(known, facts=aws.facts, fact_statuses=aws.statuses, account=aws.account)
     return known

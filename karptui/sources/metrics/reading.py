@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -66,6 +68,15 @@ class _Pool:
             cost_per_hour=self.cost_per_hour,
         )
 
+
+_POD: Final = re.compile(
+    rb'^karpenter_pods_state\{(?:[^\n]*,)?nodepool="([^"\n]+)",[^\n]*?phase="(?:Running|Pending)"', re.MULTILINE
+)
+"""A pod on a node of a NodePool, which has not ended.
+
+There is a line for every pod, so they are picked out at once: labels stand in the order of their names, and names of
+Kubernetes objects hold no quotes.
+"""
 
 _Take = Callable[[_Reading, Mapping[str, str], float], None]
 
@@ -150,6 +161,11 @@ _FAMILIES: Final[Mapping[bytes, _Take]] = {
 }
 
 
+def _pods_by_pool(text: bytes) -> dict[str, int]:
+    counts = Counter(match[1] for match in _POD.finditer(text))
+    return {name.decode(errors="replace"): counts[name] for name in sorted(counts)}
+
+
 def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMetrics:
     """Return what an answer of the metrics endpoint says.
 
@@ -180,5 +196,6 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
         cpu_cores=reading.cpu_cores,
         memory_bytes=reading.memory_bytes,
         pools={name: reading.pools[name].metrics() for name in sorted(reading.pools)},
+        pods_by_pool=_pods_by_pool(text),
         unreadable_lines=unreadable,
     )

@@ -30,6 +30,8 @@ class MetricsNews(msgspec.Struct, frozen=True, eq=False):
     metrics: ControllerMetrics | None = None
     """The last reading, however old: the status has its age."""
     version: KarpenterVersion | None = None
+    first: ControllerMetrics | None = None
+    """The first reading of the same controller, without its offerings: what its counters are compared with."""
 
 
 class MetricsSource:
@@ -82,10 +84,18 @@ class MetricsSource:
                 as_of_ns=before.read_at_ns if before is not None else 0,
                 retry_at_ns=self._clock.now_ns() + int(seconds * NS_PER_SECOND),
             )
-            return MetricsNews(status, before, self._reader.version)
+            return MetricsNews(status, before, self._reader.version, self._news.first)
         sentence = "" if metrics.offerings else f"{metrics.endpoint} reports no prices: not Karpenter's AWS provider"
         return MetricsNews(
             FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=metrics.read_at_ns),
             metrics,
             self._reader.version,
+            _first(self._news.first, metrics),
         )
+
+
+def _first(known: ControllerMetrics | None, metrics: ControllerMetrics) -> ControllerMetrics:
+    """Return the reading to compare counters with: another controller counts from zero again."""
+    if known is not None and (known.endpoint, known.started_at_ns) == (metrics.endpoint, metrics.started_at_ns):
+        return known
+    return msgspec.structs.replace(metrics, offerings={}, cpu_cores={}, memory_bytes={})

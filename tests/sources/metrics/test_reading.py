@@ -82,3 +82,19 @@ def test_counts_what_it_cannot_use() -> None:
     metrics = metrics_of(text)
     assert metrics.unreadable_lines == 3
     assert metrics.pools["a"].usage == {"cpu": 2.0}
+
+
+def test_pods_are_counted_by_pool() -> None:
+    def line(pool: str, phase: str) -> bytes:
+        labels = f'arch="amd64",name="a",node="n",nodepool="{pool}",owner="/apis/apps/v1",phase="{phase}",ready="true"'
+        return f"karpenter_pods_state{{{labels}}} 1\n".encode()
+
+    text = (
+        line("b", "Running")
+        + line("a", "Running")
+        + line("a", "Pending")
+        + line("a", "Succeeded")
+        + line("", "Pending")
+    )
+    assert metrics_of(text).pods_by_pool == {"a": 2, "b": 1}
+    assert metrics_of(KARPENTER).pods_by_pool == {}

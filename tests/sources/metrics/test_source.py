@@ -13,6 +13,7 @@ from karptui.sources.metrics.source import MetricsNews, MetricsSource
 from karptui.sources.metrics.version import KarpenterVersion
 
 from .conftest import KarpenterCluster
+from .exposition_text import KARPENTER
 
 NOW = 1_795_259_891 * NS_PER_SECOND
 POD_A = "/api/v1/namespaces/kube-system/pods/karpenter-a:8080/proxy/metrics"
@@ -115,3 +116,19 @@ def test_a_provider_without_prices_is_said(source: MetricsSource, rests: Rests, 
     news = read(source, rests)
     assert news.status.phase is FactPhase.LIVE
     assert news.status.sentence == "pod kube-system/karpenter-a reports no prices: not Karpenter's AWS provider"
+
+
+def test_counters_are_compared_with_the_first_reading_of_the_same_controller(
+    source: MetricsSource, rests: Rests, clock: FrozenClock, cluster: KarpenterCluster
+) -> None:
+    first = read(source, rests).first
+    assert first is not None
+    assert (first.read_at_ns, first.offerings) == (NOW, {})
+    clock.instant_ns += 60 * NS_PER_SECOND
+    second = read(source, rests)
+    assert second.first is first
+    cluster.metrics("pods/karpenter-a:8080", KARPENTER.replace(b"1.79521921083e+09", b"1.79521929083e+09"))
+    clock.instant_ns += 60 * NS_PER_SECOND
+    third = read(source, rests)
+    assert third.first is not None
+    assert third.first.read_at_ns == clock.instant_ns

@@ -1,0 +1,175 @@
+"""One row of the Pools screen: a NodePool with its types, its nodes and its place among the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from karptui.disruption.budget_week import PoolBudgets
+from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
+from karptui.karpenter.nodepool import NodePool
+from karptui.provisioning.overlap import Overlap, PoolOverlap
+from karptui.views.cluster_view import ClusterView
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.pools.counts import ControllerCounts, controller_counts, created_lately
+from karptui.views.prices import Total, total_of
+from karptui.views.types.entry import PoolEntry
+from karptui.views.types.resolve import pool_entries
+
+NEAR: Final = 10
+"""Weights that differ by less are pointed out: they look like shades, and are an order all the same."""
+
+
+class Neighbour(NamedTuple):
+    """Another NodePool and its weight."""
+
+    name: str
+    weight: int
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRow:
+    """A NodePool."""
+
+    types: PoolEntry
+    nodes: tuple[NodeEntry, ...]
+    """Its nodes, and its NodeClaims that have no node yet."""
+    all_nodes: int
+    """Nodes and such NodeClaims of every NodePool."""
+    nodeclass: NodeClass | None
+    """None where it is not there."""
+    pods: int = 0
+    """Pods on its nodes that have not ended, those of DaemonSets included."""
+    counted: ControllerCounts | None = None
+    """What Karpenter's own counters say; None where they cannot be read."""
+    ties: tuple[Neighbour, ...] = ()
+    """NodePools of the same weight that take part too, in the order in which they are tried."""
+    near: tuple[Neighbour, ...] = ()
+    """NodePools that take part whose weight differs by less than ``NEAR``."""
+    budgets: PoolBudgets | None = None
+    """None until they are worked out, and where this Karpenter does not manage the NodePool."""
+    is_passed_over: bool = False
+    """Whether this Karpenter does not manage the NodePool."""
+    overlap: PoolOverlap | None = None
+    """None until it is worked out, and where the NodePool has no usable type."""
+
+    @property
+    def pool(self) -> NodePool:
+        """The NodePool."""
+        return self.types.found.pool
+
+    @property
+    def name(self) -> str:
+        """The NodePool's name."""
+        return self.pool.name
+
+    @property
+    def rank(self) -> int | None:
+        """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part."""
+        return self.types.found.rank
+
+    @property
+    def share_percent(self) -> float | None:
+        """Its part of all nodes in percent; None where no NodePool has one."""
+        return 100 * len(self.nodes) / self.all_nodes if self.all_nodes else None
+
+    @cached_property
+    def total(self) -> Total:
+        """What its nodes cost."""
+        return total_of(self.nodes)
+
+    @cached_property
+    def drifted(self) -> tuple[NodeEntry, ...]:
+        """Its nodes that no longer match it."""
+        return tuple(one for one in self.nodes if one.claim is not None and one.claim.is_true("Drifted"))
+
+    @cached_property
+    def deleting(self) -> tuple[NodeEntry, ...]:
+        """Its nodes that are on their way out: limits do not count them."""
+        return tuple(one for one in self.nodes if one.is_deleting)
+
+    def created(self, now_ns: int) -> int:
+        """Return how many NodeClaims Karpenter has counted, else those of the last day that still exist."""
+        return self.counted.created if self.counted is not None else created_lately(self.nodes, now_ns)
+
+
+class _Made(NamedTuple):
+    """Rows, and what they were made of."""
+
+    rows: tuple[PoolRow, ...]
+    inputs: tuple[object, ...]
+
+
+_LOCK: Final = threading.Lock()
+_LAST: Final[list[_Made]] = []
+
+
+def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
+    """Return the NodePools in the order in which they are tried; the same object as long as nothing has changed.
+
+    Takes as long as the types of all NodePools the first time, so it belongs in a thread.
+    """
+    analysis, entries = view.analysis, pool_entries(view)
+    inputs = (
+        entries,
+        view.node_entries,
+        view.state.nodeclasses,
+        view.evidence,
+        analysis.overlap if analysis is not None else None,
+        *(tuple(analysis.budgets.values()) if analysis is not None else ()),
+    )
+    with _LOCK:
+        known = _LAST[0] if _LAST else None
+        if (
+            known is not None
+            and len(known.inputs) == len(inputs)
+            and all(a is b for a, b in zip(known.inputs, inputs, strict=True))
+        ):
+            return known.rows
+        rows = _rows(view, entries)
+        _LAST[:] = [_Made(rows, inputs)]
+        return rows
+
+
+def _rows(view: ClusterView, entries: Sequence[PoolEntry]) -> tuple[PoolRow, ...]:
+    analysis = view.analysis
+    by_pool: dict[str, list[NodeEntry]] = {}
+    for node in view.node_entries:
+        if node.pool:
+            by_pool.setdefault(node.pool, []).append(node)
+    nodes = {entry.name: tuple(by_pool.get(entry.name, ())) for entry in entries}
+    places = [Neighbour(one.name, one.found.pool.weight) for one in entries if one.found.rank is not None]
+    overlap: Overlap | None = analysis.overlap if analysis is not None else None
+    budgets: Mapping[str, PoolBudgets] | None = analysis.budgets if analysis is not None else None
+    return tuple(
+        PoolRow(
+            types=entry,
+            nodes=nodes[entry.name],
+            all_nodes=sum(map(len, nodes.values())),
+            nodeclass=_nodeclass(view, entry.found.pool),
+            pods=sum(len(view.state.pods_on(one.node.name)) for one in nodes[entry.name] if one.node is not None),
+            counted=controller_counts(view, entry.name),
+            ties=_beside(entry, places, 0, 0),
+            near=_beside(entry, places, 1, NEAR - 1),
+            budgets=budgets.get(entry.name) if budgets is not None else None,
+            is_passed_over=budgets is not None and entry.name not in budgets,
+            overlap=overlap.pools.get(entry.name) if overlap is not None else None,
+        )
+        for entry in entries
+    )
+
+
+def _nodeclass(view: ClusterView, pool: NodePool) -> NodeClass | None:
+    ref = pool.node_class_ref
+    return view.state.nodeclasses.get(nodeclass_key(ref.kind, ref.name))
+
+
+def _beside(entry: PoolEntry, places: Sequence[Neighbour], least: int, most: int) -> tuple[Neighbour, ...]:
+    """Return the NodePools that take part whose weight differs by so much."""
+    if entry.found.rank is None:
+        return ()
+    weight = entry.found.pool.weight
+    return tuple(one for one in places if one.name != entry.name and least <= abs(one.weight - weight) <= most)
