@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -31,6 +31,9 @@ class TypesResult(msgspec.Struct, frozen=True, eq=False):
     is_fixed: bool = False
     """Whether they came with a snapshot: then they do not follow from NodeClasses and settings."""
 
+
+_TYPES_KEPT: Final = 8
+"""Sets of instance types that are kept for edits that come back."""
 
 TypesFor = Callable[[Inventory, Settings], TypesResult]
 """Works out the instance types of a cluster from its NodeClasses, nodes and settings."""
@@ -97,8 +100,26 @@ class WhatIfBase(Situation):
         karpenter_version: str = "",
     ) -> None:
         super().__init__(inventory, settings, types_for(inventory, settings), now_ns)
-        self.types_for = types_for
         self.karpenter_version = karpenter_version
+        self._types_for = types_for
+        self._known_types: dict[tuple[object, ...], TypesResult] = {}
+
+    def types_of(self, inventory: Inventory, settings: Settings) -> TypesResult:
+        """Return the instance types of an edited cluster, kept for a few NodeClasses and settings."""
+        key = (
+            tuple((one.key, _text(one.spec), _text(one.status)) for one in inventory.nodeclasses),
+            tuple((pool.name, pool.node_class_ref) for pool in inventory.nodepools),
+            (settings.vm_memory_overhead_percent, settings.reserved_enis, settings.gate("ReservedCapacity")),
+        )
+        found = self._known_types.pop(key, None) or self._types_for(inventory, settings)
+        while len(self._known_types) >= _TYPES_KEPT:
+            del self._known_types[next(iter(self._known_types))]
+        self._known_types[key] = found
+        return found
+
+
+def _text(value: object) -> bytes:
+    return msgspec.json.encode(value, enc_hook=dict)
 
 
 class Edited(Situation):

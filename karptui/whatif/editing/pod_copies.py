@@ -1,0 +1,155 @@
+"""More pods of a workload, or fewer.
+
+New pods wait for a node, made like one that is there. Those that go are the ones that Kubernetes removes first: of a
+StatefulSet the highest ordinals; else pods without a node, then pending ones, not ready ones, those of least
+``controller.kubernetes.io/pod-deletion-cost``, those that share a node with most others, and the newest.
+Source: ``ActivePodsWithRanks`` in Kubernetes' pkg/controller/controller_utils.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.labels import POD_DELETION_COST
+from karptui.kube.owners import OwnerReference
+from karptui.kube.pod import Pod, PodTemplate, PodVolume
+from karptui.whatif.editing.cluster_draft import ClusterDraft, EditError
+from karptui.whatif.edits import ObjectRef
+from karptui.whatif.vacate import as_pending
+
+_ORDINAL: Final = re.compile(r"(.+)-([0-9]+)")
+_PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+MAX_PODS: Final = 200_000
+"""Pods that an edit may add; more is a slip of the finger."""
+
+
+def scale(draft: ClusterDraft, ref: ObjectRef, replicas: int) -> None:
+    """Give a workload another number of pods.
+
+    Raises:
+        EditError: where it is not there, or there is nothing to make its pods like.
+    """
+    _check_count(replicas, "replicas")
+    workload = draft.get(ref)
+    if not hasattr(workload, "replicas"):
+        raise EditError(f"{ref.kind} {ref.key} cannot be scaled: it has no replicas")
+    pods = [pod for pod in draft.pods_of(ref) if pod.is_active]
+    draft.put(draft.kind(ref), replace(workload, replicas=replicas))
+    if replicas < len(pods):
+        for pod in in_order_of_removal(pods)[: len(pods) - replicas]:
+            draft.drop(Kind.POD, pod)
+        return
+    missing = replicas - len(pods)
+    if pods:
+        add_copies(draft, max(pods, key=lambda pod: (pod.created_ns, pod.name)), missing, siblings=pods)
+    elif missing and workload.template is not None:
+        owner = OwnerReference(workload.api_version, ref.kind, ref.name, workload.uid or f"whatif-{ref.key}", True)
+        add_first(draft, replace(workload.template, owners=(owner,)), workload.volumes, ref.name, missing)
+    elif missing:
+        raise EditError(f"{ref.kind} {ref.key} has no pods, and its template is not known: put the whole object")
+
+
+def copy(draft: ClusterDraft, ref: ObjectRef, count: int) -> None:
+    """Add pods like one that is there.
+
+    Raises:
+        EditError: where it is not there.
+    """
+    _check_count(count, "count")
+    add_copies(draft, draft.get(ref), count)
+
+
+def add_copies(draft: ClusterDraft, sample: Pod, count: int, *, siblings: Sequence[Pod] = ()) -> None:
+    """Add pending pods like another, each with claims of its own where the other's volumes belong to it alone."""
+    taken = {pod.name for pod in siblings}
+    is_numbered = sample.template.is_statefulset_owned
+    number = 0
+    for _ in range(count):
+        name = _next_name(draft, sample, number, is_numbered=is_numbered, taken=taken)
+        number = int(name.rpartition("-")[2]) + 1
+        taken.add(name)
+        labels = {**sample.own_labels}
+        if is_numbered:
+            labels |= {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2]}
+            labels = {key: value for key, value in labels.items() if key in sample.own_labels}
+        volumes = tuple(_own_volume(draft, sample, volume, name) for volume in sample.volumes)
+        uid = f"whatif-{sample.namespace}/{name}"
+        made = replace(as_pending(sample), name=name, uid=uid, created_ns=draft.now_ns, own_labels=labels)
+        draft.put(Kind.POD, replace(made, volumes=volumes))
+
+
+def add_first(
+    draft: ClusterDraft, template: PodTemplate, volumes: tuple[PodVolume, ...], name: str, count: int
+) -> None:
+    """Add the first pods of a workload, pending."""
+    for number in range(count):
+        pod_name = f"{name}-{number}" if template.is_statefulset_owned else f"{name}-whatif-{number}"
+        uid = f"whatif-{template.namespace}/{pod_name}"
+        pod = Pod(name=pod_name, template=template, uid=uid, created_ns=draft.now_ns, volumes=volumes)
+        draft.put(Kind.POD, as_pending(pod))
+
+
+def in_order_of_removal(pods: Sequence[Pod]) -> list[Pod]:
+    """Return pods of one workload, those first that Kubernetes takes away first."""
+    if pods and pods[0].template.is_statefulset_owned:
+        return sorted(pods, key=lambda pod: -_ordinal(pod.name))
+    on_node = Counter(pod.node_name for pod in pods)
+    return sorted(
+        pods,
+        key=lambda pod: (
+            bool(pod.node_name),
+            _PHASES.get(pod.phase, 1),
+            bool(pod.ready),
+            _deletion_cost(pod),
+            -on_node[pod.node_name],
+            -pod.created_ns,
+            pod.name,
+        ),
+    )
+
+
+def _deletion_cost(pod: Pod) -> int:
+    text = pod.annotations.get(POD_DELETION_COST, "0")
+    return int(text) if re.fullmatch(r"0|-?[1-9][0-9]{0,9}", text) else 0
+
+
+def _ordinal(name: str) -> int:
+    match = _ORDINAL.fullmatch(name)
+    return int(match[2]) if match else 0
+
+
+def _next_name(draft: ClusterDraft, sample: Pod, number: int, *, is_numbered: bool, taken: set[str]) -> str:
+    match = _ORDINAL.fullmatch(sample.name) if is_numbered else None
+    stem = match[1] if match else f"{sample.name}-whatif"
+    while True:
+        name = f"{stem}-{number}"
+        if name not in taken and draft.find(ObjectRef("Pod", name, sample.namespace)) is None:
+            return name
+        number += 1
+
+
+def _own_volume(draft: ClusterDraft, sample: Pod, volume: PodVolume, name: str) -> PodVolume:
+    """Return a copy's volume: a claim that carries the pod's name is its own, and a new one is made for the copy."""
+    present = volume.claim_of(sample.name)
+    if not volume.is_ephemeral and not present.endswith(f"-{sample.name}"):
+        return volume
+    made = replace(volume, claim_name="" if volume.is_ephemeral else f"{present.removesuffix(sample.name)}{name}")
+    claim = draft.find(ObjectRef("PersistentVolumeClaim", present, sample.namespace))
+    if claim is not None:
+        claim_name = made.claim_of(name)
+        uid = f"whatif-{sample.namespace}/{claim_name}"
+        draft.put(Kind.PVC, replace(claim, name=claim_name, uid=uid, volume_name="", phase="Pending"))
+    return made
+
+
+def _check_count(count: int, field: str) -> None:
+    if not 0 <= count <= MAX_PODS:
+        raise EditError(f"{field} is {count}, must be from 0 to {MAX_PODS:,}")
