@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.aws.cluster_types import cluster_types
-from karptui.aws.evidence import markets_of
+from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import KIND
-from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodepool import NodePool
-from karptui.provisioning import Prepared, prepare
+from karptui.karpenter.settings import Settings
+from karptui.provisioning import InstanceTypes, Prepared, prepare
 from karptui.state.inventory import inventory_of
 from karptui.views.cluster_view import ClusterView
 from karptui.views.types.seen import seen_types
@@ -22,24 +23,40 @@ from karptui.views.why.readiness import unheeded
 def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, ...]]:
     """Return a cluster made ready for the engines, and what was assumed about its instance types, in sentences.
 
-    Types are those that came with a snapshot, else what each EC2NodeClass comes to, else what nodes of other
-    providers report. Takes a good part of a second for a large cluster, so it belongs in a thread.
+    Takes a good part of a second for a large cluster, so it belongs in a thread.
 
     Args:
         view: The cluster.
         now_ns: The instant to look at it from: nanoseconds since the epoch.
     """
-    evidence, inventory = view.evidence, inventory_of(view.state)
+    inventory, settings = inventory_of(view.state), view.evidence.settings
+    types, notes = pool_instance_types(inventory, settings, view.evidence)
+    return prepare(inventory, types, settings, now_ns), (*unheeded(view), *notes)
+
+
+def pool_instance_types(
+    inventory: Inventory, settings: Settings, evidence: Evidence
+) -> tuple[InstanceTypes, tuple[str, ...]]:
+    """Return the instance types of every NodePool, and what was assumed about them, in sentences.
+
+    Types are those that came with a snapshot, else what each EC2NodeClass comes to, else what nodes of other
+    providers report.
+
+    Args:
+        inventory: The cluster.
+        settings: Karpenter's; they need not be those of the evidence.
+        evidence: What is known of instance types and prices.
+    """
     if evidence.instance_types is not None:
-        return prepare(inventory, evidence.instance_types, evidence.settings, now_ns), unheeded(view)
+        return evidence.instance_types, ()
     resolved = cluster_types(
         inventory,
-        evidence.settings,
-        market_of=markets_of(evidence, has_overlays=bool(view.state.of(Kind.NODEOVERLAY))),
+        settings,
+        market_of=markets_of(evidence, has_overlays=bool(inventory.overlays)),
         facts=live_instance_types(evidence.facts).values(),
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
-    notes = [*unheeded(view), *resolved.notes, *(f"{KIND} {name}: {why}" for name, why in resolved.problems.items())]
+    notes = [*resolved.notes, *(f"{KIND} {name}: {why}" for name, why in resolved.problems.items())]
     for pool in inventory.nodepools:
         found = resolved.by_nodeclass.get(pool.node_class_ref.name) if _is_ec2(pool) else None
         if found is not None:
@@ -49,7 +66,7 @@ def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, .
             notes.append(f"NodePool {pool.name}: its instance types are taken from what nodes report")
         else:
             notes.append(f"NodePool {pool.name}: no instance types are known for {KIND} {pool.node_class_ref.name}")
-    return prepare(inventory, by_pool, evidence.settings, now_ns), tuple(notes)
+    return by_pool, tuple(notes)
 
 
 def _is_ec2(pool: NodePool) -> bool:

@@ -1,0 +1,134 @@
+"""What is being worked on: sheets with their past, and what their documents were opened from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from karptui.replayer import Replayer
+from karptui.views.whatif.answer import Answer
+from karptui.whatif.sheet import Sheet, scenario_of
+from karptui.whatif.documents import Parsed, parse
+from karptui.whatif.documents.history import History
+from karptui.whatif.edits import AnyEdit, ObjectRef
+from karptui.whatif.scenario import Replay, Scenario
+
+
+class Desk:
+    """Keeps the work while other screens are in front, for as long as karptui runs."""
+
+    def __init__(self) -> None:
+        self.histories: list[History[Sheet]] = [History.begin(Sheet())]
+        self.index = 0
+        self.originals: dict[ObjectRef, Mapping[str, Any]] = {}
+        """Objects as their documents were opened."""
+        self.opened_texts: dict[ObjectRef, str] = {}
+        """The same as text, to go back to."""
+        self.answers: dict[int, Answer] = {}
+        """The last good answer of each sheet, by its position."""
+        self._listener: Callable[[Answer], None] = lambda _: None
+        self.replayer = Replayer(lambda answer: self._listener(answer))
+
+    @property
+    def sheet(self) -> Sheet:
+        """The sheet in front."""
+        return self.histories[self.index].present
+
+    @property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Every sheet."""
+        return tuple(history.present for history in self.histories)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the sheet in front changes nothing yet."""
+        return not self.scenario(parse(self.sheet.text)).edits
+
+    def listen(self, listener: Callable[[Answer], None]) -> None:
+        """Have answers told, in the replayer's thread."""
+        self._listener = listener
+
+    def scenario(self, parsed: Parsed) -> Scenario:
+        """Return what the sheet in front asks."""
+        return scenario_of(self.sheet, parsed, self.originals)
+
+    def scenario_at(self, index: int) -> Scenario:
+        """Return what a sheet asks."""
+        sheet = self.sheets[index]
+        return scenario_of(sheet, parse(sheet.text), self.originals)
+
+    # Changing the sheet in front
+
+    def write(self, text: str, *, why: str = "typing") -> None:
+        """Take over the text; strokes that follow each other are one step."""
+        if text != self.sheet.text:
+            self._push(replace(self.sheet, text=text), why)
+
+    def put_edits(self, edits: tuple[AnyEdit, ...], why: str) -> None:
+        """Take over the edits that are not text."""
+        if edits != self.sheet.edits:
+            self._push(replace(self.sheet, edits=edits), why)
+
+    def put(self, sheet: Sheet, why: str) -> None:
+        """Take over everything at once."""
+        if sheet != self.sheet:
+            self._push(sheet, why)
+
+    def choose_replay(self, mode: Replay) -> None:
+        """Take over what is replayed."""
+        if mode is not self.sheet.replay:
+            self._push(replace(self.sheet, replay=mode), "replay mode")
+
+    def rename(self, name: str) -> None:
+        """Give the sheet another name."""
+        if name != self.sheet.name:
+            self._push(replace(self.sheet, name=name), "name")
+
+    def _push(self, sheet: Sheet, why: str) -> None:
+        self.histories[self.index] = self.histories[self.index].push(sheet, why)
+
+    def undo(self) -> str:
+        """Go one step back and return what is undone; empty where there is nothing."""
+        return self._move(self.histories[self.index].undo())
+
+    def redo(self) -> str:
+        """Go one step forward again and return what is done; empty where there is nothing."""
+        return self._move(self.histories[self.index].redo())
+
+    def _move(self, moved: tuple[History[Sheet], str] | None) -> str:
+        if moved is None:
+            return ""
+        self.histories[self.index], why = moved
+        return why
+
+    # Several sheets
+
+    def begin(self, sheet: Sheet) -> None:
+        """Put a new sheet in front."""
+        if self.is_untouched and not self.sheet.text:
+            self.histories[self.index] = History.begin(sheet)
+        else:
+            self.histories.append(History.begin(sheet))
+            self.index = len(self.histories) - 1
+
+    def choose(self, index: int) -> None:
+        """Put a sheet in front."""
+        self.index = index
+
+    def drop(self) -> None:
+        """Throw the sheet in front away."""
+        del self.histories[self.index]
+        self.answers = {at - (at > self.index): one for at, one in self.answers.items() if at != self.index}
+        if not self.histories:
+            self.histories.append(History.begin(Sheet()))
+        self.index = min(self.index, len(self.histories) - 1)
+
+    def free_name(self, wanted: str) -> str:
+        """Return a name that no sheet has."""
+        taken = {sheet.name for sheet in self.sheets}
+        number, name = 2, wanted
+        while name in taken:
+            name, number = f"{wanted} ({number})", number + 1
+        return name

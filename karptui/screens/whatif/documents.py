@@ -1,0 +1,75 @@
+"""The text taken apart, held against schemas, and what could be typed in it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from karptui.views.cluster_view import ClusterView
+from karptui.views.whatif.known import known_values
+from karptui.whatif.documents import (
+    Completion,
+    KnownValues,
+    Parsed,
+    Problem,
+    Schemas,
+    Severity,
+    parse,
+    shipped_schemas,
+)
+from karptui.whatif.documents.completion import complete
+from karptui.whatif.documents.validate import validate
+
+
+class Documents:
+    """What the text says, read again after every key."""
+
+    def __init__(self) -> None:
+        self.parsed: Parsed = parse("")
+        self.problems: tuple[Problem, ...] = ()
+        """What YAML and schemas object to, by line."""
+        self.known: ClusterView | None = None
+        """The cluster whose names are offered."""
+        self._schemas: Schemas | None = None
+        self._offered: tuple[ClusterView, KnownValues] | None = None
+
+    @property
+    def schemas(self) -> Schemas:
+        """What documents are held against: the cluster's own where they could be read."""
+        return self._schemas if self._schemas is not None else self._shipped
+
+    @cached_property
+    def _shipped(self) -> Schemas:
+        return shipped_schemas()
+
+    def use_schemas(self, schemas: Schemas) -> None:
+        """Hold documents against other schemas from now on."""
+        self._schemas = schemas
+        self.read(self.parsed.text)
+
+    def read(self, text: str) -> None:
+        """Take a text apart."""
+        self.parsed = parse(text)
+        self.problems = (*self.parsed.problems, *validate(self.parsed, self.schemas))
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a document cannot be read at all."""
+        return any(problem.severity is Severity.ERROR for problem in self.parsed.problems)
+
+    @property
+    def first_broken_line(self) -> int:
+        """Where the first of those is."""
+        errors = [one.line for one in self.parsed.problems if one.severity is Severity.ERROR]
+        return min(errors, default=0)
+
+    def complete(self, text: str, line: int, column: int) -> Completion:
+        """Return what could be typed at a place."""
+        return complete(text, line, column, self.schemas, self._known_values())
+
+    def _known_values(self) -> KnownValues:
+        view = self.known
+        if view is None:
+            return KnownValues()
+        if self._offered is None or self._offered[0].state is not view.state:
+            self._offered = (view, known_values(view))
+        return self._offered[1]

@@ -1,0 +1,130 @@
+"""The right half: figures, lines that open, and how far the answer can be trusted."""
+
+from __future__ import annotations
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.replayer import Replayer
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import count_text
+from karptui.views.whatif.answer import Answer
+from karptui.views.whatif.line import Pieces, ResultLine
+from karptui.views.whatif.result import opened, result_lines
+from karptui.views.whatif.totals import mode_text, totals_lines
+from karptui.views.whatif.trust import trust_lines
+from karptui.whatif.scenario import Replay
+from karptui.widgets.line_list import Line, LineList
+from karptui.widgets.plain import phrase
+
+
+
+class ResultPane(Vertical):
+    """Shows the last good answer."""
+
+    figures = getters.query_one("#whatif-figures", Static)
+    lines = getters.query_one(LineList)
+    trust = getters.query_one("#whatif-trust", Static)
+
+    def __init__(self) -> None:
+        super().__init__(id="whatif-result")
+        self._answer: Answer | None = None
+        self._lines: tuple[ResultLine, ...] = ()
+        self._open: frozenset[str] = frozenset()
+        self._note = ""
+
+    def compose(self) -> ComposeResult:
+        """Yield figures above lines above what they rest on."""
+        yield Static(id="whatif-figures", markup=False)
+        yield LineList(id="whatif-lines")
+        yield Static(id="whatif-trust", markup=False)
+
+    @property
+    def current_line(self) -> ResultLine | None:
+        """The line under the cursor."""
+        key = self.lines.current_key.partition("#")[0]
+        return next((line for line in self._lines if line.key == key), None)
+
+    def focus_lines(self) -> None:
+        """Give the keys to the lines."""
+        self.lines.focus()
+
+    def say(self, text: str) -> None:
+        """Say something where the figures will be."""
+        self.figures.update(Content.styled(clean(text), "$karp-active"))
+
+    def show_title(self, mode: Replay, answer: Answer | None) -> None:
+        """Say what is replayed and how long it took."""
+        took = f" · {_took(answer.seconds)}" if answer is not None and answer.scenario.replay is mode else ""
+        self.border_title = Content(f" Result ─ {mode_text(mode)}{took} ")
+
+    def show_busy(self, replayer: Replayer) -> None:
+        """Say how far a replay that is under way has come."""
+        if not replayer.is_busy:
+            self.border_subtitle = Content.styled(f" {clean(self._note)} ", "$karp-muted") if self._note else ""
+            return
+        done, total = replayer.progress.done, replayer.progress.total
+        count = f" {count_text(done)} of {count_text(total)}" if total else ""
+        self.border_subtitle = Content.styled(f" ⟳ replaying{count} ", "$karp-active")
+
+    def note_change(self) -> None:
+        """Say that the cluster has changed and the answer follows."""
+        self._note = "the cluster has changed: replayed on it as it is now"
+
+    def show_answer(self, answer: Answer | None, problem: str) -> None:
+        """Show an answer; where there is none, why.
+
+        Args:
+            answer: the last good one.
+            problem: why the last question has none.
+        """
+        lead: list[Pieces] = []
+        if problem:
+            lead.append((("✘ ", Tone.FAULT), (problem, Tone.FAULT)))
+            if answer is not None:
+                lead.append((("below is the last good result", Tone.WARNING),))
+        if answer is None or answer.difference is None:
+            self._answer, self._lines = None, ()
+            self._update(self.figures, tuple(lead))
+            self._update(self.trust, ())
+        else:
+            if answer is not self._answer:
+                self._answer = answer
+                self._lines = result_lines(answer.difference)
+            self._update(self.figures, (*lead, *totals_lines(answer.difference)))
+            self._update(self.trust, trust_lines(answer))
+        self._show_lines()
+
+    def _show_lines(self) -> None:
+        shown = opened(self._lines, self._open)
+        self.lines.show_lines([Line(line.key, _signed(line, self._open), line.is_heading) for line in shown])
+
+    @on(LineList.Opened)
+    def _opened(self, event: LineList.Opened) -> None:
+        event.stop()
+        self._open ^= {event.key.partition("#")[0]}
+        self._show_lines()
+
+    @staticmethod
+    def _update(static: Static, lines: tuple[Pieces, ...]) -> None:
+        content = Content("\n").join([phrase(line) for line in lines])
+        if content != static.content:
+            static.update(content)
+        static.display = bool(lines)
+
+
+def _signed(line: ResultLine, open_keys: frozenset[str]) -> Pieces:
+    """Return a line, with a sign that it opens in its margin."""
+    if not line.details:
+        return line.pieces
+    (first, tone), *rest = line.pieces
+    sign = "▾" if line.key in open_keys else "▸"
+    return ((sign, Tone.MUTED), (first.removeprefix(" "), tone), *rest)
+
+
+def _took(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
