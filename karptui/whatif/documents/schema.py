@@ -110,6 +110,14 @@ def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None
 
 
 @cache
+def object_meta() -> Mapping[str, Any]:
+    """Gives the schema of ``metadata``, which CustomResourceDefinitions leave to the API server."""
+    shipped_schemas()
+    schema: Mapping[str, Any] = _package_data()["definitions"]["ObjectMeta"]
+    return schema
+
+
+@cache
 def _package_data() -> Mapping[str, Any]:
     packed = resources.files("karptui.whatif.documents").joinpath("data", "schemas.json.gz").read_bytes()
     data: Mapping[str, Any] = json.loads(gzip.decompress(packed))
@@ -117,5 +125,31 @@ def _package_data() -> Mapping[str, Any]:
 
 
 def _shipped_kinds() -> Iterable[KindSchema]:
-    for entry in _package_data()["kinds"]:
+    data = _package_data()
+    definitions: dict[str, dict[str, Any]] = data["definitions"]
+    for definition in definitions.values():
+        _link(definition, definitions)
+    for entry in data["kinds"]:
+        _link(entry["schema"], definitions)
         yield KindSchema(**entry, origin=Origin.SHIPPED)
+
+
+def _link(schema: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) -> None:
+    """Puts what a schema's parts refer to in their place; definitions that are shared stay shared."""
+    properties = schema.get("properties", {})
+    for name, part in properties.items():
+        properties[name] = _linked(part, definitions)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            schema[key] = _linked(schema[key], definitions)
+
+
+def _linked(part: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    reference = part.get("$ref")
+    if reference is None:
+        _link(part, definitions)
+        return part
+    if len(part) == 1:
+        return definitions[reference]
+    # What stands beside the reference is said of this place only; the fields are shared, so they are linked by then.
+    return {**definitions[reference], **{key: value for key, value in part.items() if key != "$ref"}}

@@ -1,0 +1,191 @@
+"""Holds a buffer against the schemas of its kinds, each problem at the line it belongs to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from karptui.whatif.documents.defaults import with_defaults
+from karptui.whatif.documents.finding import Finding
+from karptui.whatif.documents.parse import Document, Lines, Parsed, parse
+from karptui.whatif.documents.problem import Path, Problem, Severity
+from karptui.whatif.documents.read import Fault
+from karptui.whatif.documents.rules import MISSING, rule_findings
+from karptui.whatif.documents.schema import KindSchema, Schemas, object_meta
+from karptui.whatif.documents.structure import did_you_mean, structure_findings
+from karptui.whatif.documents.tree import Node, NodeKind, nearest
+from karptui.whatif.edits import ObjectRef
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_KEY = re.compile(
+    r"(?:[a-z0-9]([-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z"
+)
+_LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?\Z")
+_NO_OLD: Mapping[ObjectRef, Mapping[str, Any]] = {}
+
+
+class Checked(NamedTuple):
+    """A buffer with everything that is wrong with it."""
+
+    parsed: Parsed
+    problems: tuple[Problem, ...]
+    """Of YAML, of the schemas and of their rules, by line."""
+    unchecked: tuple[str, ...]
+    """Messages of rules that could not be run; shown so that silence is not taken for consent."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Every document would be taken by the API server, as far as can be said here."""
+        return all(problem.severity is not Severity.ERROR for problem in self.problems)
+
+
+def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
+    """Reads and validates a buffer in one go.
+
+    Args:
+        text: The buffer.
+        schemas: What it is held against.
+        old: Objects as they are in the cluster, for rules about change (``self == oldSelf``).
+    """
+    parsed = parse(text)
+    problems, unchecked = list(parsed.problems), []
+    lines = Lines(text)
+    for document in parsed.documents:
+        if document.body is None or document.root is None:
+            continue
+        findings, missed = document_findings(document, schemas, old.get(document.ref))
+        problems += [_placed(finding, document, document.root, lines) for finding in findings]
+        unchecked += missed
+    problems += _doubles(parsed, lines)
+    problems.sort(key=lambda problem: (problem.line, problem.column))
+    return Checked(parsed, tuple(problems), tuple(dict.fromkeys(unchecked)))
+
+
+def validate(
+    parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD
+) -> tuple[Problem, ...]:
+    """Finds what the schemas and their rules object to, besides what ``parse`` found."""
+    known = set(parsed.problems)
+    return tuple(problem for problem in check(parsed.text, schemas, old).problems if problem not in known)
+
+
+def document_findings(
+    document: Document, schemas: Schemas, old: Mapping[str, Any] | None = None
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Holds one readable document against its schema.
+
+    Returns:
+        What was found, and the messages of rules that could not be run.
+    """
+    body = document.body or {}
+    kind = schemas.get(document.api_version, document.kind)
+    if kind is None:
+        return [_unknown_kind(document, schemas)], ()
+    return object_findings(body, kind, old)
+
+
+def object_findings(
+    body: Mapping[str, Any], kind: KindSchema, old: Mapping[str, Any] | None = None
+) -> tuple[list[Finding], tuple[str, ...]]:
+    """Holds an object against the schema of its kind."""
+    schema = {**kind.schema, "properties": {**kind.schema.get("properties", {}), "metadata": object_meta()}}
+    value = with_defaults(dict(body), schema)
+    findings = list(structure_findings(value, schema))
+    findings += _metadata_findings(value.get("metadata"), kind)
+    if kind.built_in:
+        return findings, ()
+    faulty = frozenset(finding.path for finding in findings if finding.blocks_rules)
+    before = with_defaults(dict(old), schema) if old is not None else MISSING
+    ruling = rule_findings(value, schema, old=before, faulty=faulty)
+    return [*findings, *ruling.findings], ruling.unchecked
+
+
+def _unknown_kind(document: Document, schemas: Schemas) -> Finding:
+    if not document.kind:
+        return Finding(("kind",), "required, but missing: kind, such as NodePool")
+    versions = schemas.versions(document.kind)
+    if versions:
+        if not document.api_version:
+            return Finding(("apiVersion",), f"required, but missing: apiVersion, here {' or '.join(versions)}")
+        return Finding(("apiVersion",), f"no {document.kind} in {document.api_version}; there is {', '.join(versions)}")
+    hint = did_you_mean(document.kind, sorted({kind for _, kind in schemas.kinds}))
+    note = (
+        f"no schema for this kind, so it is not checked; {hint}"
+        if "did you" in hint
+        else "no schema for this kind, so it is not checked"
+    )
+    return Finding(("kind",), note, Severity.WARNING)
+
+
+def _metadata_findings(metadata: Any, kind: KindSchema) -> Iterator[Finding]:
+    if not isinstance(metadata, dict):
+        yield Finding(("metadata", "name"), "required, but missing", blocks_rules=False)
+        return
+    name = metadata.get("name")
+    if not name and not metadata.get("generateName"):
+        yield Finding(("metadata", "name"), "required, but missing", blocks_rules=False)
+    elif isinstance(name, str) and (len(name) > 253 or not _SUBDOMAIN.match(name)):
+        yield Finding(
+            ("metadata", "name"),
+            "must be lower case letters, digits, - and . that start and end with a letter or digit",
+            blocks_rules=False,
+        )
+    if metadata.get("namespace") and not kind.namespaced:
+        yield Finding(
+            ("metadata", "namespace"), f"a {kind.kind} belongs to no namespace", Severity.WARNING, blocks_rules=False
+        )
+    for field in ("labels", "annotations"):
+        pairs = metadata.get(field)
+        for key, value in pairs.items() if isinstance(pairs, dict) else ():
+            if not _KEY.match(key.lower() if field == "annotations" else key) or len(key.rpartition("/")[0]) > 253:
+                yield Finding(
+                    ("metadata", field, key),
+                    "the name must be letters, digits, - _ and . with an optional prefix, such as example.com/team",
+                    on_key=True,
+                    blocks_rules=False,
+                )
+            elif field == "labels" and isinstance(value, str) and not _LABEL.match(value):
+                yield Finding(
+                    ("metadata", field, key),
+                    "must be at most 63 letters, digits, - _ and . that start and end with one of the first two",
+                    blocks_rules=False,
+                )
+
+
+def _placed(finding: Finding, document: Document, root: Node, lines: Lines) -> Problem:
+    node, key, depth = nearest(root, finding.path)
+    message = finding.message
+    if depth < len(finding.path) and message.startswith("required"):
+        message = f"{_named(finding.path[depth:])} is {message}"
+    is_inline = node.kind is NodeKind.SCALAR or (node.flow and not finding.on_key)
+    at = (
+        node
+        if key is None or (depth == len(finding.path) and is_inline and not finding.on_key and node.end > node.start)
+        else key
+    )
+    end = at.end
+    if at is root or (key is None and at.kind is NodeKind.MAPPING and at.entries):
+        # The whole document or list item would be underlined: its first field's name stands for it.
+        at, end = (at, at.end) if not at.entries else (at.entries[0].key, at.entries[0].key.end)
+    fault = Fault(at.start + document.offset, end + document.offset, message, finding.severity)
+    return lines.problem(fault, document.index, finding.path)
+
+
+def _named(path: Path) -> str:
+    return ".".join(str(step) for step in path)
+
+
+def _doubles(parsed: Parsed, lines: Lines) -> Iterable[Problem]:
+    seen: dict[tuple[str, str, str, str], Document] = {}
+    for document in parsed.documents:
+        key = (document.api_version, document.kind, document.namespace, document.name)
+        first = seen.setdefault(key, document)
+        if first is document or not document.name or document.root is None:
+            continue
+        finding = Finding(
+            ("metadata", "name"),
+            f"{document.kind} {document.name} is already on line {first.first_line + 1}; the later one counts",
+            Severity.WARNING,
+        )
+        yield _placed(finding, document, document.root, lines)
