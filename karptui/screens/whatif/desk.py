@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from karptui.replayer import Replayer
 from karptui.views.whatif.answer import Answer
-from karptui.whatif.sheet import Sheet, scenario_of
 from karptui.whatif.documents import Parsed, parse
 from karptui.whatif.documents.history import History
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.sheet import Sheet, scenario_of
 
 
 class Desk:
@@ -29,7 +29,7 @@ class Desk:
         self.answers: dict[int, Answer] = {}
         """The last good answer of each sheet, by its position."""
         self._listener: Callable[[Answer], None] = lambda _: None
-        self.replayer = Replayer(lambda answer: self._listener(answer))
+        self.replayer = Replayer(self._heard)
 
     @property
     def sheet(self) -> Sheet:
@@ -49,6 +49,9 @@ class Desk:
     def listen(self, listener: Callable[[Answer], None]) -> None:
         """Have answers told, in the replayer's thread."""
         self._listener = listener
+
+    def _heard(self, answer: Answer) -> None:
+        self._listener(answer)
 
     def scenario(self, parsed: Parsed) -> Scenario:
         """Return what the sheet in front asks."""

@@ -22,7 +22,6 @@ from karptui.widgets.line_list import Line, LineList
 from karptui.widgets.plain import phrase
 
 
-
 class ResultPane(Vertical):
     """Shows the last good answer."""
 

@@ -89,7 +89,7 @@ class WhatIfScreen(Asking, FrameScreen):
         with Horizontal(id="whatif-panes"):
             with Vertical(id="whatif-edit"):
                 yield ControlList(id="controls")
-                editor = YamlEditor(self._complete, lambda: self.controls.focus())
+                editor = YamlEditor(self._complete, self.focus_body)
                 editor.id = "editor"
                 yield editor
             yield ResultPane()

@@ -1,0 +1,104 @@
+"""Up to four scenarios side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import ClassVar
+
+from textual import getters, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.screens.frame import FrameScreen, Pieces
+from karptui.screens.whatif.desk import Desk
+from karptui.views.row import Tone
+from karptui.views.units import count_text
+from karptui.views.whatif.compare import MOST_COMPARED, Compared, compare_lines
+from karptui.widgets.plain import phrase
+
+
+class CompareScreen(FrameScreen):
+    """Replays every scenario on the cluster as it is now, and shows them in columns."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "page(1)", "Next four", id="compare.next", tooltip="Where there are more than four scenarios"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="compare.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="compare.up"),
+    ]
+    BINDING_GROUP_TITLE = "Compare"
+
+    panel = getters.query_one("#compare-panel", VerticalScroll)
+    table = getters.query_one("#compare-table", Static)
+
+    def __init__(self, desk: Desk) -> None:
+        """Make the screen.
+
+        Args:
+            desk: whose scenarios are compared.
+        """
+        super().__init__()
+        self._desk = desk
+        self._first = 0
+        self._compared: list[Compared] = []
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the table."""
+        with VerticalScroll(id="compare-panel"):
+            yield Static(id="compare-table", markup=False)
+
+    def prepare(self) -> None:
+        """Begin to replay."""
+        self.panel.focus()
+        self._replay()
+
+    @work(exclusive=True, group="compare", exit_on_error=False)
+    async def _replay(self) -> None:
+        from karptui.provisioning.reporter import silent  # noqa: PLC0415 - only when scenarios are compared
+        from karptui.views.whatif.answer import answer  # noqa: PLC0415 - as above
+        from karptui.views.whatif.base import base_of  # noqa: PLC0415 - as above
+
+        indices = range(self._first, min(self._first + MOST_COMPARED, len(self._desk.sheets)))
+        self._compared = [Compared(self._desk.sheets[at].name, None) for at in indices]
+        self._show()
+        base = await asyncio.to_thread(base_of, self.host.view, self.host.now_ns())
+        for place, at in enumerate(indices):
+            scenario = self._desk.scenario_at(at)
+            found = await asyncio.to_thread(answer, base, scenario, silent, time.monotonic)
+            self._compared[place] = Compared(scenario.name, found.difference, found.problem)
+            self._show()
+
+    def _show(self) -> None:
+        lines = list(compare_lines(self._compared, self.size.width - 4))
+        lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
+        self.table.update(Content("\n").join([phrase(line) for line in lines]))
+        shown = f"{self._first + 1}-{self._first + len(self._compared)} of {count_text(len(self._desk.sheets))}"
+        self.panel.border_title = Content(f" Scenarios compared ─ {shown} ")
+
+    def on_resize(self) -> None:
+        """Draw the columns as wide as there is room for."""
+        if self._compared:
+            self._show()
+
+    def explain(self) -> Pieces:
+        """Say what is compared."""
+        if len(self._desk.sheets) == 1:
+            return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
+        return (("each scenario against the cluster as it is now", Tone.MUTED),)
+
+    def focus_body(self) -> None:
+        """Give the keys back to the table."""
+        self.panel.focus()
+
+    def action_page(self, step: int) -> None:
+        """Show the next scenarios; after the last the first again."""
+        following = self._first + step * MOST_COMPARED
+        self._first = following if following < len(self._desk.sheets) else 0
+        self._replay()
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self.panel.scroll_relative(y=step, animate=False)
