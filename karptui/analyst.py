@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from karptui.disruption.simulation import Simulation
     from karptui.disruption.study import Study
     from karptui.views.cluster_view import ClusterView
+    from karptui.views.pending.desk import PendingDesk
+    from karptui.views.pending.report import PendingReport
 
 SLICE_SECONDS: Final = 0.002
 """How long it works before it lets the screen have its turn."""
@@ -48,6 +50,10 @@ class Focus(NamedTuple):
     """Whether the next command is asked for."""
     wants_overlap: bool = False
     """Whether it is asked which NodePools could take which pods."""
+    wants_pending: bool = False
+    """Whether it is asked why pods wait."""
+    pod: str = ""
+    """``namespace/name`` of the pending pod that is asked about at length."""
 
 
 class _Job(NamedTuple):
@@ -69,6 +75,7 @@ class Analyst:
         self._is_stopped = False
         self._thread: threading.Thread | None = None
         self._latest: Analysis | None = None
+        self._desk: PendingDesk | None = None
         self._failure = ""
         self._frozen_pods = FREEZE_FROM_PODS // 2
         self._submitted: tuple[object, object, int] = (None, None, 0)
@@ -79,6 +86,11 @@ class Analyst:
         return self._latest
 
     @property
+    def pending(self) -> PendingReport | None:
+        """Why pods wait, None before somebody has asked; the same object as long as there is nothing new."""
+        return self._desk.report if self._desk is not None else None
+
+    @property
     def failure(self) -> str:
         """Why the last view could not be analysed, empty where it could."""
         return self._failure
@@ -87,7 +99,10 @@ class Analyst:
         """Have a view looked at, unless it is the one before and hardly any time has passed."""
         state, evidence, at_ns = self._submitted
         is_same = state is view.state and evidence is view.evidence
-        has_work = view.state.nodes or (self._focus.wants_overlap and view.state.nodepools)
+        focus, known = self._focus, view.state
+        has_work = (
+            known.nodes or (focus.wants_overlap and known.nodepools) or (focus.wants_pending and known.pending_pods)
+        )
         if not has_work or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
             return
         self._submitted = (view.state, view.evidence, now_ns)
@@ -140,6 +155,7 @@ class Analyst:
     def _work(self, job: _Job) -> None:
         # Imported here, in the thread: the first frame does not wait for the engines.
         from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
+        from karptui.views.pending.desk import PendingDesk  # noqa: PLC0415
         from karptui.views.why.prepare import prepare_view  # noqa: PLC0415
 
         if len(job.view.state.pods) > 2 * self._frozen_pods:
@@ -149,6 +165,8 @@ class Analyst:
             gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTIONS)
         prepared, notes = prepare_view(job.view, job.now_ns)
         study = Study(prepared, job.view.state.generation, self._latest or NOTHING_KNOWN, notes)
+        self._desk = self._desk or PendingDesk()
+        self._desk.begin(prepared, job.view, notes)
         turns, began = _Turns(), time.monotonic()
         for _ in study.survey():
             turns.take()
@@ -168,7 +186,7 @@ class Analyst:
         while not self._is_stopped:
             focus = self._focus
             seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
-            least = LEAST_SECONDS if seen is not None else rest_seconds
+            least = LEAST_SECONDS if seen is not None or focus.wants_pending else rest_seconds
             if self._job is not None and time.monotonic() - began > least:
                 break
             if focus.detail and focus.detail != close_up:
@@ -204,6 +222,8 @@ class Analyst:
                 turns.take()
                 if self._is_stopped:
                     return True
+        elif focus.wants_pending and self._desk is not None and self._desk.step(focus.pod, self._reporter(turns)):
+            pass
         elif focus.wants_next and "next" not in answered:
             answered.add("next")
             self._latest = study.analysis
@@ -212,6 +232,16 @@ class Analyst:
             return False
         self._latest = study.analysis
         return True
+
+    def _reporter(self, turns: _Turns) -> Callable[[int, int], None]:
+        """Return what long runs of the engine call between two pods."""
+
+        def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - nobody is shown how far it is
+            turns.take()
+            if self._is_stopped:
+                raise _Superseded
+
+        return take_turns
 
     def _rest_until_asked(self, study: Study, focus: Focus) -> bool:
         """Wait until somebody looks elsewhere; return False when there is a newer cluster, or an end."""

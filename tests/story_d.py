@@ -29,6 +29,8 @@ def story_objects() -> list[dict[str, Any]]:
             only = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["r5a.8xlarge"]}
             template["spec"]["requirements"].append(only)
             template["metadata"] = {"labels": {"workload": "trino"}}
+        if one["kind"] == "Node" and one["metadata"]["labels"].get("karpenter.sh/nodepool") == TRINO_POOL:
+            one["spec"]["taints"] = [{"key": "dedicated", "value": "trino", "effect": "NoSchedule"}]
         if one["kind"] == "Pod" and one["metadata"]["namespace"] == "trino":
             owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "worker", "uid": "sts", "controller": True}
             one["metadata"]["ownerReferences"] = [owner]

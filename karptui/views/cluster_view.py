@@ -25,6 +25,7 @@ from karptui.views.why.held import held_fact, held_of
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import Analysis, NodeFindings
+    from karptui.views.pending.report import PendingReport
 
 _POD_PARTS: Final = frozenset({"pod_entries", "_pods_by_key"})
 _WORKED_OUT: Final = frozenset({"node_entries", "pod_entries", "facts", "_nodes_by_name", "_pods_by_key"})
@@ -55,6 +56,7 @@ class ClusterView:
         *,
         evidence: Evidence = NO_EVIDENCE,
         analysis: Analysis | None = None,
+        pending: PendingReport | None = None,
     ) -> None:
         """Make a view.
 
@@ -64,11 +66,13 @@ class ClusterView:
             before: the view that this one follows.
             evidence: what is known of instance types and prices.
             analysis: why nodes are still here, of this generation or one before it.
+            pending: why pods wait, of this generation or one before it.
         """
         self.state = state
         self.statuses = statuses
         self.evidence = evidence
         self.analysis = analysis
+        self.pending = pending
         self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}

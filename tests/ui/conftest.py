@@ -13,6 +13,7 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.disruption.study import NOTHING_KNOWN, Study
 from karptui.views.cluster_view import ClusterView
+from karptui.views.pending.desk import PendingDesk, answer_all
 from karptui.views.why.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
@@ -26,7 +27,8 @@ class PromptAnalyst(Analyst):
     def submit(self, view: ClusterView, now_ns: int) -> None:
         """Study a view, unless it is the one before."""
         submitted = (view.state, view.evidence, self._focus)
-        has_work = view.state.nodes or (self._focus.wants_overlap and view.state.nodepools)
+        asks = self._focus.wants_overlap or self._focus.wants_pending
+        has_work = view.state.nodes or (asks and view.state.nodepools)
         if not has_work or submitted == self._studied:
             return
         self._studied = submitted
@@ -43,6 +45,10 @@ class PromptAnalyst(Analyst):
         if self._focus.wants_overlap:
             for _ in study.compare_pools():
                 pass
+        if self._focus.wants_pending:
+            self._desk = self._desk or PendingDesk()
+            self._desk.begin(prepared, view, notes)
+            answer_all(self._desk, self._focus.pod)
         self._latest = study.analysis
 
     _studied: object = None

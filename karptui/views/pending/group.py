@@ -111,6 +111,7 @@ def fold(
     pods: Iterable[Pod],
     standings: Standings,
     voices: dict[str, Voices],
+    *,
     origins: OriginIndex,
     witness: Witness,
     now_ns: int,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from os.path import commonprefix
 from typing import Final
 
 from karptui.views.units import count_text
@@ -27,11 +26,18 @@ def folded_name(namespace: str, names: Sequence[str], owner_name: str = "") -> s
     numbered = _numbered(names)
     if numbered:
         return f"{namespace}/{numbered}"
-    shared = commonprefix(list(names))
+    shared = _beginning(names)
     stem = shared[: shared.rfind("-") + 1]
     if owner_name and all(name.startswith(f"{owner_name}-") for name in names):
         stem = f"{owner_name}-"
     return f"{namespace}/{stem}* ({count_text(len(names))})"
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """Return what all names begin with."""
+    first, last = min(names), max(names)
+    length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:length]
 
 
 def _numbered(names: Sequence[str]) -> str:

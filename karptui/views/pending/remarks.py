@@ -67,11 +67,9 @@ class Witness:
             age = age_text(said.at_ns, now_ns)
             text = f"Karpenter found no place {age} ago; computed now it has one: {_where(standing.place)}"
             yield Remark("has a place now", text)
-        elif said is None and standing.turn in ENGINE - {Turn.RESERVED} and waited_ns > SHORT_PATIENCE_NS:
-            if self._is_karpenter_heard:
-                age = age_text(since_ns, now_ns)
-                text = f"it has waited for {age} and Karpenter, which speaks of other things, has not said a word of it"
-                yield Remark("Karpenter is silent", text)
+        elif said is None and self._is_karpenter_heard and _is_due(standing) and waited_ns > SHORT_PATIENCE_NS:
+            text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
+            yield Remark("Karpenter is silent", text)
         if standing.turn is Turn.NODE and standing.place is not None and waited_ns > SHORT_PATIENCE_NS:
             text = (
                 f"the scheduler refuses it, but by Karpenter's rules it has room on {standing.place.node}:"
@@ -113,6 +111,11 @@ class Witness:
             if kind == "node" and name in self._nodes:
                 return "Ready"
         return ""
+
+
+def _is_due(standing: Standing) -> bool:
+    """Whether Karpenter publishes an event about such a pod."""
+    return standing.turn in ENGINE and standing.turn is not Turn.RESERVED
 
 
 def _where(place: Place) -> str:

@@ -26,6 +26,7 @@ class PendingReport:
         generation: int,
         now_ns: int,
         groups: tuple[PendingGroup, ...] = (),
+        *,
         detail: PodDetail | None = None,
         notes: tuple[str, ...] = (),
         problem: str = "",

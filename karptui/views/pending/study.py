@@ -55,6 +55,11 @@ class PendingStudy:
             self._state.generation, self._prepared.now_ns, tuple(self._groups.values()), notes=self._notes
         )
 
+    @property
+    def solution(self) -> Solution | None:
+        """The run of the engine, None before it was made."""
+        return self._solution
+
     def solve(self, reporter: Reporter = silent) -> None:
         """Run the engine once and fold the pods; the reporter may raise to break off."""
         solution = self._solution = self._prepared.solve(reporter=reporter)
@@ -68,7 +73,14 @@ class PendingStudy:
         )
         origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))
         standings = Standings(self._prepared, solution)
-        groups = fold(pods, standings, voices_of(events, keys), origins, witness, self._prepared.now_ns)
+        groups = fold(
+            pods,
+            standings,
+            voices_of(events, keys),
+            origins=origins,
+            witness=witness,
+            now_ns=self._prepared.now_ns,
+        )
         self._groups = {group.key: group for group in groups}
         self._open = [group.key for group in reversed(groups) if group.turn in (Turn.UNPLACED, Turn.RESERVED)]
 

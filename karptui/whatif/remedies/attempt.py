@@ -7,8 +7,9 @@ from collections.abc import Container, Iterable
 from karptui.kube.pod import Pod
 from karptui.provisioning import NewClaim, Reporter, Solution
 from karptui.provisioning.reporter import silent
-from karptui.whatif.apply import EditError, apply
+from karptui.whatif.apply import apply
 from karptui.whatif.edits import AnyEdit
+from karptui.whatif.errors import EditError
 from karptui.whatif.remedies.remedy import Gain
 from karptui.whatif.situation import WhatIfBase
 

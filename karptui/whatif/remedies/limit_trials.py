@@ -12,8 +12,9 @@ from karptui.provisioning import NewClaim, PoolExplanation
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.limits import NODES
 from karptui.provisioning.problem import Variant
-from karptui.whatif.apply import EditError, apply
+from karptui.whatif.apply import apply
 from karptui.whatif.edits import AnyEdit
+from karptui.whatif.errors import EditError
 from karptui.whatif.remedies.amount import amount_words, is_in_bytes, quantity_text
 from karptui.whatif.remedies.pool_edits import set_pool, subject_of
 from karptui.whatif.remedies.remedy import RemedyKind

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.remedies.trial import Trial, once
@@ -24,20 +23,17 @@ def set_pool(pool: NodePool, path: tuple[str | int, ...], value: Any) -> SetFiel
     return SetField(ObjectRef("NodePool", pool.name), path, value)
 
 
-def allow_value(
-    pool: NodePool, index: int, requirement: NodeSelectorRequirement, value: str, kind: RemedyKind, words: str = ""
-) -> Trial | None:
+def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words: str = "") -> Trial | None:
     """Return the change that makes a requirement allow a value, None where it does or no value could.
 
     Args:
         pool: The NodePool.
         index: Position of the requirement.
-        requirement: As written.
         value: The value.
         kind: What sort of change it is.
         words: What it means; made of key and value where empty.
     """
-    path = (*REQUIREMENTS, index)
+    requirement, path = pool.requirements[index], (*REQUIREMENTS, index)
     said = words or f"allow {requirement.key} {value}"
     values = list(requirement.values)
     if requirement.operator == _IN and value not in values:

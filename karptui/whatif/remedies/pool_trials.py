@@ -9,7 +9,6 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.taints import Taint
-from karptui.provisioning import PoolExplanation
 from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
 from karptui.whatif.remedies.limit_trials import limit_trial
 from karptui.whatif.remedies.pool_edits import REQUIREMENTS, allow_value, set_pool, subject_of
@@ -26,7 +25,7 @@ def pool_trials(question: Question) -> Iterator[Trial]:
     for one in question.explanation.pools:
         pool = pools[one.nodepool]
         if one.position < 0:
-            yield from _left_out(question, pool, one)
+            yield from _left_out(question, pool)
             continue
         rejection = one.rejection
         if isinstance(rejection, TaintsNotTolerated):
@@ -41,8 +40,8 @@ def pool_trials(question: Question) -> Iterator[Trial]:
             yield from type_trials(question, pool)
 
 
-def _left_out(question: Question, pool: NodePool, one: PoolExplanation) -> Iterator[Trial]:
-    """Yield what would bring a NodePool back that has no usable type; nothing where it is left out for another cause."""
+def _left_out(question: Question, pool: NodePool) -> Iterator[Trial]:
+    """Yield what would bring a NodePool back that has no usable type; nothing where something else is the cause."""
     if pool.name not in question.prepared.left_out:
         return
     if question.prepared.left_out[pool.name]:
@@ -90,7 +89,7 @@ def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Trial]:
         return
     for index, requirement in enumerate(pool.requirements):
         if requirement.key == reason.key:
-            trial = allow_value(pool, index, requirement, value, RemedyKind.POOL_VALUE)
+            trial = allow_value(pool, index, value, RemedyKind.POOL_VALUE)
             if trial is not None:
                 yield trial
 

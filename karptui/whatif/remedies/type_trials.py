@@ -54,7 +54,7 @@ def type_trials(question: Question, pool: NodePool) -> Iterator[Trial]:
 def _allowing(pool: NodePool, index: int, value: str, type_name: str) -> Trial | None:
     requirement = pool.requirements[index]
     words = f"allow {requirement.key} {value}" + (f", such as {type_name}" if value != type_name else "")
-    return allow_value(pool, index, requirement, value, RemedyKind.INSTANCE_TYPE, words)
+    return allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE, words)
 
 
 def _asked(question: Question) -> Requirements:
