@@ -219,15 +219,7 @@ class ClaimCheck:
             hostname: The claim's.
         """
         left, choices, unmet = narrowed(stage_run.rules, joined.value, stage_run.stage.strict.value)
-        if unmet is None:
-            unmet = next(
-                (
-                    rule
-                    for rule in stage_run.host_rules
-                    if not rule[0].allows_host(hostname, stage_run.stage.strict_host, is_selected=rule[1])
-                ),
-                None,
-            )
+        unmet = self._first_unmet(stage_run, unmet, hostname)
         if unmet is not None:
             return self._topology_unmet(unmet, stage_run, joined, hostname)
         stage_run.note_ties(before, choices)
@@ -236,6 +228,18 @@ class ClaimCheck:
         if not final:
             return DomainUnreachable(tuple(joined.value.incompatibilities(ruled.value, WELL_KNOWN)))
         return final
+
+    @staticmethod
+    def _first_unmet(stage_run: StageRun, unmet: Ruled | None, hostname: str) -> Ruled | None:
+        """Return the rule to report, given one on another key than the host name: the pod's own before others'."""
+        if unmet is not None and unmet[0] in stage_run.owned:
+            return unmet
+        strict_host = stage_run.stage.strict_host
+        for rule in stage_run.host_rules:
+            group, is_selected = rule
+            if not group.allows_host(hostname, strict_host, is_selected=is_selected):
+                return rule if unmet is None or group in stage_run.owned else unmet
+        return unmet
 
     def _topology_unmet(self, rule: Ruled, stage_run: StageRun, joined: RequirementSet, hostname: str) -> TopologyUnmet:
         group = rule[0]

@@ -90,13 +90,13 @@ def node_taints(s: Scenario, state: str, template: Json) -> list[Json]:
     taints = list(template.get("taints") or [])
     if state == "unregistered":
         taints.append({"key": "karpenter.sh/unregistered", "effect": "NoExecute"})
+    if state == "uninitialized" and s.chance(0.2):
+        taints.append({"key": s.pick("readiness.k8s.io/net", "unknown.io/boot"), "effect": "NoSchedule"})
     if state == "uninitialized":
         taints += [
             {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},
             *(template.get("startupTaints") or []),
         ]
-    if s.chance(0.08):
-        taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
     if state in ("deleting", "terminating"):
         taints.append({"key": "karpenter.sh/disrupted", "effect": "NoSchedule"})
     return taints
@@ -120,11 +120,20 @@ def make_node(s: Scenario, i: int) -> None:
     if state == "launched":
         return
     spec: Json = {"taints": node_taints(s, state, pool["spec"]["template"]["spec"])}
-    if not (state == "unmanaged" and s.chance(0.5)):
+    if not s.chance(0.5 if state == "unmanaged" else 0.03):
         spec["providerID"] = provider_id
-    status = {"capacity": capacity, "allocatable": allocatable, "conditions": [{"type": "Ready", "status": "True"}]}
+    ready = s.pick("True", "True", "True", "True", "False", "Unknown")
+    if ready == "False":
+        spec["taints"].append({"key": "node.kubernetes.io/not-ready", "effect": s.pick("NoSchedule", "NoExecute")})
+    if ready == "Unknown":
+        spec["taints"].append({"key": "node.kubernetes.io/unreachable", "effect": s.pick("NoSchedule", "NoExecute")})
+    if s.chance(0.08):
+        spec["unschedulable"] = True
+        spec["taints"].append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+    status = {"capacity": capacity, "allocatable": allocatable, "conditions": [{"type": "Ready", "status": ready}]}
     s.add("v1", "Node", s.meta(name, labels=node_labels(s, name, state, labels)), spec=spec, status=status)
-    fill(s, i, name)
+    if state == "unmanaged" or "providerID" in spec:
+        fill(s, i, name)
     if s.chance(0.2):
         driver = {
             "name": "ebs.csi.aws.com",

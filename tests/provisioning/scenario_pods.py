@@ -23,6 +23,8 @@ MEMORY = ["64Mi", "128Mi", "500M", "1Gi", "2Gi", "3Gi", "7Gi"]
 
 
 def requests(s: Scenario) -> Json:
+    if s.chance(0.02):
+        return {}
     found = {"cpu": s.pick(*CPUS), "memory": s.pick(*MEMORY)}
     if s.chance(0.08):
         found.pop(s.pick("cpu", "memory"))
@@ -73,7 +75,8 @@ def node_requirement(s: Scenario) -> Json:
             req(CAPACITY_TYPE, s.pick("In", "NotIn"), s.pick("spot", "on-demand")),
             req("kubernetes.io/arch", "In", s.pick("amd64", "arm64")),
             req("beta.kubernetes.io/arch", "In", "amd64"),
-            req(f"{AWS}/instance-cpu", s.pick("Gt", "Lt"), s.pick("1", "3", "7")),
+            req(f"{AWS}/instance-cpu", s.pick("Gt", "Lt", "Gte", "Lte"), s.pick("1", "3", "7")),
+            req("failure-domain.beta.kubernetes.io/zone", "In", s.pick(*ZONES)),
             req(f"{AWS}/instance-gpu-count", s.pick("Exists", "DoesNotExist", "NotIn"), "3"),
             req("example.com/team", s.pick("In", "NotIn", "Exists", "DoesNotExist"), s.pick("red", "blue")),
             req("example.com/tier", s.pick("In", "NotIn"), s.pick("gold", "silver")),
@@ -91,6 +94,8 @@ def node_affinity(s: Scenario) -> Json:
             {"matchExpressions": [node_requirement(s) for _ in range(s.pick(1, 1, 2))]}
             for _ in range(s.pick(1, 1, 2, 3))
         ]
+        if s.chance(0.04):
+            terms[-1]["matchFields"] = [{"key": "metadata.name", "operator": "In", "values": ["node-0"]}]
         found["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
     if s.chance(0.5):
         found["preferredDuringSchedulingIgnoredDuringExecution"] = [
@@ -118,6 +123,8 @@ def affinity_term(s: Scenario, app: str) -> Json:
     }
     if s.chance(0.15):
         found["namespaces"] = s.r.sample(NAMESPACES, s.pick(1, 2))
+    if s.chance(0.06):
+        found[s.pick("matchLabelKeys", "mismatchLabelKeys")] = ["rev"]
     if s.chance(0.2):
         found["namespaceSelector"] = s.pick(
             {},
@@ -165,6 +172,7 @@ def tolerations(s: Scenario) -> list[Json]:
             {"operator": "Exists"},
             {"operator": "Exists", "effect": "PreferNoSchedule"},
             {"key": "cni", "operator": "Exists"},
+            {"key": "tier", "operator": s.pick("Gt", "Lt"), "value": s.pick("10", "30"), "effect": "NoSchedule"},
         )
         for _ in range(s.pick(1, 1, 2))
     ]
@@ -208,6 +216,8 @@ def pending_status(s: Scenario) -> Json:
 
 
 def make_pods(s: Scenario) -> None:
+    if s.chance(0.04):
+        make_crowd(s)
     for w in range(s.r.randint(1, 6)):
         app, namespace = s.pick(*APPS), s.pick("default", "default", *NAMESPACES)
         shared = constraints(s, app)
@@ -226,10 +236,11 @@ def make_pods(s: Scenario) -> None:
         }
         if s.chance(0.02):
             owner["kind"] = "DaemonSet"
+        gates = {"schedulingGates": [{"name": "example.com/quota"}]} if s.chance(0.04) else {}
         for i in range(s.pick(1, 1, 2, 3, 5, 16)):
-            own: dict[str, Any] = {**spec}
+            own: dict[str, Any] = {**spec, **gates}
             if s.chance(0.1):
-                own["volumes"] = [volume(s)]
+                own["volumes"] = [volume(s, f"data-{k}") for k in range(s.pick(1, 1, 2))]
             s.add(
                 "v1",
                 "Pod",
@@ -239,7 +250,22 @@ def make_pods(s: Scenario) -> None:
             )
 
 
-def volume(s: Scenario) -> Json:
+def make_crowd(s: Scenario) -> None:
+    """So many claims that their order is that of Go's unstable sort."""
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "crowd"}}}
+    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    for i in range(s.pick(62, 90)):
+        container = {"name": "app", "image": "i", "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}}}
+        spec: Json = {"containers": [container]}
+        labels = {"app": "crowd"} if i % 3 else {"app": "a"}
+        if i % 3:
+            spec["affinity"] = alone
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": ""}
+        status = {"phase": "Pending", "conditions": [condition]}
+        s.add("v1", "Pod", s.meta(f"crowd-{i}", "default", labels=labels), spec=spec, status=status)
+
+
+def volume(s: Scenario, name: str = "data") -> Json:
     if s.chance(0.1):
-        return {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}}
-    return {"name": "data", "persistentVolumeClaim": {"claimName": f"claim-{s.r.randrange(7)}"}}
+        return {"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}}
+    return {"name": name, "persistentVolumeClaim": {"claimName": f"claim-{s.r.randrange(7)}"}}

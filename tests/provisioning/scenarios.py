@@ -176,18 +176,26 @@ def fix(requirement: Json) -> Json:
     return requirement
 
 
+def node_class_ref(s: Scenario, i: int) -> Json:
+    if i and s.chance(0.06):
+        return {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
+    return {"group": AWS, "kind": "EC2NodeClass", "name": s.pick("default", "default", "default", "other")}
+
+
 def make_pools(s: Scenario) -> None:
     for i in range(s.r.randint(1, 4)):
         requirements = [fix(make(s)) for make in s.r.sample(POOL_REQUIREMENTS, s.pick(0, 0, 1, 2))]
         labels = {"example.com/tier": s.pick("gold", "silver")} if s.chance(0.3) else {}
         spec: Json = {
-            "nodeClassRef": {"group": AWS, "kind": "EC2NodeClass", "name": "default"},
+            "nodeClassRef": node_class_ref(s, i),
             "requirements": requirements,
             "expireAfter": "720h",
         }
         if s.chance(0.3):
             effect = s.pick("NoSchedule", "NoSchedule", "NoExecute", "PreferNoSchedule")
             spec["taints"] = [{"key": "dedicated", "value": s.pick("x", "y"), "effect": effect}]
+        if s.chance(0.08):
+            spec.setdefault("taints", []).append({"key": "tier", "value": s.pick("5", "20"), "effect": "NoSchedule"})
         if s.chance(0.15):
             spec["startupTaints"] = [{"key": "cni", "effect": "NoSchedule"}]
         whole: Json = {
@@ -203,6 +211,7 @@ def make_pools(s: Scenario) -> None:
                 {"memory": "20Gi"},
                 {"nodes": "1"},
                 {"nodes": "0"},
+                {"nodes": "3", "cpu": "40"},
                 {"cpu": "100", "nvidia.com/gpu": "0"},
             )
         if s.chance(0.06):
@@ -237,7 +246,13 @@ def settings_of(s: Scenario) -> dict[str, str]:
         found["PREFERENCE_POLICY"] = "Ignore"
     if s.chance(0.3):
         found["MIN_VALUES_POLICY"] = "BestEffort"
-    gates = [name for name in ("NodeOverlay=true", "CapacityBuffer=true", "ReservedCapacity=false") if s.chance(0.12)]
+    shares = {
+        "NodeOverlay=true": 0.2,
+        "CapacityBuffer=true": 0.12,
+        "ReservedCapacity=false": 0.12,
+        "StaticCapacity=true": 0.1,
+    }
+    gates = [name for name, share in shares.items() if s.chance(share)]
     if gates:
         found["FEATURE_GATES"] = ",".join(gates)
     return found

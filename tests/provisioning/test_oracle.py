@@ -1,41 +1,115 @@
-"""Seeded comparison with Karpenter's own code.
+"""Seeded comparison with Karpenter's own code, and with snapshots of one's own.
 
-Opt in with KARPTUI_ORACLE=/path/to/the/oracle; KARPTUI_ORACLE_SEED and KARPTUI_ORACLE_COUNT choose other scenarios
-and more of them. Karpenter breaks ties at random and reports any one of several failing rules, so it is asked again
-before an answer counts as wrong; where ours says that chance had a part, an answer that Karpenter has not given in all
-that time is not counted.
+Opt in with KARPTUI_ORACLE, the path of the program that runs Karpenter's code. KARPTUI_ORACLE_SCENARIOS says how many
+scenarios (200), KARPTUI_ORACLE_SEED where their seeds begin (0), and KARPTUI_ORACLE_SNAPSHOTS names folders whose
+snapshots are compared too. Counts by kind are printed. Karpenter breaks ties at random and reports any one of several
+failing rules, so it is asked again before an answer counts as wrong. Where ours says that chance had a part we throw
+dice too, and if none of our answers is one of Karpenter's the snapshot is counted apart.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.provisioning.differential import ask, difference
+from tests.provisioning.differential import Karpenter, ask, thrown
 from tests.provisioning.loading import load
+from tests.provisioning.scenario_kinds import KINDS, kinds_of
 from tests.provisioning.scenarios import scenario
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
-SEED, COUNT = int(os.environ.get("KARPTUI_ORACLE_SEED", "0")), int(os.environ.get("KARPTUI_ORACLE_COUNT", "200"))
+SEED = int(os.environ.get("KARPTUI_ORACLE_SEED", "0"))
+SCENARIOS = int(os.environ.get("KARPTUI_ORACLE_SCENARIOS", "200"))
+FOLDERS = [Path(name) for name in os.environ.get("KARPTUI_ORACLE_SNAPSHOTS", "").split(os.pathsep) if name]
 BATCH = 50
+THROWS = 200
+"""How often ties are broken anew before we give up finding an answer that Karpenter has given."""
 
-pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")]
+needs_oracle = pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")
 
 
-def test_decides_as_karpenter_does(tmp_path: Path) -> None:
-    found = {}
-    for begin in range(SEED, SEED + COUNT, BATCH):
-        files = {}
-        for seed in range(begin, min(begin + BATCH, SEED + COUNT)):
-            snapshot = scenario(seed)
-            files[snapshot["name"]] = tmp_path / f"{seed}.json"
-            files[snapshot["name"]].write_text(json.dumps(snapshot))
-        for name, theirs in ask(ORACLE, list(files.values())).items():
-            solution = load(json.loads(files[name].read_text())).solve()
-            differs = difference(ORACLE, files[name], solution.as_json(), theirs)
-            if differs and not solution.met_tie:
-                found[name] = differs
-    assert found == {}
+class Tally:
+    """How many snapshots of each kind were compared, and what came of it."""
+
+    def __init__(self) -> None:
+        self.compared: Counter[str] = Counter()
+        self.total = self.refused = 0
+        self.by_chance: list[str] = []
+        """Where chance had a part, and none of our answers is one that Karpenter gave."""
+        self.differing: dict[str, str] = {}
+
+    def compare(self, files: Iterable[Path]) -> None:
+        batch = list(files)
+        for file, theirs in zip(batch, ask(ORACLE, batch), strict=True):
+            snapshot = json.loads(file.read_text())
+            types = _catalog(file.parent / snapshot["catalog"]) if "catalog" in snapshot else ()
+            karpenter = Karpenter(ORACLE, file, theirs)
+            self.total += 1
+            self.compared.update(kinds_of(snapshot))
+            self.refused += karpenter.refuses
+            solution = load(snapshot, types).solve()
+            found = karpenter.difference(solution.as_json())
+            if not found:
+                continue
+            if not solution.met_tie:
+                self.differing[snapshot["name"]] = found
+            elif all(map(karpenter.difference, thrown(load(snapshot, types).solve, THROWS))):
+                self.by_chance.append(snapshot["name"])
+
+    def __str__(self) -> str:
+        lines = [f"{name:34}{self.compared[name]:7,}" for name in KINDS if self.compared[name]]
+        counts = (
+            f"{self.total:,} snapshots",
+            f"{len(self.differing)} differ",
+            f"{len(self.by_chance)} left to chance {self.by_chance}",
+        )
+        return "\n".join(["", *lines, ", ".join((*counts, f"{self.refused} refused by Karpenter"))])
+
+
+@cache
+def _catalog(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def batches(files: list[Path]) -> Iterator[list[Path]]:
+    for begin in range(0, len(files), BATCH):
+        yield files[begin : begin + BATCH]
+
+
+@pytest.mark.oracle
+@needs_oracle
+def test_decides_as_karpenter_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tally = Tally()
+    for begin in range(SEED, SEED + SCENARIOS, BATCH):
+        files = []
+        for seed in range(begin, min(begin + BATCH, SEED + SCENARIOS)):
+            files.append(tmp_path / f"{seed}.json")
+            files[-1].write_text(json.dumps(scenario(seed)))
+        tally.compare(files)
+    with capsys.disabled():
+        print(tally)  # noqa: T201 - the counts are what it is run for
+    assert tally.differing == {}
+
+
+@pytest.mark.oracle
+@needs_oracle
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_decides_snapshots_of_ones_own_alike(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tally = Tally()
+    for files in batches(sorted(folder.glob("*.json"))):
+        tally.compare(files)
+    with capsys.disabled():
+        print(tally)  # noqa: T201 - the counts are what it is run for
+    assert tally.differing == {}
+
+
+def test_the_scenarios_hold_every_kind() -> None:
+    found = Counter(kind for seed in range(300) for kind in kinds_of(scenario(seed)))
+    assert {kind: found[kind] for kind in KINDS if found[kind] < 2} == {}

@@ -112,6 +112,21 @@ class TestResults:
         [error] = prepared(alone, nodes=nodes, nodeclaims=claims).solve().errors.values()
         assert "n24: 0 and 5 other(s), podDomains" in str(error)
 
+    @pytest.mark.parametrize(
+        ("own", "named"),
+        [
+            (HOSTNAME, "pod affinity, key=kubernetes.io/hostname"),
+            (ZONE, "pod affinity, key=topology.kubernetes.io/zone"),
+            ("", "pod anti-affinity, key=example.com/team"),
+        ],
+    )
+    def test_a_pods_own_rules_are_named_before_those_of_others(self, own: str, named: str) -> None:
+        guard = a_pod(name="guard", node="node-1", pod_anti_affinity=(PodAffinityTerm("example.com/team", WEB),))
+        near = (PodAffinityTerm(own, LabelSelector((("app", "db"),))),) if own else ()
+        cluster = prepared(guard, a_pod(cpu="1", pod_affinity=near), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),))
+        [error] = cluster.solve().errors.values()
+        assert named in str(error)
+
     def test_a_tie_on_a_node_is_told(self) -> None:
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", LabelSelector((("app", "b"),)))
         elsewhere = NodeSelectorTerm((a_requirement(ZONE, "NotIn", "mars"),))
