@@ -1,3 +1,3 @@
-"""Findings about pools, node classes, DaemonSets and pods, one rule per file."""
+"""Rules that find traps in a cluster's objects, each with the fact in numbers and what to do; pure, no I/O."""
 
 from __future__ import annotations

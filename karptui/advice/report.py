@@ -1,0 +1,84 @@
+"""All rules over one cluster: a rule that fails is one sentence, and the others stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from karptui.advice.catalogue import RULES
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.rule import Rule
+
+
+class AdviceReport(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What all rules have found in one generation of a cluster."""
+
+    findings: tuple[Finding, ...] = ()
+    """The worst first; of equal severity those with the most money, then by rule."""
+    failures: tuple[str, ...] = ()
+    """Rules that could not be asked, a sentence each."""
+    now_ns: int = 0
+    """The instant that it holds for: nanoseconds since the epoch."""
+    rules: int = 0
+    """How many rules were asked."""
+
+    def count(self, severity: Severity) -> int:
+        """Return how many findings are of a severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    @property
+    def notable(self) -> int:
+        """How many findings are errors or warnings."""
+        return sum(finding.severity is not Severity.INFO for finding in self.findings)
+
+    @property
+    def worst(self) -> Severity | None:
+        """The worst severity, None without findings."""
+        return self.findings[0].severity if self.findings else None
+
+
+class Adviser:
+    """Asks one rule after the other, so that whoever runs it may pause or stop between two of them."""
+
+    def __init__(self, context: AdviceContext, rules: Iterable[Rule] = RULES) -> None:
+        self._context = context
+        self._rules = tuple(rules)
+        self._found: list[Finding] = []
+        self._failures: list[str] = []
+
+    def ask(self) -> Iterator[str]:
+        """Ask every rule, and yield its id when it has answered."""
+        for rule in self._rules:
+            try:
+                self._found.extend(_named(rule, finding) for finding in rule.find(self._context))
+            except Exception as error:  # noqa: BLE001 - a fault in one rule must not silence the others
+                self._failures.append(f"rule {rule.id} failed: {type(error).__name__}: {error}")
+            yield rule.id
+
+    @property
+    def report(self) -> AdviceReport:
+        """What has been found so far."""
+        return AdviceReport(
+            findings=tuple(sorted(self._found, key=_order)),
+            failures=tuple(self._failures),
+            now_ns=self._context.now_ns,
+            rules=len(self._rules),
+        )
+
+
+def advise(context: AdviceContext, rules: Iterable[Rule] = RULES) -> AdviceReport:
+    """Return what all rules find."""
+    adviser = Adviser(context, rules)
+    for _ in adviser.ask():
+        pass
+    return adviser.report
+
+
+def _named(rule: Rule, finding: Finding) -> Finding:
+    return msgspec.structs.replace(finding, rule=rule.id, remedy=finding.remedy or rule.remedy)
+
+
+def _order(finding: Finding) -> tuple[int, float, str, str]:
+    return finding.severity.rank, -(finding.per_hour or 0.0), finding.rule, finding.key

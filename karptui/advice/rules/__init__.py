@@ -1,0 +1,3 @@
+"""One module for each rule; `karptui.advice.catalogue` lists them."""
+
+from __future__ import annotations

@@ -1,0 +1,52 @@
+"""Pods that two PodDisruptionBudgets select."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext, ref_text
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.rule import Rule
+from karptui.advice.words import at_cost, counted, joined, listed
+from karptui.kube.pod import Pod
+from karptui.whatif.edits import ObjectRef
+
+_SHOWN: Final = 3
+
+
+def _find(context: AdviceContext) -> Iterator[Finding]:
+    if not context.inventory.pdbs:
+        return
+    predicates = context.fleet.pods
+    by_budgets: dict[tuple[str, ...], list[tuple[ObjectRef, Pod]]] = {}
+    for group in context.groups:
+        for pod in group.pods:
+            matching = predicates.limits.matching(pod)
+            if len(matching) > 1 and predicates.is_evictable(pod):
+                by_budgets.setdefault(tuple(one.key for one in matching), []).append((group.owner, pod))
+    for budgets, found in sorted(by_budgets.items()):
+        owners = tuple(dict.fromkeys(owner for owner, _ in found))
+        nodes = context.nodes_with(pod for _, pod in found)
+        cost = context.cost(nodes)
+        refs = tuple(ObjectRef("PodDisruptionBudget", *reversed(key.split("/", 1))) for key in budgets)
+        yield Finding(
+            severity=Severity.ERROR,
+            objects=(*refs, *owners),
+            fact=f"{counted(len(found), 'pod')} of {listed(map(ref_text, owners))} are selected by "
+            f"{counted(len(budgets), 'PodDisruptionBudget')} ({joined(list(budgets[:_SHOWN]))}): they can never be "
+            f"evicted, and they hold {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
+            per_hour=cost,
+        )
+
+
+RULE: Final = Rule(
+    id="pod-several-pdbs",
+    title="two PodDisruptionBudgets on a pod",
+    what="Two or more PodDisruptionBudgets select the same pod.",
+    why="The eviction API refuses a pod that several budgets select, whatever they allow. Karpenter takes its node as "
+    "blocked, and a drain that has begun waits for the pod until terminationGracePeriod ends it, if ever.",
+    source="pkg/utils/pdb/pdb.go; the eviction subresource of the Kubernetes API",
+    remedy="Delete one of them, or narrow its selector.",
+    find=_find,
+)

@@ -1,0 +1,61 @@
+"""Protected pods on nodes whose drain nothing bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext, pool_ref, ref_text
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.rule import Rule
+from karptui.advice.words import at_cost, counted, listed
+from karptui.karpenter.labels import DO_NOT_DISRUPT
+from karptui.whatif.edits import SetField
+
+_PATH: Final = ("spec", "template", "spec", "terminationGracePeriod")
+
+
+def _find(context: AdviceContext) -> Iterator[Finding]:
+    predicates = context.fleet.pods
+    protected = [
+        (group, pods)
+        for group in context.groups
+        if DO_NOT_DISRUPT in group.template.annotations
+        and (pods := [pod for pod in group.pods if pod.node_name and not predicates.is_disruptable(pod)])
+    ]
+    for pool in context.pools:
+        unbounded = {
+            node.node.name: node
+            for node in context.nodes_of(pool)
+            if node.node is not None and node.claim is not None and node.claim.termination_grace_period_ns is None
+        }
+        own = [(group.owner, pod) for group, pods in protected for pod in pods if pod.node_name in unbounded]
+        if not own:
+            continue
+        nodes = [unbounded[name] for name in dict.fromkeys(pod.node_name for _, pod in own)]
+        owners = tuple(dict.fromkeys(owner for owner, _ in own))
+        cost = context.cost(nodes)
+        endless = "" if pool.termination_grace_period_ns is None else " New nodes of the pool have one, these do not."
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool), *owners),
+            fact=f"{counted(len(own), 'pod')} of {listed(map(ref_text, owners))} say do-not-disrupt on "
+            f"{counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without terminationGracePeriod: when such a "
+            f"node drifts it stays, and when it expires or is deleted its drain has no end while they run.{endless}",
+            edits=(SetField(pool_ref(pool), _PATH, "24h"),) if not endless else (),
+            per_hour=cost,
+        )
+
+
+RULE: Final = Rule(
+    id="pool-no-grace-period",
+    title="do-not-disrupt without an end",
+    what="Pods that karpenter.sh/do-not-disrupt protects now run on nodes without terminationGracePeriod.",
+    why="do-not-disrupt keeps drift and consolidation from the node, and a drain that has begun anyway (expiry, "
+    "deletion) waits for the pod. Only terminationGracePeriod ends that wait; with it drift may take the node too. "
+    "It never lets consolidation take a node with a protected pod.",
+    source="pkg/controllers/state/statenode.go and pkg/controllers/node/termination/terminator",
+    remedy="Set terminationGracePeriod on the NodePool to the longest that such a pod may take (changing it makes the "
+    "present nodes drift), or give the annotation a duration, such as 4h, instead of true.",
+    find=_find,
+)

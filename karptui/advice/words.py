@@ -1,0 +1,75 @@
+"""Numbers and names as findings say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from karptui.kube.durations import format_duration
+from karptui.kube.quantity import NANO, Quantity
+
+NAMES_SHOWN: Final = 3
+_MIB: Final = 1 << 20
+_EMPTY_PARTS: Final = re.compile(r"(?<=[hm])0[ms](?:0s)?$")
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return ``1 pod``, ``2 pods``."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def verb(number: int, singular: str, plural: str) -> str:
+    """Return the form of a verb that goes with a number."""
+    return singular if number == 1 else plural
+
+
+def listed(names: Iterable[str], most: int = NAMES_SHOWN) -> str:
+    """Return the first names, and how many more there are."""
+    unique = list(dict.fromkeys(names))
+    shown = ", ".join(unique[:most])
+    return f"{shown} and {len(unique) - most:,} more" if len(unique) > most else shown
+
+
+def span(duration_ns: int) -> str:
+    """Return a duration without parts that are zero: ``24h``, ``1h30m``, ``45s``."""
+    return _EMPTY_PARTS.sub("", format_duration(duration_ns - duration_ns % 1_000_000_000))
+
+
+def memory(amount_bytes: int) -> str:
+    """Return memory in whole MiB."""
+    return f"{amount_bytes // _MIB:,}Mi"
+
+
+def amount(quantity: Quantity, resource: str) -> str:
+    """Return an amount of a resource: memory in MiB, everything else as Kubernetes writes it."""
+    return memory(quantity.units) if resource in ("memory", "ephemeral-storage") else str(quantity)
+
+
+def nano_amount(nano: int, resource: str) -> str:
+    """Return an amount given in nano-units; cpu in millicores below 10 cores."""
+    if resource in ("memory", "ephemeral-storage"):
+        return memory(nano // NANO)
+    if nano % NANO:
+        return f"{nano // (NANO // 1000)}m"
+    return f"{nano // NANO}"
+
+
+def money(per_hour: float) -> str:
+    """Return ``$1.23/h``."""
+    return f"${per_hour:,.2f}/h"
+
+
+def at_cost(per_hour: float | None) -> str:
+    """Return `` ($1.23/h)``, nothing where the price is not known."""
+    return f" ({money(per_hour)})" if per_hour else ""
+
+
+def share(part: int, whole: int) -> str:
+    """Return ``9 of 12``."""
+    return f"{part:,} of {whole:,}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
