@@ -15,6 +15,6 @@ def test_the_page_lists_every_setting_with_its_default() -> None:
     assert list(rows) == list(Config.__struct_fields__)
     for name, shown in rows.items():
         default = getattr(DEFAULTS, name)
-        text = str(default).lower() if isinstance(default, bool) else str(default) if default else ""
+        text = str(default).lower() if isinstance(default, bool) else str(default)
         if default not in ("", (), {}):
             assert shown == text, name
