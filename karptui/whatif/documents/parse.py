@@ -123,7 +123,7 @@ def parse(text: str) -> Parsed:
 
 
 def _chunks(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
+    start = 1 if text.startswith("\ufeff") else 0
     for marker in _MARKER.finditer(text):
         # Directives (%YAML 1.1) stand before the marker of the document they are for.
         if text.startswith("%", start) and not _MARKER.match(text, start):

@@ -130,7 +130,8 @@ class _Reader:
         start, end = event.start_mark.index, event.end_mark.index
         node = Node(NodeKind.SCALAR, start, end, style=event.style or "")
         if event.style in ("|", ">"):
-            node.end = start + len(self._text[start:end].rstrip())
+            keeps_breaks = "+" in self._text[start : self._text.find("\n", start)]
+            node.end = start + len(self._text[start:end].rstrip(None if not keeps_breaks else "")) - keeps_breaks
         node.value = self._scalar_value(event, node)
         return node
 
