@@ -1,0 +1,158 @@
+"""Cells of the Pools screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from karptui.disruption.budgets import UNLIMITED
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, MEMORY, NODES
+from karptui.provisioning.type_verdict import Filter
+from karptui.views.pools.entry import PoolRow
+from karptui.views.pools.readiness import short_reason
+from karptui.views.pools.words import budget_left, budget_text, policy_text
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import count_text, memory_pair_text, memory_text
+
+_WAITING: Final = Cell("…", Tone.MUTED)
+
+
+def rank_cell(row: PoolRow, _: int) -> Cell:
+    """Return the place in the order."""
+    return Cell(str(row.rank)) if row.rank is not None else NOT_APPLICABLE
+
+
+def weight_cell(row: PoolRow, _: int) -> Cell:
+    """Return the weight, with a mark where another pool has the same or nearly the same."""
+    weight = count_text(row.pool.weight) if row.pool.weight else "-"
+    mark = " =" if row.ties else " ≈" if row.near else ""
+    tone = Tone.NORMAL if row.pool.weight else Tone.MUTED
+    return Cell(weight + mark, tone, spans=(Span(len(weight), len(weight) + len(mark), Tone.WARNING),) if mark else ())
+
+
+def nodes_cell(row: PoolRow, _: int) -> Cell:
+    """Return how many nodes there are, of the limit on nodes, and their part of all pools' nodes."""
+    count = count_text(len(row.nodes))
+    limit = (row.pool.limits or {}).get(NODES)
+    text = f"{count}/{limit}" if limit is not None else count
+    share = row.share_percent
+    if share is None:
+        return Cell(text, Tone.MUTED)
+    part = f" {share:.0f}%"
+    use = row.limit(NODES)
+    full = use is not None and use.is_closed
+    tone = Tone.FAULT if full else Tone.NORMAL if row.nodes else Tone.MUTED
+    return Cell(text + part, tone, text, spans=(Span(len(text), len(text + part), Tone.MUTED),))
+
+
+def cpu_cell(row: PoolRow, _: int) -> Cell:
+    """Return the cores of the nodes, of the limit."""
+    return _limit_cell(row, CPU, NANO_PER_MILLI, lambda used, most: f"{_cores(used)}/{_cores(most)}", _cores)
+
+
+def memory_cell(row: PoolRow, _: int) -> Cell:
+    """Return the memory of the nodes, of the limit."""
+    return _limit_cell(row, MEMORY, NANO, memory_pair_text, memory_text)
+
+
+def _limit_cell(
+    row: PoolRow, resource: str, unit: int, pair: Callable[[int, int], str], single: Callable[[int], str]
+) -> Cell:
+    used = row.types.found.used.get(resource, 0)
+    use = row.limit(resource)
+    if use is None:
+        return Cell(f"{single(used // unit)}/-", Tone.MUTED)
+    tone = Tone.FAULT if use.is_closed else Tone.WARNING if use.is_nearly_used else Tone.NORMAL
+    share = f"{100 * used // use.limit}%" if use.limit else "full"
+    return Cell(pair(used // unit, use.limit // unit), tone, share, bar=Bar(0, used // unit, use.limit // unit))
+
+
+def _cores(millis: int) -> str:
+    return f"{millis / 1000:,.1f}".removesuffix(".0")
+
+
+def limit_place(row: PoolRow, resource: str) -> float | None:
+    """Return the part of a limit that is used, to sort by."""
+    use = row.limit(resource)
+    return use.used / use.limit if use is not None and use.limit else None
+
+
+def cost_cell(row: PoolRow, _: int) -> Cell:
+    """Return what the nodes cost per hour."""
+    total = row.total
+    if not total.priced:
+        return NOT_AVAILABLE if total.unpriced else Cell("0", Tone.MUTED)
+    text = f"{total.per_hour:,.2f}"
+    return Cell(f"{text}+" if total.unpriced else text, Tone.NORMAL)
+
+
+def carries_cell(row: PoolRow, _: int) -> Cell:
+    """Return what a new node carries, and how many types that rules out."""
+    text = row.carries
+    if not text:
+        return NOT_APPLICABLE
+    more = f" ✘{count_text(row.excluded)}" if row.excluded else ""
+    spans = (Span(len(text), len(text + more), Tone.WARNING),) if more else ()
+    count, separator, _amounts = text.partition(" ds ")
+    return Cell(text + more, Tone.DAEMON, f"{count} ds{more}" if separator else "none", spans=spans)
+
+
+def types_cell(row: PoolRow, _: int) -> Cell:
+    """Return how many types the requirements allow, and how many of these have an offering."""
+    if row.types.problem:
+        return Cell("✘ none", Tone.FAULT)
+    allowed, offered = row.left_after[Filter.REQUIREMENTS], row.left_after[Filter.OFFERINGS]
+    left = len(row.types.left)
+    text = f"{count_text(allowed)}/{count_text(offered)}"
+    return Cell(text if left else f"✘ {text}", Tone.FAULT if not left else Tone.NORMAL)
+
+
+def ready_cell(row: PoolRow, _: int) -> Cell:
+    """Return whether it is ready, or what is not."""
+    reason = short_reason(row)
+    if reason:
+        return Cell(f"✘ {clean(reason)}", Tone.FAULT, "✘")
+    if row.pool.is_static:
+        return Cell(f"✔ static {row.pool.replicas}", Tone.NORMAL, "static")
+    if row.rank is None:
+        return Cell("passed over", Tone.WARNING, "✘ other")
+    return Cell("✔", Tone.GOOD)
+
+
+def budget_cell(row: PoolRow, _: int) -> Cell:
+    """Return how many nodes may be disrupted now."""
+    if row.is_passed_over:
+        return NOT_APPLICABLE
+    left = budget_left(row)
+    if not left:
+        return _WAITING
+    tone = Tone.WARNING if not max(left.values()) else Tone.MUTED if min(left.values()) >= UNLIMITED else Tone.NORMAL
+    return Cell(budget_text(row), tone, budget_text(row).removesuffix(" left"))
+
+
+def policy_cell(row: PoolRow, _: int) -> Cell:
+    """Return the consolidation policy."""
+    tone = Tone.MUTED if row.pool.consolidate_after_ns is None else Tone.NORMAL
+    return Cell(policy_text(row), tone, policy_text(row, is_short=True))
+
+
+def drifted_cell(row: PoolRow, _: int) -> Cell:
+    """Return how many nodes drifted, of all."""
+    drifted = len(row.drifted)
+    return Cell(f"{count_text(drifted)}/{count_text(len(row.nodes))}", Tone.WARNING if drifted else Tone.MUTED)
+
+
+def created_cell(row: PoolRow, now_ns: int) -> Cell:
+    """Return how many NodeClaims were created."""
+    created = row.created(now_ns)
+    return Cell(count_text(created), Tone.NORMAL if created else Tone.MUTED)
+
+
+def shared_cell(row: PoolRow, _: int) -> Cell:
+    """Return how many pods other pools match too, of those that it matches."""
+    if row.overlap is None:
+        return _WAITING
+    found = row.overlap
+    return Cell(f"{count_text(found.shared)}/{count_text(found.matching)}", Tone.NORMAL if found.shared else Tone.MUTED)

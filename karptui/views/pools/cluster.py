@@ -1,0 +1,90 @@
+"""What holds for all NodePools together: pods that several match, what nodes cost, and whether a weight has worked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from karptui.provisioning.overlap import Overlap
+from karptui.views.cluster_view import ClusterView
+from karptui.views.pools.counts import LATELY_SECONDS, count_source
+from karptui.views.pools.entry import PoolRow
+from karptui.views.prices import total_of, total_words
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import age_text, count_text, instant_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+_NAMED: Final = 3
+SPREAD: Final = (
+    "no weight makes a ratio: for one, spread the pods (topologySpreadConstraints) over a label that the pools' "
+    "templates set, or over karpenter.sh/capacity-type"
+)
+
+
+def cluster_lines(view: ClusterView, rows: Sequence[PoolRow], now_ns: int) -> tuple[Pieces, ...]:
+    """Return the lines under the sentences of the row: overlap, and the check of what has come of weights."""
+    return (*overlap_lines(view), check_line(view, rows, now_ns), cost_line(view, rows))
+
+
+def overlap_lines(view: ClusterView) -> tuple[Pieces, ...]:
+    """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
+    analysis = view.analysis
+    if analysis is None or analysis.overlap is None:
+        return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
+    found = analysis.overlap
+    share = f" ({100 * found.several // found.pods}%)" if found.pods else ""
+    head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
+    pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
+    where = where_they_go(found)
+    if where:
+        pieces.append((f" and go to {where}", Tone.NORMAL))
+    if found.stranded:
+        pieces.append((f" · {count_text(found.stranded)} match pools whose limits are used up", Tone.FAULT))
+    if found.none:
+        pieces.append((f" · {count_text(found.none)} match none", Tone.WARNING))
+    lines: list[Pieces] = [tuple(pieces)]
+    if found.several:
+        lines.append(((f"  {SPREAD}", Tone.MUTED),))
+    return tuple(lines)
+
+
+def where_they_go(found: Overlap) -> str:
+    """Return the NodePools that pods which match several would go to, most pods first."""
+    counts: Counter[str] = Counter()
+    for kind in found.kinds:
+        if len(kind.pools) > 1 and kind.goes_to:
+            counts[kind.goes_to] += kind.pods
+    named = [f"{clean(name)} {count_text(count)}" for name, count in counts.most_common(_NAMED)]
+    more = f" and {len(counts) - _NAMED} more" if len(counts) > _NAMED else ""
+    return ", ".join(named) + more
+
+
+def check_line(view: ClusterView, rows: Sequence[PoolRow], now_ns: int) -> Pieces:
+    """Return how many NodeClaims each NodePool has got, and who counts."""
+    source = count_source(view)
+    made = sorted(((row.created(now_ns), row.name) for row in rows), key=lambda one: (-one[0], one[1]))
+    named = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in made if count) or "none"
+    if not source.is_by_controller:
+        hours = LATELY_SECONDS // 3600
+        why = f" · {clean(source.why_not)}" if source.why_not else ""
+        label = f"check: NodeClaims of the last {hours} h that still exist: "
+        return ((label, Tone.MUTED), (named, Tone.NORMAL), (why, Tone.MUTED))
+    since = f" since {instant_text(source.since_ns)}" if source.since_ns else ""
+    label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
+    lately = [(row.counted.created_since_look or 0, row.name) for row in rows if row.counted is not None]
+    has_two = any(row.counted is not None and row.counted.created_since_look is not None for row in rows)
+    seen = ""
+    if has_two:
+        new = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in sorted(lately, reverse=True) if count)
+        seen = f" · since {age_text(source.first_read_ns, now_ns)} ago: {new or 'none'}"
+    return ((label, Tone.MUTED), (named, Tone.NORMAL), (seen, Tone.ACTIVE))
+
+
+def cost_line(view: ClusterView, rows: Sequence[PoolRow]) -> Pieces:
+    """Return what the nodes of all NodePools cost; nothing where prices are off."""
+    if view.evidence.price_settings.is_disabled:
+        return ()
+    total = total_of(node for row in rows for node in row.nodes)
+    return (("cost of all pools: ", Tone.MUTED), (total_words(total), Tone.STRONG))

@@ -1,0 +1,103 @@
+"""A NodePool in sentences: its place in the order, what stands in its way, what it shares, what its nodes carry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from karptui.views.pools.entry import Neighbour, PoolRow
+from karptui.views.pools.limits import limit_line
+from karptui.views.pools.readiness import ready_lines
+from karptui.views.pools.words import carries_line
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.types.summary import finding_lines
+from karptui.views.units import count_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+NAMED = 3
+
+
+def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return a row in sentences, what is wrong before what is good to know."""
+    lines = (
+        order_line(row),
+        *ready_lines(row),
+        limit_line(row.types, row.limits),
+        *weight_lines(row),
+        overlap_line(row),
+        carries_line(row),
+        *finding_lines(row.types),
+    )
+    return tuple(line for line in lines if line)
+
+
+def order_line(row: PoolRow) -> Pieces:
+    """Return its place in the order, and that a weight is an order."""
+    head = (f"{clean(row.name)}  ", Tone.STRONG)
+    why_not = row.types.found.why_not or row.types.problem
+    if row.rank is None:
+        return (head, (f"takes no part: {clean(why_not)}", Tone.WARNING))
+    share = row.share_percent
+    held = f" · it has {share:.0f}% of the nodes now" if share is not None else ""
+    said = f"tried {ordinal(row.rank)}. {_order(row)}; running nodes never move for it{held}"
+    problem: Pieces = ((f" · {clean(why_not)}", Tone.FAULT),) if why_not else ()
+    return (head, (said, Tone.NORMAL), *problem)
+
+
+def _order(row: PoolRow) -> str:
+    weight = "Weight is an order, not a share"
+    if row.after and row.before:
+        return f"{weight}: it sees what {clean(row.before)} does not take, {clean(row.after)} what it does not take"
+    if row.after:
+        return f"{weight}: it gets every pod it can hold before {clean(row.after)} sees one"
+    if row.before:
+        return f"{weight}: it sees only what {clean(row.before)} and those before do not take"
+    return "The only NodePool that takes part: its weight changes nothing"
+
+
+def ordinal(number: int) -> str:
+    """Return ``1st``, ``2nd``, ``11th``."""
+    tail = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{tail}"
+
+
+def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return what there is to know of equal and of near weights."""
+    lines: list[Pieces] = []
+    if row.ties:
+        names = _names(row.ties)
+        lines.append(
+            ((f"= same weight as {names}: the name that sorts last goes first; nothing is shared out", Tone.WARNING),)
+        )
+    if row.near:
+        others = ", ".join(f"{clean(one.name)} {one.weight}" for one in row.near[:NAMED])
+        said = f"≈ weight {row.pool.weight} is within 10 of {others}: a strict order all the same, as 1 and 100 are"
+        lines.append(((said, Tone.NORMAL),))
+    return tuple(lines)
+
+
+def _names(neighbours: tuple[Neighbour, ...]) -> str:
+    more = f" and {len(neighbours) - NAMED} more" if len(neighbours) > NAMED else ""
+    return ", ".join(clean(one.name) for one in neighbours[:NAMED]) + more
+
+
+def overlap_line(row: PoolRow) -> Pieces:
+    """Return how many pods it could take, which of them others could take too, and where they go."""
+    found = row.overlap
+    if found is None or not found.matching:
+        return (("no pod of the cluster matches it", Tone.MUTED),) if found is not None and row.rank is not None else ()
+    said = f"matches {count_text(found.matching)} pods"
+    if found.shared:
+        said += f", {count_text(found.shared)} of them others match too ({_by_name(found.shared_with)})"
+    pieces: list[tuple[str, Tone]] = [(said, Tone.NORMAL)]
+    if found.lost_to:
+        pieces.append((f"; {_by_name(found.lost_to)} would take theirs first", Tone.WARNING))
+    here = f"; for {count_text(found.goes_here)} of them a new node would come from here"
+    pieces.append((here, Tone.GOOD if found.goes_here else Tone.MUTED))
+    return tuple(pieces)
+
+
+def _by_name(counts: Mapping[str, int]) -> str:
+    named = [f"{clean(name)} {count_text(count)}" for name, count in list(counts.items())[:NAMED]]
+    more = f" and {len(counts) - NAMED} more" if len(counts) > NAMED else ""
+    return ", ".join(named) + more
