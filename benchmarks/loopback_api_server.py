@@ -2,16 +2,17 @@
 
     python benchmarks/loopback_api_server.py [PODS] [NODES] [--no-streaming-lists]
 
-Prints its URL once everything is made. Pods come from benchmarks/pods.py; every other kind is there and empty. Answers
-are kept as JSON text, so that the server costs as little as it can on the machine that is measured.
+Prints its URL once everything is made. Pods come from benchmarks/pods.py; every other kind is there and empty. What
+goes over the wire is made beforehand, chunks and pages included, so that the server costs the measured machine nothing
+but copying.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import sys
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event
 from urllib.parse import parse_qs, urlsplit
@@ -23,30 +24,51 @@ KARPENTER = {"nodepools": "NodePool", "nodeclaims": "NodeClaim"}
 _END = {"metadata": {"resourceVersion": VERSION, "annotations": {"k8s.io/initial-events-end": "true"}}}
 
 
-class BigCluster:
-    """Objects by collection, each as JSON text."""
+PAGE_LIMIT = 500
+SLICE_BYTES = 1 << 18
 
-    def __init__(self, pod_count: int, node_count: int) -> None:
+
+class BigCluster:
+    """Collections as they are sent: streaming lists in chunks, and lists in pages."""
+
+    def __init__(self, pod_count: int, node_count: int, *, streams_lists: bool) -> None:
         rnd = random.Random(1)
-        self.objects: dict[str, list[bytes]] = {
-            "nodes": [_text(node(number, rnd)) for number in range(node_count)],
-            "pods": [_text(pods.pod(number, rnd, 4000)) for number in range(pod_count)],
-        }
+        self.streams_lists = streams_lists
+        self._streams: dict[str, bytes] = {}
+        self._pages: dict[tuple[str, int, int], bytes] = {}
+        self._keep("nodes", [_text(node(number, rnd)) for number in range(node_count)])
+        self._keep("pods", [_text(pods.pod(number, rnd, 4000)) for number in range(pod_count)])
 
     def page(self, plural: str, start: int, limit: int) -> bytes:
         """Return a page of a list."""
-        objects = self.objects.get(plural, [])
-        end = min(start + limit, len(objects)) if limit else len(objects)
-        metadata = {"resourceVersion": VERSION}
-        if end < len(objects):
-            metadata |= {"continue": str(end), "remainingItemCount": len(objects) - end}
-        return b'{"kind":"List","metadata":' + _text(metadata) + b',"items":[' + b",".join(objects[start:end]) + b"]}"
+        return self._pages.get((plural, start, min(limit, PAGE_LIMIT))) or _page([], 0, limit)
 
-    def initial_events(self, plural: str) -> Iterator[bytes]:
-        """Yield the lines of a streaming list."""
-        for one in self.objects.get(plural, []):
-            yield b'{"type":"ADDED","object":' + one + b"}\n"
-        yield b'{"type":"BOOKMARK","object":' + _text(_END) + b"}\n"
+    def initial_events(self, plural: str) -> bytes:
+        """Return a streaming list."""
+        return self._streams.get(plural) or _stream([])
+
+    def _keep(self, plural: str, objects: list[bytes]) -> None:
+        self._pages[plural, 0, 1] = _page(objects, 0, 1)
+        if self.streams_lists:
+            self._streams[plural] = _stream(objects)
+            return
+        for start in range(0, len(objects), PAGE_LIMIT):
+            self._pages[plural, start, PAGE_LIMIT] = _page(objects, start, PAGE_LIMIT)
+
+
+def _page(objects: list[bytes], start: int, limit: int) -> bytes:
+    end = min(start + limit, len(objects)) if limit else len(objects)
+    metadata: pods.JSON = {"resourceVersion": VERSION}
+    if end < len(objects):
+        metadata |= {"continue": str(end), "remainingItemCount": len(objects) - end}
+    return b'{"kind":"List","metadata":' + _text(metadata) + b',"items":[' + b",".join(objects[start:end]) + b"]}"
+
+
+def _stream(objects: list[bytes]) -> bytes:
+    """Return a chunk per event, as kube-apiserver sends them."""
+    lines = [b'{"type":"ADDED","object":%b}\n' % one for one in objects]
+    lines.append(b'{"type":"BOOKMARK","object":%b}\n' % _text(_END))
+    return b"".join(b"%x\r\n%b\r\n" % (len(line), line) for line in lines)
 
 
 def node(number: int, rnd: random.Random) -> pods.JSON:
@@ -97,7 +119,7 @@ def _discovery() -> bytes:
     return _text({"kind": "APIGroupDiscoveryList", "items": groups})
 
 
-def handler(cluster: BigCluster, *, streams_lists: bool) -> type[BaseHTTPRequestHandler]:
+def handler(cluster: BigCluster) -> type[BaseHTTPRequestHandler]:
     """Return the request handler of a cluster."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -112,7 +134,7 @@ def handler(cluster: BigCluster, *, streams_lists: bool) -> type[BaseHTTPRequest
                 self._answer(_discovery())
             elif "watch" not in query:
                 self._answer(cluster.page(plural, int(query.get("continue", 0)), int(query.get("limit", 0))))
-            elif "sendInitialEvents" in query and not streams_lists:
+            elif "sendInitialEvents" in query and not cluster.streams_lists:
                 self._answer(b'{"kind":"Status","code":422,"message":"no streaming lists"}', 422)
             else:
                 self._stream(plural if "sendInitialEvents" in query else None)
@@ -130,9 +152,9 @@ def handler(cluster: BigCluster, *, streams_lists: bool) -> type[BaseHTTPRequest
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             if plural is not None:
-                for line in cluster.initial_events(plural):
-                    # A chunk per event, as kube-apiserver sends them.
-                    self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
+                wire = memoryview(cluster.initial_events(plural))
+                for start in range(0, len(wire), SLICE_BYTES):
+                    self.wfile.write(wire[start : start + SLICE_BYTES])
             self.wfile.flush()
             Event().wait(600)
 
@@ -156,9 +178,11 @@ def main() -> None:
     """Make a cluster and serve it until killed."""
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
     pod_count, node_count = (*numbers, *(100_000, 5_000)[len(numbers) :])[:2]
-    cluster = BigCluster(pod_count, node_count)
-    server = Server(("127.0.0.1", 0), handler(cluster, streams_lists="--no-streaming-lists" not in sys.argv))
+    cluster = BigCluster(pod_count, node_count, streams_lists="--no-streaming-lists" not in sys.argv)
+    server = Server(("127.0.0.1", 0), handler(cluster))
     print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
+    gc.collect()
+    gc.freeze()
     server.serve_forever()
 
 

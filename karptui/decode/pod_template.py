@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import msgspec
 
@@ -68,13 +68,24 @@ class TemplateInterner:
     """Gives equal parts the same template object, for as long as a pod holds it; safe to call from several threads."""
 
     def __init__(self) -> None:
-        self.by_text: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
+        self.by_text: dict[bytes, ref[PodTemplate]] = {}
         """Templates by the digest of the text they were read from; several texts may come to one template."""
         self._by_value: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._by_value)
+
+    def of_text(self, digest: bytes) -> PodTemplate | None:
+        """Return the template that was read from a text with this digest, None where none is left."""
+        # WeakValueDictionary.get does the same in three times the time, which counts for every pod.
+        found = self.by_text.get(digest)
+        return None if found is None else found()
+
+    def keep_text(self, digest: bytes, template: PodTemplate) -> None:
+        """Remember what a text came to, for as long as the template lives."""
+        by_text = self.by_text
+        by_text[digest] = ref(template, lambda gone: _forget(by_text, digest, gone))
 
     def template_of(self, parts: TemplateParts) -> PodTemplate:
         """Return the template of these parts, the one that is there already where one is equal in effect.
@@ -90,6 +101,11 @@ class TemplateInterner:
                 self._by_value[key] = template
                 return template
             return present
+
+
+def _forget(by_text: dict[bytes, ref[PodTemplate]], digest: bytes, gone: ref[PodTemplate]) -> None:
+    if by_text.get(digest) is gone:
+        del by_text[digest]
 
 
 TEMPLATES: Final = TemplateInterner()

@@ -7,6 +7,7 @@ thousand pods a few thousand are read in full.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -55,16 +56,20 @@ def build_text_pod(text: texts.TextPod, interner: TemplateInterner) -> Pod:
     status = text.status or _NO_STATUS
     labels, own_labels = _labels(text.metadata)
     key = sha256(_shared_text(text, status, labels)).digest()
-    template = interner.by_text.get(key)
+    template = interner.of_text(key)
     if template is None:
         template = interner.template_of(template_parts(_POD.decode(_ENCODER.encode(text))))
-        interner.by_text[key] = template
+        interner.keep_text(key, template)
     return pod_of(text.metadata, text.spec, status, template, own_labels)
 
 
 def _labels(meta: texts.TextMeta) -> tuple[bytes, Mapping[str, str]]:
     """Return the text of the labels that pods share, and the labels of this pod alone."""
-    text = bytes(meta.labels)
+    return _split(bytes(meta.labels))
+
+
+@lru_cache(maxsize=4_096)
+def _split(text: bytes) -> tuple[bytes, Mapping[str, str]]:
     # A backslash may hide a key's letters.
     if b"-index" not in text and b"/pod-name" not in text and b"\\" not in text:
         return text, EMPTY_LABELS

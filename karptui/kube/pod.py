@@ -18,6 +18,8 @@ from karptui.kube.timestamps import ABSENT_NS
 
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
+ENDED: Final = frozenset({"Succeeded", "Failed"})
+"""Phases of a pod that takes nothing any more."""
 
 
 class PodAffinityTerm(msgspec.Struct, frozen=True, gc=False):
@@ -187,7 +189,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     @property
     def is_terminal(self) -> bool:
         """Whether it has ended: Succeeded or Failed."""
-        return self.phase in ("Succeeded", "Failed")
+        return self.phase in ENDED
 
     @property
     def is_terminating(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from karptui.kube import resources
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import ENDED, Pod, PodTemplate
 from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.resources import PODS, ResourceList
 
@@ -45,43 +45,44 @@ _NO_PODS: Final[Mapping[str, Pod]] = MappingProxyType({})
 
 
 class _Sums:
-    """A node in the making; a side that nothing has changed is still that of the node as it was."""
+    """A node in the making: what its present sums are to change by, in plain integers while many pods are counted."""
 
-    __slots__ = ("daemonset", "daemonset_pods", "owns_daemonset", "owns_workload", "pods", "workload", "workload_pods")
+    __slots__ = ("daemonset", "daemonset_pods", "pods", "workload", "workload_pods")
 
-    def __init__(self, pods: Mapping[str, Pod], usage: NodeUsage) -> None:
+    def __init__(self, pods: Mapping[str, Pod]) -> None:
         self.pods = dict(pods)
-        self.daemonset = usage.daemonset
-        self.workload = usage.workload
-        self.daemonset_pods = usage.daemonset_pods
-        self.workload_pods = usage.workload_pods
-        self.owns_daemonset = self.owns_workload = False
+        self.daemonset: dict[str, int] = {}
+        """Nano-units by resource."""
+        self.workload: dict[str, int] = {}
+        self.daemonset_pods = self.workload_pods = 0
 
     @property
     def is_changed(self) -> bool:
         """Whether a pod has come or gone, or asks for something else."""
-        return self.owns_daemonset or self.owns_workload
+        return bool(self.daemonset or self.workload)
 
-    def side(self, *, is_daemonset: bool, sign: int) -> dict[str, Quantity]:
-        """Count a pod, and return the sums to add its requests to."""
-        if is_daemonset:
-            self.daemonset_pods += sign
-            if not self.owns_daemonset:
-                self.daemonset, self.owns_daemonset = dict(self.daemonset), True
-            return self.daemonset  # type: ignore[return-value]  # a copy since the line above
-        self.workload_pods += sign
-        if not self.owns_workload:
-            self.workload, self.owns_workload = dict(self.workload), True
-        return self.workload  # type: ignore[return-value]  # as above
-
-    def usage(self) -> NodeUsage:
-        """Return the finished sums."""
+    def usage(self, before: NodeUsage) -> NodeUsage:
+        """Return the finished sums; a side that nothing has changed is the same object as before."""
         return NodeUsage(
-            self.daemonset or resources.EMPTY,
-            self.workload or resources.EMPTY,
-            self.daemonset_pods,
-            self.workload_pods,
+            _changed(before.daemonset, self.daemonset),
+            _changed(before.workload, self.workload),
+            before.daemonset_pods + self.daemonset_pods,
+            before.workload_pods + self.workload_pods,
         )
+
+
+def _changed(before: ResourceList, changes: Mapping[str, int]) -> ResourceList:
+    if not changes:
+        return before
+    after = dict(before)
+    for name, change in changes.items():
+        present = after.get(name)
+        nano = change if present is None else present.nano + change
+        if nano:
+            after[name] = Quantity(nano)
+        else:
+            after.pop(name, None)
+    return after or resources.EMPTY
 
 
 class UsageTally:
@@ -99,11 +100,11 @@ class UsageTally:
         if old is not None and new is not None and _takes_the_same(old, new):
             self._sums(new.node_name).pods[key] = new
             return
-        if old is not None and not old.is_terminal:
+        if old is not None and old.phase not in ENDED:
             sums = self._sums(old.node_name)
             del sums.pods[key]
             self._count(sums, old.template, -1)
-        if new is not None and not new.is_terminal:
+        if new is not None and new.phase not in ENDED:
             sums = self._sums(new.node_name)
             sums.pods[key] = new
             self._count(sums, new.template, 1)
@@ -120,14 +121,13 @@ class UsageTally:
                 continue
             by_node[node_name] = sums.pods
             if node_name and sums.is_changed:
-                usage[node_name] = sums.usage()
+                usage[node_name] = sums.usage(usage.get(node_name, NO_USAGE))
         return by_node, usage
 
     def _sums(self, node_name: str) -> _Sums:
         sums = self._touched.get(node_name)
         if sums is None:
-            pods = self._pods_by_node.get(node_name, _NO_PODS)
-            sums = self._touched[node_name] = _Sums(pods, self._usage.get(node_name, NO_USAGE))
+            sums = self._touched[node_name] = _Sums(self._pods_by_node.get(node_name, _NO_PODS))
         return sums
 
     def _count(self, sums: _Sums, template: PodTemplate, sign: int) -> None:
@@ -135,19 +135,19 @@ class UsageTally:
         if booking is None:
             booking = self._bookings[template] = _booking(template)
         is_daemonset, amounts = booking
-        total = sums.side(is_daemonset=is_daemonset, sign=sign)
+        if is_daemonset:
+            sums.daemonset_pods += sign
+            changes = sums.daemonset
+        else:
+            sums.workload_pods += sign
+            changes = sums.workload
         for name, nano in amounts:
-            present = total.get(name)
-            left = sign * nano if present is None else present.nano + sign * nano
-            if left:
-                total[name] = Quantity(left)
-            else:
-                del total[name]
+            changes[name] = changes.get(name, 0) + sign * nano
 
 
 def _takes_the_same(old: Pod, new: Pod) -> bool:
     same_place = old.node_name == new.node_name and old.template is new.template
-    return same_place and not old.is_terminal and not new.is_terminal
+    return same_place and old.phase not in ENDED and new.phase not in ENDED
 
 
 def _booking(template: PodTemplate) -> tuple[bool, tuple[tuple[str, int], ...]]:

@@ -483,4 +483,4 @@ def test_threads_share_templates() -> None:
     pods = [pod for items in pages for pod in items]
     assert len(pods) == 2000
     assert len({id(pod.template) for pod in pods}) == 50
-    assert all(TEMPLATES.by_text.values())
+    assert all(found() is not None for found in TEMPLATES.by_text.values())

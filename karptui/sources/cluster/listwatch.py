@@ -137,6 +137,8 @@ class Reflector:
         """Learn about how many objects there are, and how far away the server is."""
         began = self._rhythm.monotonic()
         total = self._standing.total = self._collection().peek()
+        if total is not None:
+            self._report(Phase.SYNCING)
         if total is not None and total > PAGE_LIMIT and self._rhythm.monotonic() - began > FAR_SECONDS:
             self._uses_watch_list = False
 
@@ -218,9 +220,7 @@ class Reflector:
             self._heard()
             self._take(lines)
             if self._version and not was_complete:
-                self._verb = "watch"
                 stream.allow_silence(SILENCE_SECONDS)
-            self._is_silent = False
             phase = Phase.LIVE if self._version else Phase.SYNCING
             if self._standing.is_due(phase, self._inventory.count):
                 self._report(phase)
@@ -228,13 +228,11 @@ class Reflector:
     def _take(self, lines: list[bytes]) -> None:
         changes: dict[str, Any] = {}
         try:
-            for line in lines:
-                event = self._decode(line)
-                if event is None:
-                    continue
+            for event in self._events(lines):
                 if event.type == "ERROR":
                     words = one_line(event.message) or "no reason given"
                     raise ApiError(event.status_code, "", words, event.retry_after_seconds or None)
+                self._is_silent = False
                 if event.type != "BOOKMARK":
                     self._change(event, changes)
                 elif event.is_initial_events_end and not self._version:
@@ -248,13 +246,15 @@ class Reflector:
             if changes:
                 self._board.put(self.resource, changes)
 
-    def _decode(self, line: bytes) -> WatchEvent | None:
-        try:
-            with self._decoding:
-                return self._decoder.line(line)
-        except ValueError as error:
-            self._standing.note(f"a line that is not a watch event ({one_line(str(error), 120)})")
-            return None
+    def _events(self, lines: list[bytes]) -> list[WatchEvent]:
+        decode, events = self._decoder.line, []
+        with self._decoding:
+            for line in lines:
+                try:
+                    events.append(decode(line))
+                except ValueError as error:
+                    self._standing.note(f"a line that is not a watch event ({one_line(str(error), 120)})")
+        return events
 
     def _change(self, event: WatchEvent, changes: dict[str, Any]) -> None:
         if event.problem:
@@ -274,7 +274,7 @@ class Reflector:
         gone = self._inventory.finish()
         if gone:
             self._board.put(self.resource, dict.fromkeys(gone))
-        self._version = version
+        self._version, self._verb = version, "watch"
         self._broken_watch_lists = 0
         self._report(Phase.LIVE)
 

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import urllib3
+from urllib3.exceptions import ProtocolError
 
+from karptui.sources.cluster.chunks import ChunkedBody
 from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.failures import BROKEN, why
 
-READ_SIZE: Final = 1 << 16
+READ_SIZE: Final = 1 << 18
+"""Many events at once while a list streams in; an event that comes alone is not kept waiting for others."""
 
 
 class LineStream:
@@ -23,7 +26,7 @@ class LineStream:
         self._heard = heard
 
     def batches(self) -> Iterator[list[bytes]]:
-        """Yield the lines of each chunk as it arrives, without their line ends.
+        """Yield the lines that have arrived, without their line ends.
 
         Raises:
             UnreachableError: when the stream breaks, falls silent for longer than the read time-out, or is shut.
@@ -48,8 +51,16 @@ class LineStream:
             raise UnreachableError(f"{self._server} ended the stream in the middle of a line")
 
     def _chunks(self) -> Iterator[bytes]:
-        if getattr(self._response, "chunked", False):
-            yield from self._response.stream(amt=None, decode_content=False)
+        response: Any = self._response
+        # What http.client reads from: urllib3 itself would read chunk by chunk.
+        reader = getattr(getattr(response, "_fp", None), "fp", None)
+        if reader is not None and getattr(response, "chunked", False):
+            body = ChunkedBody()
+            while not body.is_ended:
+                data = reader.read1(READ_SIZE)
+                if not data:
+                    raise ProtocolError("the stream ended in the middle")
+                yield b"".join(body.feed(data))
             return
         # A proxy has taken the chunks apart; stream() would wait for the end.
         while chunk := self._response.read1(READ_SIZE, decode_content=False):
