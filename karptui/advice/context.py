@@ -96,9 +96,14 @@ class AdviceContext:
         return tuple(pool for _, pool in sorted(self.fleet.pools.items()) if not pool.is_deleting)
 
     @cached_property
-    def tried_pools(self) -> tuple[NodePool, ...]:
-        """NodePools that take part in provisioning, in the order in which they are tried."""
+    def ready_pools(self) -> tuple[NodePool, ...]:
+        """NodePools that take part in provisioning, whether or not they have types, in the order of their weights."""
         return tuple(usable_pools(self.inventory.nodepools))
+
+    @cached_property
+    def tried_pools(self) -> tuple[NodePool, ...]:
+        """Those of them with at least one usable instance type, in the order in which they are tried."""
+        return tuple(template.pool for template in self.prepared.templates)
 
     @cached_property
     def pool_types(self) -> Mapping[str, PoolTypes]:

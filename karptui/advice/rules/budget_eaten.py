@@ -24,6 +24,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             continue
         first = eaten[0]
         rest = [one for one in context.nodes_of(pool) if one.name not in (*first.not_ready, *first.deleting)]
+        if not rest:
+            continue
         cost = context.cost(rest)
         going = f" and {counted(len(first.deleting), 'node')} on the way out" if first.deleting else ""
         yield Finding(

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, pool_ref
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import at_cost, counted, joined
+from karptui.advice.words import counted, joined, money
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.karpenter.nodepool import NodePool
@@ -31,7 +31,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.WARNING,
             objects=(pool_ref(pool),),
             fact=f"The budgets of {pool.name} allow no disruption for {joined(shut)} at any time in the next 7 days "
-            f"({counted(len(nodes), 'node')}{at_cost(cost)}).{waits}",
+            f"({counted(len(nodes), 'node')}{', ' + money(cost) if cost else ''}).{waits}",
             per_hour=cost,
         )
 

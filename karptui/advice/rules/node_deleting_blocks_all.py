@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed
+from karptui.advice.words import counted, listed, verb
 from karptui.whatif.edits import ObjectRef
 
 _LONGEST: Final = 200
@@ -31,9 +31,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             *(ObjectRef("Pod", pod.name, pod.namespace) for pod in stuck),
             *(ObjectRef("Node", name) for name in nodes),
         ),
-        fact=f"{counted(len(stuck), 'pod')} of {counted(len(nodes), 'node')} on the way out ({listed(nodes)}) fit "
-        f"nowhere ({listed(pod.key for pod in stuck)}): until they do, no node anywhere is drifted away or "
-        f"consolidated. {stuck[0].key}: {shown}",
+        fact=f"{counted(len(stuck), 'pod')} of {counted(len(nodes), 'node')} on the way out ({listed(nodes)}) "
+        f"{verb(len(stuck), 'fits', 'fit')} nowhere ({listed(pod.key for pod in stuck)}): until they do, no node "
+        f"anywhere is drifted away or consolidated. {stuck[0].key}: {shown}",
     )
 
 

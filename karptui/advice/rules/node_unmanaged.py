@@ -30,9 +30,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=node_refs(others),
-            fact=f"{share(len(others), len(context.fleet.nodes))} nodes are not Karpenter's "
-            f"({listed(node.name for node in others)}): it may place pods there and never removes or replaces them. "
-            f"{counted(pods, 'workload pod')} run on them.",
+            fact=f"{share(len(others), len(context.fleet.nodes))} nodes {verb(len(others), 'is', 'are')} not "
+            f"Karpenter's ({listed(node.name for node in others)}): it may place pods there and never removes or "
+            f"replaces them. {counted(pods, 'workload pod')} {verb(pods, 'runs', 'run')} on them.",
         )
 
 

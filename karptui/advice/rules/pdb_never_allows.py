@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import at_cost, counted
+from karptui.advice.words import at_cost, counted, verb
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import is_always_blocking
@@ -29,8 +29,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=(ref, *dict.fromkeys(map(context.owner_of, pods))),
-            fact=f"PodDisruptionBudget {pdb.key} has {because}: none of its {counted(len(pods), 'pod')} can be evicted "
-            f"while all are healthy, and {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} stay with them.",
+            fact=f"PodDisruptionBudget {pdb.key} has {because}: its {counted(len(pods), 'pod')} cannot be evicted "
+            f"while all are healthy, and {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} "
+            f"{verb(len(nodes), 'stays', 'stay')} with them.",
             edits=edits,
             per_hour=cost,
         )

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, PodGroup, owner_refs, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, joined, listed
+from karptui.advice.words import counted, joined, listed, verb
 from karptui.kube.pod import DO_NOT_SCHEDULE, PodTemplate
 
 
@@ -24,9 +24,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING if waiting else Severity.INFO,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} of {listed(map(ref_text, owners))} have both required pod affinity and a "
-            f"DoNotSchedule spread over {joined(keys)}: Karpenter picks the domain of each by itself, and refuses "
-            "where they differ even if maxSkew would allow it.",
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'has', 'have')} both required "
+            f"pod affinity and a DoNotSchedule spread over {joined(keys)}: Karpenter picks the domain of each by "
+            "itself, and refuses where they differ even if maxSkew would allow it.",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, owner_refs, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed
+from karptui.advice.words import counted, listed, verb
 from karptui.whatif.edits import ObjectRef
 
 DEAD: Final = {
@@ -26,11 +26,15 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         pods = sum(len(group.pods) for group in (*groups, *selecting))
         if pods:
             owners = owner_refs((*groups, *selecting))
-            how = "select nodes by" if selecting and not groups else "carry"
+            how = (
+                verb(pods, "selects nodes by", "select nodes by")
+                if selecting and not groups
+                else verb(pods, "carries", "carry")
+            )
             yield Finding(
                 severity=Severity.WARNING,
                 objects=owners,
-                fact=f"{counted(pods, 'pod')} of {listed(map(ref_text, owners))} {how} {key}, which Karpenter no "
+                fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {how} {key}, which Karpenter no "
                 f"longer reads; since v1beta1 it is {instead}.",
             )
         nodes = [node.name for node in context.inventory.nodes if key in node.annotations]
@@ -38,8 +42,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.WARNING,
                 objects=tuple(ObjectRef("Node", name) for name in nodes),
-                fact=f"{counted(len(nodes), 'node')} ({listed(nodes)}) carry {key}, which Karpenter no longer reads; "
-                f"since v1beta1 it is {instead}.",
+                fact=f"{counted(len(nodes), 'node')} ({listed(nodes)}) {verb(len(nodes), 'carries', 'carry')} {key}, "
+                f"which Karpenter no longer reads; since v1beta1 it is {instead}.",
             )
 
 

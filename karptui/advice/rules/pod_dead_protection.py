@@ -25,7 +25,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} of {listed(map(ref_text, owners))} {verb(pods, 'says', 'say')} "
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} "
             "do-not-disrupt "
             f'"{text}", which protects nothing: {problem}.',
         )

@@ -28,7 +28,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING if is_silent else Severity.ERROR,
             objects=owners,
-            fact=f"{counted(len(pods), 'pending pod')} of {listed(map(ref_text, owners))} "
+            fact=f"{counted(len(pods), 'pending pod')} ({listed(map(ref_text, owners))}) "
             f"{'is' if len(pods) == 1 else 'are'} passed over by Karpenter; {said}.",
         )
 

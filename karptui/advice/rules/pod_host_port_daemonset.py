@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, PodGroup, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted
+from karptui.advice.words import counted, verb
 from karptui.provisioning.ports import OwnedPorts, clash
 
 
@@ -37,10 +37,10 @@ def _of_group(context: AdviceContext, group: PodGroup) -> Finding | None:
     return Finding(
         severity=Severity.ERROR if waiting else Severity.WARNING,
         objects=(group.owner,),
-        fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} want host port "
-        f"{port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every node that they could get: no "
-        f"new node can carry them ({counted(waiting, 'waits', 'wait')}), and the message speaks of requirements, "
-        "resources or offerings.",
+        fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} {verb(len(group.pods), 'wants', 'want')} "
+        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every node that they could "
+        f"get: no new node can carry them ({counted(waiting, 'waits', 'wait')}), and the message speaks of "
+        "requirements, resources or offerings.",
     )
 
 

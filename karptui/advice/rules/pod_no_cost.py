@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, owner_refs, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed
+from karptui.advice.words import counted, listed, verb
 
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
@@ -25,8 +25,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.WARNING if empty else Severity.INFO,
         objects=owners,
-        fact=f"{counted(pods, 'pod')} of {listed(map(ref_text, owners))} cost nothing to evict, by deletion cost or "
-        f"priority: {counted(empty, 'node')} with nothing else on {'it counts' if empty == 1 else 'them count'} as "
+        fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'costs', 'cost')} nothing to "
+        f"evict, by deletion cost or priority: {counted(empty, 'node')} with nothing else on "
+        f"{'it counts' if empty == 1 else 'them count'} as "
         "empty and may be deleted without another place for them.",
     )
 

@@ -13,7 +13,7 @@ from karptui.advice.words import counted
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
     waiting = len(context.prepared.pending)
-    if not waiting or context.tried_pools:
+    if not waiting or context.ready_pools:
         return
     yield Finding(
         severity=Severity.ERROR,

@@ -23,7 +23,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.INFO,
         objects=owners,
-        fact=f"{counted(len(waiting), 'pod')} of {listed(map(ref_text, owners))} "
+        fact=f"{counted(len(waiting), 'pod')} ({listed(map(ref_text, owners))}) "
         f"{'has' if len(waiting) == 1 else 'have'} waited for up to {span(context.now_ns - oldest)}: every simulated "
         "removal of a node has to place them too, which can turn a delete into a replacement or prevent it.",
     )

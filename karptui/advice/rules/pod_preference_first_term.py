@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, owner_refs, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed
+from karptui.advice.words import counted, listed, verb
 from karptui.karpenter.requirements import Requirements
 
 
@@ -29,8 +29,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} of {listed(map(ref_text, owners))} prefer what the first of their required "
-            "alternatives excludes: Karpenter drops that alternative before it drops the preference.",
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'prefers', 'prefer')} what "
+            "the first of their required alternatives excludes: Karpenter drops that alternative before it drops the "
+            "preference.",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, owner_refs, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed
+from karptui.advice.words import counted, listed, verb
 from karptui.kube.pod import SCHEDULE_ANYWAY, PodTemplate
 from karptui.whatif.edits import SetSetting
 
@@ -26,9 +26,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.INFO,
         objects=owners,
-        fact=f"{counted(pods, 'pod')} of {counted(len(owners), 'workload')} ({listed(map(ref_text, owners))}) have "
-        f"preferences ({', '.join(kinds)}): Karpenter honours them like requirements first, and makes a node rather "
-        "than use one that does not meet them.",
+        fact=f"{counted(pods, 'pod')} of {counted(len(owners), 'workload')} ({listed(map(ref_text, owners))}) "
+        f"{verb(pods, 'has', 'have')} preferences ({', '.join(kinds)}): Karpenter honours them like requirements "
+        "first, and makes a node rather than use one that does not meet them.",
         edits=(SetSetting("PREFERENCE_POLICY", "Ignore"),),
     )
 

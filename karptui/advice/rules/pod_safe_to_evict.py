@@ -25,7 +25,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} of {listed(map(ref_text, owners))} {verb(pods, 'says', 'say')} safe-to-evict "
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} safe-to-evict "
             '"false" and run on nodes of Karpenter, which reads only karpenter.sh/do-not-disrupt: nothing protects '
             "them.",
         )

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import at_cost, counted, joined, listed
+from karptui.advice.words import at_cost, counted, joined, listed, verb
 from karptui.kube.pod import Pod
 from karptui.whatif.edits import ObjectRef
 
@@ -33,9 +33,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR,
             objects=(*refs, *owners),
-            fact=f"{counted(len(found), 'pod')} of {listed(map(ref_text, owners))} are selected by "
-            f"{counted(len(budgets), 'PodDisruptionBudget')} ({joined(list(budgets[:_SHOWN]))}): they can never be "
-            f"evicted, and they hold {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
+            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'is', 'are')} "
+            f"selected by {counted(len(budgets), 'PodDisruptionBudget')} ({joined(list(budgets[:_SHOWN]))}): no "
+            f"eviction is ever allowed, which holds {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
             per_hour=cost,
         )
 

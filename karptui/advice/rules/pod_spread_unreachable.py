@@ -35,7 +35,7 @@ def _universe(context: AdviceContext) -> DomainUniverse:
     return DomainUniverse(
         [
             (pool_requirements(pool), pool.taints, context.catalogue_of(pool))
-            for pool in context.tried_pools
+            for pool in context.ready_pools
             if len(context.catalogue_of(pool))
         ]
     )

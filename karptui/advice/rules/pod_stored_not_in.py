@@ -8,12 +8,12 @@ from typing import Final
 from karptui.advice.context import AdviceContext, PodGroup, owner_refs, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed
+from karptui.advice.words import counted, listed, verb
 from karptui.karpenter.labels import KEY_ALIASES, WELL_KNOWN
 
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
-    defined = {key for pool in context.tried_pools for key in context.requirements_of(pool)}
+    defined = {one.key for pool in context.tried_pools for one in context.requirements_of(pool)}
     excluding: dict[str, list[PodGroup]] = {}
     demanded = {
         key
@@ -29,7 +29,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=owners,
-            fact=f"{counted(pods, 'pod')} of {listed(map(ref_text, owners))} exclude values of {key}, which no "
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'excludes', 'exclude')} "
+            f"values of {key}, which no "
             "NodePool defines, and others ask for a value of it: beside the former on a new node the latter are "
             "placed, alone they fail.",
         )

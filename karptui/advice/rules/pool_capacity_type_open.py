@@ -10,6 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, share
 from karptui.karpenter.labels import CAPACITY_TYPE, SPOT
+from karptui.karpenter.nodepool import WHEN_EMPTY
 from karptui.whatif.edits import SetField
 
 
@@ -22,18 +23,21 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         sells = context.capacity_types_of(pool)
         no_spot = bool(sells) and SPOT not in sells
         consequence = (
-            "no spot is to be had, so every replacement fails to launch and the savings shown are too high"
+            "every replacement fails to launch, and the savings shown are too high"
             if no_spot
             else "the launch does not fall back to on-demand"
         )
-        fact = f"{pool.name} does not say which capacity type it wants: new nodes are spot where spot is cheaper"
+        consolidates = pool.consolidation_policy != WHEN_EMPTY and pool.consolidate_after_ns is not None
+        consolidation = f" Consolidation pins its replacements to spot: {consequence}." if consolidates else ""
+        fact = f"{pool.name} does not say which capacity type it wants: new nodes "
+        fact += "are on-demand, as no spot is offered" if no_spot else "are spot wherever spot is offered"
         fact += f"; {share(len(spot), len(nodes))} nodes are spot{at_cost(context.cost(spot))}" if nodes else ""
         rest = {"key": CAPACITY_TYPE, "operator": "In", "values": ["on-demand"]}
         written = [*_requirements(pool.raw), rest]
         yield Finding(
-            severity=Severity.WARNING if no_spot else Severity.INFO,
+            severity=Severity.WARNING if no_spot and consolidates else Severity.INFO,
             objects=(pool_ref(pool),),
-            fact=f"{fact}. Consolidation pins its replacements to spot: {consequence}.",
+            fact=f"{fact}.{consolidation}",
             edits=(SetField(pool_ref(pool), ("spec", "template", "spec", "requirements"), written),)
             if pool.raw
             else (),

@@ -29,7 +29,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             if (mask := context.accepting(group.template)) & bit and not mask & other
         ]
         count = sum(len(group.pods) for group in lost)
-        if count:
+        # A pool that takes pods of its own and shares no taint may well be meant for just these.
+        is_alone = any(mask & other for mask in context.pods_by_pools) and not set(first.taints) & set(second.taints)
+        if count and not is_alone:
             yield Finding(
                 severity=Severity.WARNING,
                 objects=(pool_ref(second), pool_ref(first), *owner_refs(lost)),

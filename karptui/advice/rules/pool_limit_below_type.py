@@ -71,15 +71,13 @@ def _raised(nano: int, resource: str) -> str:
 
 
 def _smallest(context: AdviceContext, pool: NodePool, resource: str) -> int | None:
-    """Return the least capacity of an allowed and available type, None where types do not have the resource."""
+    """Return the least capacity of an allowed and available type, None where some type does not have the resource."""
     catalogue = context.catalogue_of(pool)
     template = next((one for one in context.prepared.templates if one.name == pool.name), None)
-    found = [
-        catalogue.types[i].capacity[resource].nano
-        for i in bits(template.types if template is not None else 0)
-        if resource in catalogue.types[i].capacity
-    ]
-    return min(found, default=None)
+    allowed = [catalogue.types[i].capacity for i in bits(template.types if template is not None else 0)]
+    if any(resource not in capacity for capacity in allowed):
+        return None
+    return min((capacity[resource].nano for capacity in allowed), default=None)
 
 
 RULE: Final = Rule(

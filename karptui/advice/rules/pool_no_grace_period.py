@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, pool_ref, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import at_cost, counted, listed
+from karptui.advice.words import at_cost, counted, listed, verb
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.whatif.edits import SetField
 
@@ -39,9 +39,10 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=(pool_ref(pool), *owners),
-            fact=f"{counted(len(own), 'pod')} of {listed(map(ref_text, owners))} say do-not-disrupt on "
-            f"{counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without terminationGracePeriod: when such a "
-            f"node drifts it stays, and when it expires or is deleted its drain has no end while they run.{endless}",
+            fact=f"{counted(len(own), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(own), 'says', 'say')} "
+            f"do-not-disrupt on {counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without "
+            "terminationGracePeriod: when such a node drifts it stays, and when it expires or is deleted its drain "
+            f"has no end while they run.{endless}",
             edits=(SetField(pool_ref(pool), _PATH, "24h"),) if not endless else (),
             per_hour=cost,
         )

@@ -18,22 +18,23 @@ from karptui.whatif.edits import SetSetting
 def _find(context: AdviceContext) -> Iterator[Finding]:
     if context.settings.gate(SPOT_TO_SPOT_GATE):
         return
-    found = {
-        pool: nodes
+    found = [
+        (pool, nodes)
         for pool in context.pools
         if not pool.is_static
         and pool.consolidation_policy != WHEN_EMPTY
         and pool.consolidate_after_ns is not None
         and (nodes := [one for one in context.nodes_of(pool) if one.labels.get(CAPACITY_TYPE) == SPOT])
-    }
+    ]
     if not found:
         return
-    nodes = [node for own in found.values() for node in own]
+    pools = [pool for pool, _ in found]
+    nodes = [node for _, own in found for node in own]
     cost = context.cost(nodes)
     yield Finding(
         severity=Severity.INFO,
-        objects=tuple(map(pool_ref, found)),
-        fact=f"{counted(len(nodes), 'spot node')}{at_cost(cost)} of {listed(pool.name for pool in found)} can be "
+        objects=tuple(map(pool_ref, pools)),
+        fact=f"{counted(len(nodes), 'spot node')}{at_cost(cost)} of {listed(pool.name for pool in pools)} can be "
         f"deleted by consolidation but never replaced by cheaper ones: {SPOT_TO_SPOT_GATE} is off.",
         edits=(SetSetting(f"FEATURE_GATES.{SPOT_TO_SPOT_GATE}", "true"),),
         per_hour=cost,

@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext, ref_text
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.pinned_zones import zones_of_volumes
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, joined, listed
+from karptui.advice.words import counted, joined, listed, verb
 from karptui.kube.pod import Pod
 from karptui.whatif.edits import ObjectRef
 
@@ -33,8 +33,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR if waiting else Severity.WARNING,
             objects=owners,
-            fact=f"Volumes of {counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) lie in {joined(where)}, "
-            f"where no NodePool that these pods may go to has an available offering; {state}.",
+            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'has', 'have')} "
+            f"volumes in {joined(where)}, where no NodePool that these pods may go to has an available offering; "
+            f"{state}.",
         )
 
 
