@@ -6,7 +6,8 @@ import asyncio
 import gc
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
 from textual.app import App, SystemCommand
@@ -32,6 +33,10 @@ from karptui.views.top_bar import TopBarValues
 from karptui.widgets.palette import OWN_THEMES, variable_defaults
 from karptui.widgets.styles import style_sheets
 
+if TYPE_CHECKING:
+    from karptui.screens.whatif.desk import Desk
+    from karptui.views.whatif.opening import Opening
+
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
 SWITCH_SECONDS: Final = 0.001
@@ -44,7 +49,7 @@ class KarptuiApp(App[None]):
     """The terminal dashboard."""
 
     TITLE = "karptui"
-    CSS_PATH = style_sheets("tones", "frame", "types", "why", "story")
+    CSS_PATH = style_sheets("tones", "frame", "types", "why", "story", "pools", "dialogs", "whatif")
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -134,6 +139,8 @@ class KarptuiApp(App[None]):
     def on_unmount(self) -> None:
         """Stop the source."""
         self.session.stop()
+        if "desk" in self.__dict__:
+            self.desk.replayer.stop()
 
     def on_app_blur(self, _event: events.AppBlur) -> None:
         """Look less often while nobody looks."""
@@ -226,6 +233,26 @@ class KarptuiApp(App[None]):
     async def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, without holding up the screen."""
         return await asyncio.to_thread(self.session.fetch_raw, kind, key)
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it, without holding up the screen."""
+        return await asyncio.to_thread(self.session.fetch_object, kind, key)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """What is being worked on in the what-if."""
+        from karptui.screens.whatif.desk import Desk  # noqa: PLC0415 - only when asked for
+
+        return Desk()
+
+    def open_whatif(self, opening: Opening) -> None:
+        """Show the what-if, beginning with some documents and edits."""
+        from karptui.screens.whatif.screen import WhatIfScreen  # noqa: PLC0415 - only when asked for
+
+        if isinstance(self.screen, WhatIfScreen):
+            self.screen.use_opening(opening)
+        else:
+            self.push_screen(WhatIfScreen(self.desk, opening))
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Say something in the information line."""

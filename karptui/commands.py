@@ -40,6 +40,14 @@ def app_commands(app: KarptuiApp, *, can_switch: bool) -> tuple[Command, ...]:
         Command("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
         Command("faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()),
         Command("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
+        Command(
+            "whatif",
+            "Edit, and see what Karpenter would do then",
+            lambda text: _whatif(app, text),
+            ("wi",),
+            lambda: _whatif_words(app),
+            "KIND NAME",
+        ),
         Command("sources", "How the source stands with every kind", lambda _: _sources(app)),
         Command("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
         Command("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
@@ -118,3 +126,22 @@ def _next(app: KarptuiApp) -> None:
 def _help(app: KarptuiApp) -> None:
     if app.front is not None:
         app.front.action_help()
+
+
+def _whatif(app: KarptuiApp, text: str) -> None:
+    from karptui.views.whatif.opening import NOTHING, opening_for  # noqa: PLC0415 - only when asked for
+
+    kind, _, key = text.partition(" ")
+    if text and not key:
+        raise CommandError(":whatif takes a kind and a name, such as NodePool general; alone it goes on where it was")
+    app.open_whatif(opening_for(app.view.state, kind, key.strip()) if text else NOTHING)
+
+
+def _whatif_words(app: KarptuiApp) -> Sequence[str]:
+    state = app.view.state
+    classes = [f"{one.kind} {one.name}" for one in state.nodeclasses.values()]
+    return [
+        *(f"NodePool {name}" for name in sorted(state.nodepools)),
+        *sorted(classes),
+        *(f"DaemonSet {key}" for key in sorted(state.daemonsets)),
+    ]

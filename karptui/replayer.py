@@ -89,6 +89,8 @@ class Replayer:
                 answer = self._answer(question)
             except Cancelled:
                 continue
+            except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+                answer = _failed(question, error)
             self.answered = question.number
             self._tell(answer)
 
@@ -118,6 +120,12 @@ class Replayer:
     def is_superseded(self) -> bool:
         """Whether the question that is worked on no longer matters."""
         return self._is_stopped or self._question is not None
+
+
+def _failed(question: Question, error: Exception) -> Answer:
+    from karptui.views.whatif.answer import Answer  # noqa: PLC0415 - as above
+
+    return Answer(question.scenario, problem=f"the replay failed: {type(error).__name__}: {error}")
 
 
 class _Turns:

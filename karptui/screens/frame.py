@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -21,12 +21,24 @@ from karptui.widgets.prompt import Prompt, PromptMode
 from karptui.widgets.tab_line import TabLine
 from karptui.widgets.top_bar import TopBar
 
+if TYPE_CHECKING:
+    from karptui.views.whatif.opening import Opening
+
 KEY_ORDER: Final = (
+    "whatif.edit",
+    "whatif.add",
+    "whatif.mode",
+    "whatif.scenarios",
+    "whatif.compare",
+    "whatif.sweep",
+    "whatif.export",
+    "whatif.undo",
     "table.select",
     "nodes.explain",
     "blockers.remedies",
     "blockers.group",
     "blockers.next",
+    "screen.whatif",
     "list.filter",
     "screen.command",
     "list.wide",
@@ -48,6 +60,13 @@ class FrameScreen(Screen[None]):
         Binding("colon", "command", "Command", key_display=":", id="screen.command"),
         Binding("question_mark", "help", "Help", key_display="?", id="screen.help"),
         Binding("q", "leave", "Quit", id="screen.leave", tooltip="Back, and quit from a first screen"),
+        Binding(
+            "ctrl+t",
+            "whatif",
+            "What-if",
+            id="screen.whatif",
+            tooltip="Edit what is under the cursor, and see what would change",
+        ),
         Binding("ctrl+r", "refresh_data", "Refresh", show=False, id="screen.refresh"),
     ]
     BINDING_GROUP_TITLE = "Screen"
@@ -170,6 +189,18 @@ class FrameScreen(Screen[None]):
             self.app.pop_screen()
         else:
             self.app.exit()
+
+    def whatif_opening(self) -> Opening:
+        """Return what a what-if begins with: the object under the cursor, where there is one."""
+        from karptui.views.whatif.opening import NOTHING, opening_for  # noqa: PLC0415 - brings the engines with it
+
+        current = getattr(self, "current_object", None)
+        meant: tuple[str, str] | None = current() if current is not None else None
+        return opening_for(self.host.view.state, *meant) if meant is not None else NOTHING
+
+    def action_whatif(self) -> None:
+        """Open the what-if with what is under the cursor."""
+        self.host.open_whatif(self.whatif_opening())
 
     def action_refresh_data(self) -> None:
         """Take over what the source has said, now."""

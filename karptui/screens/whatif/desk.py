@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from karptui.replayer import Replayer
 from karptui.views.whatif.answer import Answer
 from karptui.whatif.documents import Parsed, parse
-from karptui.whatif.documents.history import History
 from karptui.whatif.edits import AnyEdit, ObjectRef
+from karptui.whatif.history import TYPING, History
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.sheet import Sheet, scenario_of
 
@@ -20,7 +20,7 @@ class Desk:
     """Keeps the work while other screens are in front, for as long as karptui runs."""
 
     def __init__(self) -> None:
-        self.histories: list[History[Sheet]] = [History.begin(Sheet())]
+        self.histories: list[History[Sheet]] = [History(Sheet())]
         self.index = 0
         self.originals: dict[ObjectRef, Mapping[str, Any]] = {}
         """Objects as their documents were opened."""
@@ -64,7 +64,7 @@ class Desk:
 
     # Changing the sheet in front
 
-    def write(self, text: str, *, why: str = "typing") -> None:
+    def write(self, text: str, *, why: str = TYPING) -> None:
         """Take over the text; strokes that follow each other are one step."""
         if text != self.sheet.text:
             self._push(replace(self.sheet, text=text), why)
@@ -111,9 +111,9 @@ class Desk:
     def begin(self, sheet: Sheet) -> None:
         """Put a new sheet in front."""
         if self.is_untouched and not self.sheet.text:
-            self.histories[self.index] = History.begin(sheet)
+            self.histories[self.index] = History(sheet)
         else:
-            self.histories.append(History.begin(sheet))
+            self.histories.append(History(sheet))
             self.index = len(self.histories) - 1
 
     def choose(self, index: int) -> None:
@@ -125,7 +125,7 @@ class Desk:
         del self.histories[self.index]
         self.answers = {at - (at > self.index): one for at, one in self.answers.items() if at != self.index}
         if not self.histories:
-            self.histories.append(History.begin(Sheet()))
+            self.histories.append(History(Sheet()))
         self.index = min(self.index, len(self.histories) - 1)
 
     def free_name(self, wanted: str) -> str:

@@ -16,14 +16,21 @@ from karptui.whatif.documents import (
     parse,
     shipped_schemas,
 )
-from karptui.whatif.documents.completion import complete
+from karptui.whatif.documents.completion import Completion as complete
 from karptui.whatif.documents.validate import validate
+from karptui.whatif.sheet import Originals
 
 
 class Documents:
     """What the text says, read again after every key."""
 
-    def __init__(self) -> None:
+    def __init__(self, originals: Originals) -> None:
+        """Begin with nothing.
+
+        Args:
+            originals: objects of the cluster, which rules about changes are held against.
+        """
+        self._originals = originals
         self.parsed: Parsed = parse("")
         self.problems: tuple[Problem, ...] = ()
         """What YAML and schemas object to, by line."""
@@ -49,7 +56,7 @@ class Documents:
     def read(self, text: str) -> None:
         """Take a text apart."""
         self.parsed = parse(text)
-        self.problems = (*self.parsed.problems, *validate(self.parsed, self.schemas))
+        self.problems = (*self.parsed.problems, *validate(self.parsed, self.schemas, self._originals))
 
     @property
     def is_broken(self) -> bool:

@@ -75,7 +75,7 @@ class WhatIfScreen(Asking, FrameScreen):
         """
         super().__init__()
         self.desk = desk
-        self.documents = Documents()
+        self.documents = Documents(desk.originals)
         self._opening = opening
         self._timer: Timer | None = None
         self._asked: tuple[object, object] = (None, None)

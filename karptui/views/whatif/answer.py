@@ -19,7 +19,7 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     """What came of a question."""
 
     scenario: Scenario
-    base: WhatIfBase
+    base: WhatIfBase | None = None
     edited: Edited | None = None
     difference: Difference | None = None
     seconds: float = 0.0

@@ -9,7 +9,8 @@ from karptui.views.row import Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.line import Pieces
 from karptui.views.whatif.totals import mode_text
-from karptui.whatif.difference import Difference, Totals
+from karptui.whatif.difference import Difference
+from karptui.whatif.lines import Totals
 
 MOST_COMPARED: Final = 4
 LABEL_WIDTH: Final = 18

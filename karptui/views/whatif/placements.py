@@ -8,7 +8,8 @@ from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.line import Pieces, ResultLine, heading, listed, names_text, plural
-from karptui.whatif.difference import ClaimLine, Difference, MoveLine, NodeLine, TypeOption, Unplaced
+from karptui.whatif.difference import Difference
+from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
 from karptui.whatif.outcome import Place, PlaceKind
 
 MOST_TYPES = 40

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 from karptui.views.row import Tone
 from karptui.views.units import count_text, price_text
 from karptui.views.whatif.line import Pieces, ResultLine, heading
-from karptui.whatif.difference import Difference, PoolChange
+from karptui.whatif.difference import Difference
+from karptui.whatif.lines import PoolChange
 from karptui.whatif.scenario import Replay
 
 LABEL_WIDTH: Final = 12

@@ -1,0 +1,146 @@
+"""What the what-if asks before it changes something: modes, scenarios, documents to open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+from textual import work
+
+from karptui.decode.yaml_text import to_yaml as as_document
+from karptui.screens.dialogs import AskScreen, Choice, PickScreen
+from karptui.screens.frame import FrameScreen
+from karptui.sources.base import SourceError
+from karptui.views.row import Tone
+from karptui.views.units import count_text
+from karptui.views.whatif.opening import Opening
+from karptui.views.whatif.totals import mode_sentence, mode_text
+from karptui.whatif.documents import parse
+from karptui.whatif.edits import ObjectRef
+from karptui.whatif.scenario import Replay
+from karptui.whatif.sheet import Sheet, joined
+
+if TYPE_CHECKING:
+    from karptui.screens.whatif.desk import Desk
+
+
+class Asking(FrameScreen):
+    """Mixed into the what-if screen."""
+
+    desk: Desk
+
+    def changed(self) -> None:
+        """Show the sheet in front after something other than typing has changed it."""
+        raise NotImplementedError
+
+    # Opening documents
+
+    async def open_documents(self, opening: Opening) -> str:
+        """Add documents and edits to the sheet in front; return why one could not be read."""
+        sheet, failed = self.desk.sheet, ""
+        is_fresh = self.desk.is_untouched
+        texts = [] if is_fresh else [sheet.text]
+        parsed = parse(sheet.text)
+        for ref in opening.documents:
+            if not is_fresh and parsed.find(ref) is not None:
+                continue
+            try:
+                texts.append(await self.read_document(ref))
+            except SourceError as error:
+                failed = failed or str(error)
+        edits = () if is_fresh else sheet.edits
+        edits = (*edits, *(edit for edit in opening.edits if edit not in edits))
+        replay = opening.replay if is_fresh or opening.edits else sheet.replay
+        name = opening.name if is_fresh else sheet.name
+        self.desk.put(Sheet(name, joined(texts), edits, replay), f"opening {opening.name}")
+        self.changed()
+        return failed
+
+    async def read_document(self, ref: ObjectRef) -> str:
+        """Return an object of the cluster as a document, and remember what it was.
+
+        Raises:
+            SourceError: when it cannot be read.
+        """
+        raw: dict[str, Any] = await self.host.fetch_object(ref.kind, ref.key)
+        text = as_document(raw)
+        for document in parse(text).documents:
+            if document.body is not None:
+                self.desk.originals[document.ref] = document.body
+                self.desk.opened_texts[document.ref] = text
+        return text
+
+    # What is replayed
+
+    @work(exclusive=True, group="asking")
+    async def action_mode(self) -> None:
+        """Choose what is replayed."""
+        choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
+        chosen = await self.app.push_screen_wait(
+            PickScreen("What is replayed", choices, current=str(self.desk.sheet.replay))
+        )
+        if chosen is not None:
+            self.desk.choose_replay(Replay(chosen))
+            self.changed()
+
+    # Scenarios
+
+    @work(exclusive=True, group="asking")
+    async def action_scenarios(self) -> None:
+        """Go to another scenario, begin one, or throw one away."""
+        choices = [Choice(f"at {at}", sheet.name, self._told(at)) for at, sheet in enumerate(self.desk.sheets)]
+        choices += [
+            Choice("new", "＋ begin a new one", "with nothing in it"),
+            Choice("duplicate", "＋ duplicate this one", self.desk.sheet.name),
+            Choice("rename", "  name this one"),
+            Choice("drop", "− throw this one away", "esc leaves it"),
+        ]
+        chosen = await self.app.push_screen_wait(PickScreen("Scenarios", choices, current=f"at {self.desk.index}"))
+        if chosen is None:
+            return
+        if chosen.startswith("at "):
+            self.desk.choose(int(chosen.removeprefix("at ")))
+        elif chosen == "new":
+            self.desk.begin(Sheet(self.desk.free_name("unnamed")))
+        elif chosen == "duplicate":
+            sheet = self.desk.sheet
+            self.desk.begin(replace(sheet, name=self.desk.free_name(sheet.name)))
+        elif chosen == "rename":
+            await self._rename()
+        else:
+            self.desk.drop()
+        self.changed()
+
+    def _told(self, index: int) -> str:
+        sheet, answer = self.desk.sheets[index], self.desk.answers.get(index)
+        count = len(self.desk.scenario_at(index).edits)
+        edits = f"{count_text(count)} edit{'' if count == 1 else 's'} · {mode_text(sheet.replay)}"
+        if answer is None or answer.difference is None:
+            return edits
+        change = answer.difference.price_delta_per_hour
+        return f"{edits} · {change:+,.2f} $/h"
+
+    @work(exclusive=True, group="asking")
+    async def action_rename(self) -> None:
+        """Give the scenario a name."""
+        await self._rename()
+        self.changed()
+
+    async def _rename(self) -> None:
+        name = await self.app.push_screen_wait(
+            AskScreen(
+                "Name of the scenario",
+                value=self.desk.sheet.name,
+                check=lambda text: "" if text.strip() else "a name has at least one letter",
+            )
+        )
+        if name is not None:
+            self.desk.rename(name.strip())
+
+    def action_compare(self) -> None:
+        """Show scenarios side by side."""
+        from karptui.screens.whatif.compare import CompareScreen  # noqa: PLC0415 - only when asked for
+
+        if len(self.desk.sheets) == 1:
+            self.say("there is one scenario; s duplicates it or begins another", Tone.MUTED)
+        self.app.push_screen(CompareScreen(self.desk))
