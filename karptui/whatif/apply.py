@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
-from karptui.whatif.editing.cluster_draft import ClusterDraft, EditError
+from karptui.whatif.editing.cluster_draft import ClusterDraft
 from karptui.whatif.editing.delete_object import delete_object
 from karptui.whatif.editing.outages import outage_text, without_offerings
 from karptui.whatif.editing.pod_copies import copy, scale
@@ -30,21 +30,8 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
+from karptui.whatif.errors import EditError, FailedEditError
 from karptui.whatif.situation import Edited, TypesResult, WhatIfBase
-
-__all__ = ["EditError", "FailedEditError", "apply"]
-
-
-class FailedEditError(EditError):
-    """An edit that cannot be made, and which of the edits it is."""
-
-    def __init__(self, position: int, edit: AnyEdit, problem: str) -> None:
-        self.position = position
-        """Among the edits, from 0."""
-        self.edit = edit
-        self.problem = problem
-        """Without the position."""
-        super().__init__(f"edit {position + 1}: {problem}")
 
 
 def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:

@@ -1,169 +1,44 @@
-"""What an edit changes: the difference of two replays, each line with the keys of the objects it is about."""
+"""What edits change: the difference of two replays."""
 
 from __future__ import annotations
 
 import msgspec
 
-from karptui.whatif.outcome import Place
+from karptui.whatif.budget_difference import budget_changes
+from karptui.whatif.drift_difference import drift_changes, drifted_count
+from karptui.whatif.lines import (
+    BudgetLine,
+    ClaimLine,
+    CommandLine,
+    DriftLine,
+    MoveLine,
+    NextLines,
+    NodeLine,
+    PoolChange,
+    Totals,
+    TypeOption,
+    Unplaced,
+)
+from karptui.whatif.next_difference import next_lines
+from karptui.whatif.outcome import Outcome, PoolFigures
+from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, unplaced_lines
 from karptui.whatif.scenario import Replay
 
-
-class Totals(msgspec.Struct, frozen=True, gc=False):
-    """One side in figures."""
-
-    nodes: int
-    """Nodes of Karpenter after the replay, new ones included; those on their way out do not count."""
-    launched: int
-    """New ones of them."""
-    price_per_hour: float
-    """Dollars; nodes without a known price count as 0."""
-    unpriced: int
-    """Nodes without a known price."""
-    pending: int
-    """Pods without a place after the replay."""
-    drifted: int
-    """NodeClaims that are drifted, or that Karpenter would find drifted."""
-
-
-class PoolChange(msgspec.Struct, frozen=True, gc=False):
-    """A NodePool before and after."""
-
-    name: str
-    """Empty for nodes whose NodePool is not known."""
-    nodes_before: int
-    nodes_after: int
-    launched_before: int
-    launched_after: int
-    price_before: float
-    """Dollars per hour."""
-    price_after: float
-    is_new: bool = False
-    """Whether only the edited side has it."""
-    is_gone: bool = False
-    """Whether only the base has it."""
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether any figure differs."""
-        before = (self.nodes_before, self.launched_before, round(self.price_before, 6))
-        return (
-            self.is_new or self.is_gone or before != (self.nodes_after, self.launched_after, round(self.price_after, 6))
-        )
-
-
-class TypeOption(msgspec.Struct, frozen=True, gc=False):
-    """An instance type that a new node may have."""
-
-    name: str
-    price_per_hour: float | None
-    """Of its cheapest offering that the claim allows; None without a price."""
-    zone: str = ""
-    """Of that offering."""
-    capacity_type: str = ""
-    """Of that offering."""
-
-
-class ClaimLine(msgspec.Struct, frozen=True):
-    """A NodeClaim that would be created."""
-
-    pool_name: str
-    types: tuple[TypeOption, ...]
-    """The cheapest first."""
-    pods: tuple[str, ...]
-    """``namespace/name``, sorted."""
-    requests: tuple[tuple[str, str], ...]
-    """What it asks, its DaemonSets' pods included: resource and quantity, sorted."""
-    price_per_hour: float | None
-    is_changed: bool
-    """Whether the other side has none like it: same NodePool, same pods, same types."""
-
-    @property
-    def cheapest(self) -> TypeOption | None:
-        """The first type."""
-        return self.types[0] if self.types else None
-
-
-class NodeLine(msgspec.Struct, frozen=True):
-    """A node that exists and receives pods."""
-
-    node_name: str
-    pool_name: str
-    pods: tuple[str, ...]
-    """``namespace/name``, sorted."""
-    is_changed: bool
-    """Whether it receives other pods than on the other side."""
-
-
-class Unplaced(msgspec.Struct, frozen=True):
-    """A pod without a place, and why."""
-
-    pod_key: str
-    owner: str
-    """``Kind/namespace/name`` of its workload, empty for a pod on its own."""
-    reason: str
-    """In plain words."""
-    karpenter_says: str
-    """Karpenter's own text."""
-    gate: str = ""
-    """The check that it came furthest with, of `karptui.provisioning.Gate`."""
-    was: Place | None = None
-    """Where it goes on the other side; None where it is not there."""
-
-
-class MoveLine(msgspec.Struct, frozen=True):
-    """Pods of one workload that end up elsewhere."""
-
-    owner: str
-    """``Kind/namespace/name``, empty for pods on their own."""
-    before: Place
-    after: Place
-    pods: tuple[str, ...]
-    """``namespace/name``, sorted."""
-
-
-class DriftLine(msgspec.Struct, frozen=True):
-    """A NodeClaim that the edits drift, or no longer do."""
-
-    claim_name: str
-    node_name: str
-    pool_name: str
-    reason: str
-    """Karpenter's: ``NodePoolDrifted``, ``RequirementsDrifted``, ``NodeClassDrift``, ``InstanceTypeNotFound``, ..."""
-    because: str
-    """Which field, in words."""
-
-
-class BudgetLine(msgspec.Struct, frozen=True, gc=False):
-    """What a NodePool's budgets allow for a reason, before and after."""
-
-    pool_name: str
-    reason: str
-    allowed_before: int | None
-    """None without a limit."""
-    allowed_after: int | None
-    left_before: int | None
-    """What deleting and not ready nodes leave of it."""
-    left_after: int | None
-
-
-class CommandLine(msgspec.Struct, frozen=True):
-    """A command that Karpenter would carry out next."""
-
-    method: str
-    decision: str
-    """``delete`` or ``replace``."""
-    nodes: tuple[str, ...]
-    replacements: tuple[tuple[str, str], ...]
-    """NodePool and cheapest type of each new node."""
-    savings_per_hour: float
-
-
-class NextLines(msgspec.Struct, frozen=True):
-    """The next disruption of one side."""
-
-    commands: tuple[CommandLine, ...]
-    because: str = ""
-    """Why there is none, or why the pass ended early; in words."""
+__all__ = [
+    "BudgetLine",
+    "ClaimLine",
+    "CommandLine",
+    "Difference",
+    "DriftLine",
+    "MoveLine",
+    "NextLines",
+    "NodeLine",
+    "PoolChange",
+    "Totals",
+    "TypeOption",
+    "Unplaced",
+    "difference",
+]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,3 +81,71 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         """The same as a share of what it costs before; None where that is nothing."""
         before = self.before.price_per_hour
         return self.price_delta_per_hour / before if before else None
+
+
+def difference(before: Outcome, after: Outcome) -> Difference:
+    """Compare two replays of the same mode.
+
+    Args:
+        before: Of the base.
+        after: Of the edited cluster.
+    """
+    drifted = drifted_count(before.situation)
+    gained, lost = drift_changes(before.situation, after.situation)
+    claims, claims_before = claim_lines(before, after)
+    moves, now_fit = move_lines(before, after)
+    no_longer_fit, still_pending = unplaced_lines(before, after)
+    is_next = before.mode is Replay.NEXT
+    return Difference(
+        mode=before.mode,
+        before=_totals(before, drifted),
+        after=_totals(after, drifted_count(after.situation) + len(gained) - len(lost)),
+        pools=_pools(before, after),
+        claims=claims,
+        claims_before=claims_before,
+        nodes=node_lines(before, after),
+        moves=moves,
+        no_longer_fit=no_longer_fit,
+        still_pending=still_pending,
+        now_fit=now_fit,
+        drift_gained=gained,
+        drift_lost=lost,
+        budgets=budget_changes(before.situation, after.situation),
+        next_before=next_lines(before) if is_next else None,
+        next_after=next_lines(after) if is_next else None,
+    )
+
+
+def _totals(outcome: Outcome, drifted: int) -> Totals:
+    pools = outcome.pools.values()
+    return Totals(
+        nodes=sum(one.nodes for one in pools),
+        launched=sum(one.launched for one in pools),
+        price_per_hour=sum(one.price_per_hour for one in pools),
+        unpriced=sum(one.unpriced for one in pools),
+        pending=len(outcome.unplaced),
+        drifted=drifted,
+    )
+
+
+def _pools(before: Outcome, after: Outcome) -> tuple[PoolChange, ...]:
+    nothing = PoolFigures()
+    known_before = {pool.name for pool in before.replayed.inventory.nodepools}
+    known_after = {pool.name for pool in after.replayed.inventory.nodepools}
+    changes = []
+    for name in dict.fromkeys((*after.pools, *before.pools)):
+        old, new = before.pools.get(name, nothing), after.pools.get(name, nothing)
+        changes.append(
+            PoolChange(
+                name=name,
+                nodes_before=old.nodes,
+                nodes_after=new.nodes,
+                launched_before=old.launched,
+                launched_after=new.launched,
+                price_before=old.price_per_hour,
+                price_after=new.price_per_hour,
+                is_new=name in known_after and name not in known_before,
+                is_gone=name in known_before and name not in known_after,
+            )
+        )
+    return tuple(changes)

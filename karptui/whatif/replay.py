@@ -12,6 +12,7 @@ from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import is_reschedulable
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.state_node import StateNode
+from karptui.whatif.drift_difference import with_drift
 from karptui.whatif.outcome import Outcome
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Edited, Situation
@@ -49,6 +50,8 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> Outcome:
         case _:
             replayed = situation.derive(without_nodes(situation.inventory, removed)) if removed else situation
     if mode is Replay.NEXT:
+        if isinstance(situation, Edited):
+            replayed = situation.derive(with_drift(replayed.inventory, situation.base, situation))
         return _next(situation, replayed, reporter)
     return Outcome(situation, mode, replayed, replayed.prepared.solve(reporter=reporter))
 

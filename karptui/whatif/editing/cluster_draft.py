@@ -16,6 +16,7 @@ from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.state.inventory import FIELDS
 from karptui.whatif.edits import ObjectRef, TakeOut
+from karptui.whatif.errors import EditError
 
 _WORKLOADS: Final = "workloads"
 _CLUSTER_SCOPED: Final = frozenset(
@@ -32,10 +33,6 @@ _CLUSTER_SCOPED: Final = frozenset(
         Kind.PRIORITY_CLASS,
     }
 )
-
-
-class EditError(ValueError):
-    """An edit that cannot be made; the message names document or edit, object and field."""
 
 
 def known_kind(api_kind: str) -> Kind | None:

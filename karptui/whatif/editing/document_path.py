@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karptui.whatif.editing.cluster_draft import EditError
+from karptui.whatif.errors import EditError
 
 Path = tuple[str | int, ...]
 

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.kube.pdb import PodDisruptionBudget
-from karptui.whatif.editing.cluster_draft import ClusterDraft, EditError
+from karptui.whatif.editing.cluster_draft import ClusterDraft
+from karptui.whatif.errors import EditError
 
 
 def with_status(draft: ClusterDraft, pdb: PodDisruptionBudget) -> PodDisruptionBudget:

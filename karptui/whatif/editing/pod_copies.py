@@ -19,8 +19,9 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import POD_DELETION_COST
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
-from karptui.whatif.editing.cluster_draft import ClusterDraft, EditError
+from karptui.whatif.editing.cluster_draft import ClusterDraft
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.errors import EditError
 from karptui.whatif.vacate import as_pending
 
 _ORDINAL: Final = re.compile(r"(.+)-([0-9]+)")

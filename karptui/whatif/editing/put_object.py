@@ -13,7 +13,7 @@ from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import UNSCHEDULABLE
-from karptui.whatif.editing.cluster_draft import ClusterDraft, EditError, is_namespaced
+from karptui.whatif.editing.cluster_draft import ClusterDraft, is_namespaced
 from karptui.whatif.editing.defaults import with_defaults
 from karptui.whatif.editing.pdb_status import with_status
 from karptui.whatif.editing.pod_copies import add_first, scale
@@ -21,6 +21,7 @@ from karptui.whatif.editing.pod_templates import give_template, like_its_pods, r
 from karptui.whatif.editing.readiness import ready, settle_pool, settle_pools_of, with_condition
 from karptui.whatif.editing.record_document import cordoned
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.errors import EditError
 
 _KEPT_METADATA: Final = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
 """What the API server writes and nobody edits."""

@@ -11,7 +11,7 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import DaemonSet, Workload
-from karptui.whatif.editing.cluster_draft import ClusterDraft, EditError
+from karptui.whatif.editing.cluster_draft import ClusterDraft
 from karptui.whatif.editing.defaults import with_defaults
 from karptui.whatif.editing.document_path import path_text, with_field
 from karptui.whatif.editing.pdb_status import with_status
@@ -22,6 +22,7 @@ from karptui.whatif.editing.put_object import convert
 from karptui.whatif.editing.readiness import settle_pool
 from karptui.whatif.editing.record_document import record_document, taken_over
 from karptui.whatif.edits import SetField
+from karptui.whatif.errors import EditError
 
 _TEMPLATE = ("spec", "template")
 _REPLICAS = ("spec", "replicas")

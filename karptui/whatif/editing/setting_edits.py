@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.karpenter.settings import GATE_DEFAULTS, Settings, SettingsError, parse_settings
-from karptui.whatif.editing.cluster_draft import ClusterDraft, EditError
+from karptui.whatif.editing.cluster_draft import ClusterDraft
+from karptui.whatif.errors import EditError
 
 GATE_PREFIX: Final = "FEATURE_GATES."
 GATES: Final = "FEATURE_GATES"

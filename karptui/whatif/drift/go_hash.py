@@ -1,0 +1,160 @@
+"""The hash that Karpenter writes into its annotations.
+
+Source: github.com/mitchellh/hashstructure/v2, format 2, with ``SlicesAsSets``, ``IgnoreZeroValue`` and ``ZeroNil``: an
+FNV-1 hash over names and values, in which fields and items are combined by exclusive or.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.whatif.drift.shape import Field, ListOf, Record, Scalar, Shape, TextMap
+
+_OFFSET: Final = 0xCBF29CE484222325
+_PRIME: Final = 0x100000001B3
+_MASK: Final = (1 << 64) - 1
+NEVER: Final = "Never"
+_INT32: Final = 4
+_INT64: Final = 8
+
+
+class HashError(ValueError):
+    """A value that cannot be hashed as Karpenter would; names the field."""
+
+
+def fnv(data: bytes) -> int:
+    """Return the FNV-1 hash of bytes, 64 bits wide."""
+    value = _OFFSET
+    for byte in data:
+        value = (value * _PRIME & _MASK) ^ byte
+    return value
+
+
+def text_hash(text: str) -> int:
+    """Return the hash of a string."""
+    return fnv(text.encode())
+
+
+def value_hash(value: Any, shape: Shape, path: str = "") -> int:
+    """Return the hash of a value as JSON gives it.
+
+    Args:
+        value: The value; None is its zero.
+        shape: What Go makes of it.
+        path: Where it stands, for the error.
+
+    Raises:
+        HashError: when it does not have that shape.
+    """
+    match shape:
+        case Scalar():
+            return _scalar(value, shape, path)
+        case TextMap():
+            return _map(value, shape, path)
+        case ListOf():
+            if not isinstance(value, Sequence) or isinstance(value, str):
+                raise HashError(f"{path}: must be a list")
+            combined = 0
+            for index, item in enumerate(value):
+                combined ^= value_hash(item, shape.item, f"{path}[{index}]")
+            return combined
+        case Record():
+            return _record(value, shape, path)
+
+
+def _record(value: Any, shape: Record, path: str) -> int:
+    if value is not None and not isinstance(value, Mapping):
+        raise HashError(f"{path}: must be an object")
+    combined = text_hash(shape.go_name)
+    for field in shape.fields:
+        present = None if value is None else value.get(field.json_name)
+        where = f"{path}.{field.json_name}" if path else field.json_name
+        if not is_zero(present, field, where):
+            combined ^= _ordered(text_hash(field.go_name), value_hash(present, field.shape, where))
+            combined = fnv(_bytes(combined))
+    return combined
+
+
+def is_zero(value: Any, field: Field, path: str) -> bool:
+    """Return whether a field is left out of the hash because Go has nothing in it.
+
+    Raises:
+        HashError: when it does not have its shape.
+    """
+    if value is None:
+        return True
+    if field.is_pointer:
+        return False
+    match field.shape:
+        case Scalar.NILLABLE_DURATION:
+            return bool(value == NEVER)
+        case Scalar.DURATION:
+            return not _nanoseconds(value, path)
+        case Scalar():
+            return not value
+        case Record():
+            if not isinstance(value, Mapping):
+                raise HashError(f"{path}: must be an object")
+            return all(is_zero(value.get(one.json_name), one, f"{path}.{one.json_name}") for one in field.shape.fields)
+        case _:
+            # An empty list or map that is written down is not the same as none.
+            return False
+
+
+def _map(value: Any, shape: TextMap, path: str) -> int:
+    if not isinstance(value, Mapping):
+        raise HashError(f"{path}: must be an object")
+    combined = 0
+    for key, item in value.items():
+        combined ^= _ordered(text_hash(str(key)), value_hash(item, shape.value, f"{path}.{key}"))
+    return fnv(_bytes(combined))
+
+
+def _scalar(value: Any, shape: Scalar, path: str) -> int:
+    match shape:
+        case Scalar.TEXT:
+            if not isinstance(value, str):
+                raise HashError(f"{path}: must be text")
+            return text_hash(value)
+        case Scalar.BOOL:
+            if not isinstance(value, bool):
+                raise HashError(f"{path}: must be true or false")
+            return fnv(bytes((value,)))
+        case Scalar.QUANTITY:
+            try:
+                return text_hash(str(parse_quantity(str(value))))
+            except QuantityError:
+                raise HashError(f"{path}: {value!r:.60} is not a quantity") from None
+        case Scalar.DURATION:
+            nanoseconds = _nanoseconds(value, path)
+            return _duration("Duration", nanoseconds) if nanoseconds else text_hash("Duration")
+        case Scalar.NILLABLE_DURATION:
+            return _duration("NillableDuration", _nanoseconds(value, path))
+        case _:
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise HashError(f"{path}: must be a number")
+            width = _INT32 if shape is Scalar.INT32 else _INT64
+            return fnv((value & ((1 << 8 * width) - 1)).to_bytes(width, "little"))
+
+
+def _duration(go_name: str, nanoseconds: int) -> int:
+    field = _ordered(text_hash("Duration"), fnv((nanoseconds & _MASK).to_bytes(_INT64, "little")))
+    return fnv(_bytes(text_hash(go_name) ^ field))
+
+
+def _nanoseconds(value: Any, path: str) -> int:
+    try:
+        return parse_duration(value)
+    except (DurationError, TypeError, AttributeError):
+        raise HashError(f"{path}: {value!r:.60} is not a duration") from None
+
+
+def _ordered(left: int, right: int) -> int:
+    return fnv(_bytes(left) + _bytes(right))
+
+
+def _bytes(value: int) -> bytes:
+    return value.to_bytes(8, "little")

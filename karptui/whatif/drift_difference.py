@@ -1,0 +1,92 @@
+"""NodeClaims that edits drift, and those that they bring back in line."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import nodeclass_key
+from karptui.kube.objects import Condition
+from karptui.whatif.drift.model import Drift, DriftModel
+from karptui.whatif.lines import DriftLine
+from karptui.whatif.situation import Situation
+
+DRIFTED = "Drifted"
+
+
+def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine, ...], tuple[DriftLine, ...]]:
+    """Return the NodeClaims that the edits drift, and those that they no longer do.
+
+    A NodeClaim that Karpenter has marked for a cause that is not worked out, such as its image, stays drifted.
+    """
+    gained: list[DriftLine] = []
+    lost: list[DriftLine] = []
+    pools = _changed_pools(before, after)
+    if not pools:
+        return (), ()
+    old, new = DriftModel(before, before), DriftModel(after, before)
+    for claim in after.inventory.nodeclaims:
+        if claim.labels.get(NODEPOOL, "") not in pools:
+            continue
+        was, drift = old.of(claim), new.of(claim)
+        if claim.is_true(DRIFTED):
+            if was is not None and drift is None:
+                lost.append(_line(claim, was))
+        elif was is None and drift is not None:
+            gained.append(_line(claim, drift))
+    return _sorted(gained), _sorted(lost)
+
+
+def drifted_count(situation: Situation) -> int:
+    """Return how many NodeClaims Karpenter has marked as drifted."""
+    return sum(1 for claim in situation.inventory.nodeclaims if claim.is_true(DRIFTED))
+
+
+def with_drift(inventory: Inventory, before: Situation, after: Situation) -> Inventory:
+    """Return a cluster in which NodeClaims are marked as Karpenter would mark them after the edits."""
+    gained, lost = drift_changes(before, after)
+    if not gained and not lost:
+        return inventory
+    reasons = {line.claim_name: line.reason for line in gained}
+    cleared = {line.claim_name for line in lost}
+    return replace(
+        inventory,
+        nodeclaims=tuple(_marked(claim, reasons, cleared, after.now_ns) for claim in inventory.nodeclaims),
+    )
+
+
+def _marked(claim: NodeClaim, reasons: dict[str, str], cleared: set[str], now_ns: int) -> NodeClaim:
+    if claim.name not in reasons and claim.name not in cleared:
+        return claim
+    others = tuple(one for one in claim.conditions if one.type != DRIFTED)
+    if claim.name in cleared:
+        return replace(claim, conditions=others)
+    made = Condition(type=DRIFTED, status="True", reason=reasons[claim.name], last_transition_ns=now_ns)
+    return replace(claim, conditions=(*others, made))
+
+
+def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
+    """Return the NodePools of which the template, the NodeClass or the types differ."""
+    if before is after:
+        return frozenset()
+    known = {pool.name: pool for pool in before.inventory.nodepools}
+    old = {one.key: one for one in before.inventory.nodeclasses}
+    new = {one.key: one for one in after.inventory.nodeclasses}
+    types_before, types_after = before.prepared.types_by_pool, after.prepared.types_by_pool
+    changed = set()
+    for pool in after.inventory.nodepools:
+        key = nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name)
+        is_same = known.get(pool.name) is pool and old.get(key) is new.get(key)
+        if not is_same or types_before.get(pool.name) is not types_after.get(pool.name):
+            changed.add(pool.name)
+    return frozenset(changed)
+
+
+def _line(claim: NodeClaim, drift: Drift) -> DriftLine:
+    return DriftLine(claim.name, claim.node_name, claim.labels.get(NODEPOOL, ""), str(drift.reason), drift.because)
+
+
+def _sorted(lines: list[DriftLine]) -> tuple[DriftLine, ...]:
+    return tuple(sorted(lines, key=lambda line: (line.pool_name, line.reason, line.claim_name)))

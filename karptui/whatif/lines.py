@@ -1,0 +1,173 @@
+"""What a difference is made of: lines, each with the keys of the objects it is about."""
+
+from __future__ import annotations
+
+import msgspec
+
+from karptui.provisioning.rejection import PodError
+from karptui.whatif.outcome import Place
+
+
+class Totals(msgspec.Struct, frozen=True, gc=False):
+    """One side in figures."""
+
+    nodes: int
+    """Nodes of Karpenter after the replay, new ones included; those on their way out do not count."""
+    launched: int
+    """New ones of them."""
+    price_per_hour: float
+    """Dollars; nodes without a known price count as 0."""
+    unpriced: int
+    """Nodes without a known price."""
+    pending: int
+    """Pods without a place after the replay."""
+    drifted: int
+    """NodeClaims that are drifted, or that Karpenter would find drifted."""
+
+
+class PoolChange(msgspec.Struct, frozen=True, gc=False):
+    """A NodePool before and after."""
+
+    name: str
+    """Empty for nodes whose NodePool is not known."""
+    nodes_before: int
+    nodes_after: int
+    launched_before: int
+    launched_after: int
+    price_before: float
+    """Dollars per hour."""
+    price_after: float
+    is_new: bool = False
+    """Whether only the edited side has it."""
+    is_gone: bool = False
+    """Whether only the base has it."""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether any figure differs."""
+        before = (self.nodes_before, self.launched_before, round(self.price_before, 6))
+        return (
+            self.is_new or self.is_gone or before != (self.nodes_after, self.launched_after, round(self.price_after, 6))
+        )
+
+
+class TypeOption(msgspec.Struct, frozen=True, gc=False):
+    """An instance type that a new node may have."""
+
+    name: str
+    price_per_hour: float | None
+    """Of its cheapest offering that the claim allows; None without a price."""
+    zone: str = ""
+    """Of that offering."""
+    capacity_type: str = ""
+    """Of that offering."""
+
+
+class ClaimLine(msgspec.Struct, frozen=True):
+    """A NodeClaim that would be created."""
+
+    pool_name: str
+    types: tuple[TypeOption, ...]
+    """The cheapest first."""
+    pods: tuple[str, ...]
+    """``namespace/name``, sorted."""
+    requests: tuple[tuple[str, str], ...]
+    """What it asks, its DaemonSets' pods included: resource and quantity, sorted."""
+    price_per_hour: float | None
+    is_changed: bool
+    """Whether the other side has none like it: same NodePool, same pods, same types."""
+
+    @property
+    def cheapest(self) -> TypeOption | None:
+        """The first type."""
+        return self.types[0] if self.types else None
+
+
+class NodeLine(msgspec.Struct, frozen=True):
+    """A node that exists and receives pods."""
+
+    node_name: str
+    pool_name: str
+    pods: tuple[str, ...]
+    """``namespace/name``, sorted."""
+    is_changed: bool
+    """Whether it receives other pods than on the other side."""
+
+
+class Unplaced(msgspec.Struct, frozen=True):
+    """A pod without a place, and why."""
+
+    pod_key: str
+    owner: str
+    """``Kind/namespace/name`` of its workload, empty for a pod on its own."""
+    reason: str
+    """In plain words."""
+    gate: str = ""
+    """The check that the NodePool which comes nearest fails it at, of `karptui.provisioning.Gate`."""
+    was: Place | None = None
+    """Where it goes on the other side; None where it is not there."""
+    error: PodError | None = None
+    """Why each NodePool does not take it; None where Karpenter does not look at the pod, or has no NodePool."""
+    remark: str = ""
+    """What Karpenter says of a pod that it passes over."""
+
+    @property
+    def karpenter_says(self) -> str:
+        """Karpenter's own text, empty where it says nothing."""
+        return self.remark if self.error is None else str(self.error)
+
+
+class MoveLine(msgspec.Struct, frozen=True):
+    """Pods of one workload that end up elsewhere."""
+
+    owner: str
+    """``Kind/namespace/name``, empty for pods on their own."""
+    before: Place
+    after: Place
+    pods: tuple[str, ...]
+    """``namespace/name``, sorted."""
+
+
+class DriftLine(msgspec.Struct, frozen=True):
+    """A NodeClaim that the edits drift, or no longer do."""
+
+    claim_name: str
+    node_name: str
+    pool_name: str
+    reason: str
+    """Karpenter's: ``NodePoolDrifted``, ``RequirementsDrifted``, ``NodeClassDrift``, ``InstanceTypeNotFound``, ..."""
+    because: str
+    """Which field, in words."""
+
+
+class BudgetLine(msgspec.Struct, frozen=True, gc=False):
+    """What a NodePool's budgets allow for a reason, before and after."""
+
+    pool_name: str
+    reason: str
+    allowed_before: int | None
+    """None without a limit."""
+    allowed_after: int | None
+    left_before: int | None
+    """What deleting and not ready nodes leave of it."""
+    left_after: int | None
+
+
+class CommandLine(msgspec.Struct, frozen=True):
+    """A command that Karpenter would carry out next."""
+
+    method: str
+    decision: str
+    """``delete`` or ``replace``."""
+    nodes: tuple[str, ...]
+    replacements: tuple[tuple[str, str], ...]
+    """NodePool and cheapest type of each new node."""
+    savings_per_hour: float
+
+
+class NextLines(msgspec.Struct, frozen=True):
+    """The next disruption of one side."""
+
+    commands: tuple[CommandLine, ...]
+    because: str = ""
+    """Why there is none, or why the pass ended early; in words."""
