@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.requirements import Requirement, Requirements
-from karptui.kube.pod import Pod
-from karptui.kube.quantity import NANO
+from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.daemonsets import DaemonPod
@@ -58,13 +57,30 @@ class LabelReader:
 
     def __init__(self, interner: Interner, keys: frozenset[str]) -> None:
         self._interner = interner
-        self._keys = keys
+        aliases = (alias for alias, key in KEY_ALIASES.items() if key in keys)
+        self._keys = tuple(sorted({*keys, *aliases} - {HOSTNAME}))
+        self._known: dict[tuple[str | None, ...], RequirementSet] = {}
 
     def read(self, labels: Mapping[str, str]) -> RequirementSet:
         """Return the labels that matter, without the host name."""
-        kept = {key: value for key, value in labels.items() if KEY_ALIASES.get(key, key) in self._keys}
-        kept.pop(HOSTNAME, None)
-        return self._interner.of(Requirements.from_labels(kept))
+        values = tuple([labels.get(key) for key in self._keys])
+        found = self._known.get(values)
+        if found is None:
+            kept = {key: value for key, value in zip(self._keys, values, strict=True) if value is not None}
+            found = self._known[values] = self._interner.of(Requirements.from_labels(kept))
+        return found
+
+
+class _Uses(dict[PodTemplate, tuple[int, ...]]):
+    """What a pod of each template takes, with its slot, worked out once."""
+
+    def __init__(self, columns: Columns) -> None:
+        super().__init__()
+        self._columns = columns
+
+    def __missing__(self, template: PodTemplate) -> tuple[int, ...]:
+        row = self[template] = self._columns.row(template.requests, pods=1)
+        return row
 
 
 class DestinationBuilder:
@@ -81,6 +97,7 @@ class DestinationBuilder:
         csi_limits: Mapping[str, tuple[tuple[str, int | None], ...]],
     ) -> None:
         self._columns = columns
+        self._uses = _Uses(columns)
         self._labels = labels
         self._volumes = volumes
         self._csi_limits = csi_limits
@@ -107,38 +124,33 @@ class DestinationBuilder:
 
     def _make(self, state: StateNode) -> Destination:
         kind = self._kind(state)
-        names = self._columns.names
         allocatable = state.allocatable_nano
-        column_of = self._columns.index
-        used, by_daemons = list(self._columns.zero), list(self._columns.zero)
-        used[self._columns.pods] = len(state.pods) * NANO
-        ports: list[OwnedPorts] = []
-        attached: dict[str, set[str]] = {}
-        for pod in state.pods:
-            template = pod.template
-            for name, amount in template.requests.items():
-                column = column_of.get(name)
-                if column is not None:
-                    used[column] += amount.nano
-            for owner in template.owners:
-                if owner.kind == "DaemonSet" and owner.api_version == "apps/v1":
-                    row = self._columns.row(template.requests, pods=1)
-                    by_daemons = [a + b for a, b in zip(by_daemons, row, strict=True)]
-                    break
-            if template.host_ports:
-                ports.append((pod.key, template.host_ports))
-            if pod.volumes:
-                self._attach(pod, attached)
-        coming = [max(0, a - b) for a, b in zip(self._expected_daemons(state, kind), by_daemons, strict=True)]
-        room = [allocatable[name] - used[i] - coming[i] if name in allocatable else 0 for i, name in enumerate(names)]
+        used = self._sum(state.pods)
+        coming = self._expected_daemons(state, kind)
+        if any(coming):
+            started = self._sum([pod for pod in state.pods if pod.template.is_daemonset_owned])
+            coming = [max(0, expected - amount) for expected, amount in zip(coming, started, strict=True)]
+        room = [
+            allocatable[name] - used[i] - coming[i] if name in allocatable else 0
+            for i, name in enumerate(self._columns.names)
+        ]
         is_full = any(amount < 0 for amount in room) or any(amount < 0 for amount in allocatable.values())
         destination = Destination(state, kind, room, is_full=is_full)
-        destination.ports = tuple(ports)
+        destination.ports = tuple([(pod.key, ports) for pod in state.pods if (ports := pod.template.host_ports)])
+        attached: dict[str, set[str]] = {}
+        for pod in state.pods:
+            if pod.volumes:
+                self._attach(pod, attached)
         destination.attached = {driver: frozenset(claims) for driver, claims in attached.items()}
         if state.node is not None:
             limits = self._csi_limits.get(state.node.name, ())
             destination.limits = {driver: limit for driver, limit in limits if limit is not None}
         return destination
+
+    def _sum(self, pods: Iterable[Pod]) -> Sequence[int]:
+        """Return what pods take together."""
+        uses = self._uses
+        return [sum(column) for column in zip(*[uses[pod.template] for pod in pods], strict=True)] or self._columns.zero
 
     def _attach(self, pod: Pod, attached: dict[str, set[str]]) -> None:
         try:

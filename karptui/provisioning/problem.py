@@ -13,6 +13,7 @@ from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
+from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
@@ -162,15 +163,19 @@ class Prepared:
 
     @cached_property
     def _running(self) -> RunningPods:
-        labels: dict[str, NodeLabels] = {
-            node.name: (self._labels.read(node.labels), node.labels.get(HOSTNAME)) for node in self.inventory.nodes
-        }
+        reader = self._labels
+
+        def labels_of(node: Node) -> NodeLabels:
+            return reader.read(node.labels), node.labels.get(HOSTNAME)
+
         pools = [
             (pool_requirements(pool), pool.taints, self.catalogues[pool.name])
             for pool in self.pools
             if len(self.catalogues[pool.name])
         ]
-        return RunningPods(self.inventory.pods, self.inventory.nodes, self.active_states, labels, DomainUniverse(pools))
+        return RunningPods(
+            self.inventory.pods, self.inventory.nodes, self.active_states, labels_of, DomainUniverse(pools)
+        )
 
     @cached_property
     def _inverse_bases(self) -> list[InverseBase]:
@@ -229,7 +234,7 @@ class Prepared:
         queued = [self._queued(pod) for pod in (*self.pending, *pods, *self.leaving)]
         variant = Variant(
             excluded=frozenset(excluded),
-            moving=frozenset(one.pod.uid for one in queued if one.is_counted),
+            moving=frozenset(one.pod.uid for one in queued if one.is_counted and one.pod.node_name),
             reserved_fallback=reserved_fallback,
             enforces_consolidate_after=enforce_consolidate_after,
         )

@@ -5,13 +5,13 @@ Rules: ``pkg/controllers/provisioning/scheduling/topology.go``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.taints import Taint
 from karptui.provisioning.pod_class import PodClass, Stage
 from karptui.provisioning.requirement_set import RequirementSet
-from karptui.provisioning.topology_counts import RunningPods
+from karptui.provisioning.topology_counts import BaseCount, RunningPods
 from karptui.provisioning.topology_group import Choice, TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind, TopologySpec
 
@@ -52,6 +52,7 @@ class Topology:
         self._running = running
         self._bases = {base.spec.identity: base for base in inverse_bases}
         self._moving = moving
+        self._moving_pods = [running.by_uid[uid] for uid in moving if uid in running.by_uid]
         self._gone_nodes = gone_nodes
         self.groups: dict[tuple[object, ...], TopologyGroup] = {}
         self._group_list: list[TopologyGroup] = []
@@ -89,17 +90,16 @@ class Topology:
         counts: dict[str, int] = {}
         if not _is_host(spec):
             counts = dict.fromkeys(self._running.universe_of(spec), 0)
-            gone = [base.registered_by_node.get(node) for node in self._gone_nodes]
-            for domain, nodes in base.registered.items():
-                if nodes > gone.count(domain):
-                    counts.setdefault(domain, 0)
+            for domain in self._registered(base):
+                counts.setdefault(domain, 0)
         for domain, pods in base.pods.items():
             counts[domain] = pods
-        for uid in self._moving & base.domain_by_uid.keys():
-            domain = base.domain_by_uid[uid]
-            counts[domain] -= 1
-            if not counts[domain] and domain not in self._known_without_pods(spec):
-                del counts[domain]
+        for pod in self._moving_pods:
+            left = self._running.domain_of(spec, pod)
+            if left is not None:
+                counts[left] -= 1
+                if not counts[left] and left not in self._known_without_pods(spec):
+                    del counts[left]
         group = TopologyGroup(spec, counts)
         self.groups[spec.identity] = group
         self._group_list.append(group)
@@ -108,10 +108,14 @@ class Topology:
     def _known_without_pods(self, spec: TopologySpec) -> set[str]:
         if _is_host(spec):
             return set()
-        base = self._running.count(spec)
-        gone = [base.registered_by_node.get(node) for node in self._gone_nodes]
-        nodes = {domain for domain, count in base.registered.items() if count > gone.count(domain)}
-        return nodes | set(self._running.universe_of(spec))
+        return {*self._registered(self._running.count(spec)), *self._running.universe_of(spec)}
+
+    def _registered(self, base: BaseCount) -> Iterator[str]:
+        """Yield the domains that have a node yet."""
+        gone = [base.nodes.domain_by_node.get(node) for node in self._gone_nodes]
+        for domain, nodes in base.nodes.by_domain.items():
+            if nodes > gone.count(domain):
+                yield domain
 
     def counting(self, owner: PodClass) -> list[TopologyGroup]:
         """Return the rules that select pods of a class, and so count them where they land."""

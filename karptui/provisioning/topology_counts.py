@@ -6,12 +6,14 @@ Rules: ``countDomains`` and ``updateInverseAffinities`` in ``pkg/controllers/pro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from operator import attrgetter
+from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.kube.selectors import LabelSelector
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.state_node import StateNode
@@ -20,20 +22,30 @@ from karptui.provisioning.topology_spec import TopologySpec
 NodeLabels = tuple[RequirementSet, str | None]
 """A Node's labels as requirements, and its host name label or None."""
 
+_NODE_NAME: Final = attrgetter("node_name")
+
+
+class RegisteredNodes:
+    """Nodes that count for a rule, with pods or without."""
+
+    __slots__ = ("by_domain", "domain_by_node")
+
+    def __init__(self) -> None:
+        self.by_domain: Counter[str] = Counter()
+        """How many there are by domain."""
+        self.domain_by_node: dict[str, str] = {}
+        """Domain by provider id."""
+
 
 class BaseCount:
     """Where a rule's pods run, before a run decides anything."""
 
-    __slots__ = ("domain_by_uid", "pods", "registered", "registered_by_node")
+    __slots__ = ("nodes", "pods")
 
-    def __init__(self) -> None:
-        self.domain_by_uid: dict[str, str] = {}
+    def __init__(self, nodes: RegisteredNodes) -> None:
+        self.nodes = nodes
         self.pods: Counter[str] = Counter()
         """Pods by domain."""
-        self.registered: Counter[str] = Counter()
-        """Nodes by domain, of those that the rule counts."""
-        self.registered_by_node: dict[str, str] = {}
-        """Domain by the node's provider id."""
 
 
 class RunningPods:
@@ -44,7 +56,7 @@ class RunningPods:
         pods: Iterable[Pod],
         nodes: Iterable[Node],
         active: Sequence[StateNode],
-        labels_of: Mapping[str, NodeLabels],
+        labels_of: Callable[[Node], NodeLabels],
         universe: DomainUniverse,
     ) -> None:
         self._pods = pods
@@ -52,19 +64,35 @@ class RunningPods:
         self._active = active
         self._labels_of = labels_of
         self._universe = universe
-        self._by_namespace: dict[str, dict[PodTemplate, list[Pod]]] | None = None
         self._counts: dict[TopologySpec, BaseCount] = {}
+        self._registered: dict[str, RegisteredNodes] = {}
+        """By key, for the rules that count every node."""
+        self._labelled: set[PodTemplate] = set()
+        """Templates of which some pod has labels of its own."""
 
-    @property
-    def by_namespace(self) -> dict[str, dict[PodTemplate, list[Pod]]]:
+    @cached_property
+    def _by_namespace(self) -> dict[str, list[tuple[PodTemplate, list[Pod]]]]:
         """Pods that count: bound, neither ended nor being deleted."""
-        if self._by_namespace is None:
-            found: dict[str, dict[PodTemplate, list[Pod]]] = {}
-            for pod in self._pods:
-                if pod.node_name and pod.is_active:
-                    found.setdefault(pod.template.namespace, {}).setdefault(pod.template, []).append(pod)
-            self._by_namespace = found
-        return self._by_namespace
+        by_template: dict[PodTemplate, list[Pod]] = {}
+        for pod in self._pods:
+            if pod.node_name and pod.is_active:
+                template = pod.template
+                pods = by_template.get(template)
+                if pods is None:
+                    by_template[template] = [pod]
+                else:
+                    pods.append(pod)
+                if pod.own_labels:
+                    self._labelled.add(template)
+        found: dict[str, list[tuple[PodTemplate, list[Pod]]]] = {}
+        for template, pods in by_template.items():
+            found.setdefault(template.namespace, []).append((template, pods))
+        return found
+
+    @cached_property
+    def by_uid(self) -> dict[str, Pod]:
+        """Pods that count, by uid."""
+        return {pod.uid: pod for groups in self._by_namespace.values() for _, pods in groups for pod in pods}
 
     def universe_of(self, spec: TopologySpec) -> tuple[str, ...]:
         """Return the domains that NodePools offer for a rule."""
@@ -74,39 +102,54 @@ class RunningPods:
         """Return where a rule's pods run, computed once per rule."""
         found = self._counts.get(spec)
         if found is None:
-            found = self._counts[spec] = self._count(spec)
+            found = self._counts[spec] = BaseCount(self._register(spec))
+            names: Counter[str] = Counter()
+            for pods in self._selected(spec):
+                names.update(map(_NODE_NAME, pods))
+            for name, count in names.items():
+                domain = self._domain(spec, name)
+                if domain is not None:
+                    found.pods[domain] += count
         return found
 
-    def _count(self, spec: TopologySpec) -> BaseCount:
-        base = BaseCount()
-        if spec.key != HOSTNAME:
-            for state_node in self._active:
-                domain = state_node.labels.get(spec.key)
-                if state_node.node is not None and domain is not None and self._is_counted(spec, state_node.node):
-                    base.registered[domain] += 1
-                    base.registered_by_node[state_node.provider_id] = domain
-        domains: dict[str, str | None] = {}
-        for pod in self._selected(spec):
-            name = pod.node_name
-            if name not in domains:
-                domains[name] = self._domain(spec, name)
-            domain = domains[name]
-            if domain is not None:
-                base.domain_by_uid[pod.uid] = domain
-                base.pods[domain] += 1
-        return base
+    def domain_of(self, spec: TopologySpec, pod: Pod) -> str | None:
+        """Return the domain in which a rule counts a pod of `by_uid`, None if it does not."""
+        if pod.namespace not in spec.namespaces:
+            return None
+        if spec.selector is not None and not spec.selector.matches(pod.labels):
+            return None
+        return self._domain(spec, pod.node_name)
 
-    def _selected(self, spec: TopologySpec) -> Iterable[Pod]:
+    def _register(self, spec: TopologySpec) -> RegisteredNodes:
+        rule = spec.node_filter
+        if rule is not None and not rule.counts_all:
+            return self._read_nodes(spec)
+        found = self._registered.get(spec.key)
+        if found is None:
+            found = self._registered[spec.key] = self._read_nodes(spec)
+        return found
+
+    def _read_nodes(self, spec: TopologySpec) -> RegisteredNodes:
+        found = RegisteredNodes()
+        if spec.key != HOSTNAME:
+            for state in self._active:
+                domain = state.labels.get(spec.key)
+                if state.node is not None and domain is not None and self._is_counted(spec, state.node):
+                    found.by_domain[domain] += 1
+                    found.domain_by_node[state.provider_id] = domain
+        return found
+
+    def _selected(self, spec: TopologySpec) -> Iterator[Iterable[Pod]]:
         """Yield the pods that a rule's selector lists; without a selector that is every pod of its namespaces."""
-        selector: LabelSelector | None = spec.selector
+        selector = spec.selector
         for namespace in sorted(spec.namespaces):
-            for template, pods in self.by_namespace.get(namespace, {}).items():
+            for template, pods in self._by_namespace.get(namespace, ()):
                 if selector is None:
-                    yield from pods
-                elif any(pod.own_labels for pod in pods):
-                    yield from (pod for pod in pods if selector.matches(pod.labels))
+                    yield pods
+                elif template in self._labelled:
+                    yield (pod for pod in pods if selector.matches(pod.labels))
                 elif selector.matches(template.labels):
-                    yield from pods
+                    yield pods
 
     def _domain(self, spec: TopologySpec, node_name: str) -> str | None:
         node = self._nodes.get(node_name)
@@ -121,5 +164,5 @@ class RunningPods:
         rule = spec.node_filter
         if rule is None or rule.counts_all:
             return True
-        labels, hostname = self._labels_of[node.name]
+        labels, hostname = self._labels_of(node)
         return rule.counts(node.taints, labels, hostname)
