@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -15,8 +15,29 @@ MISSING: Any = object()
 """No old value: the object is new, or its parts cannot be matched with the old ones'."""
 
 _KEYWORDS = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void "
-    "while".split()
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
 )
 _OLD_SELF = re.compile(r"\boldSelf\b")
 _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\['([^']*)'\]|\[\"([^\"]*)\"\]|\[(\d+)\]")

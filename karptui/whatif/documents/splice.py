@@ -60,7 +60,9 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
     for step_path, step_value in _steps(_get(body, path), value, path):
         changed = _spliced(changed, step_path, step_value)
     if read(changed).root is None or read(changed).root.value != wanted:
-        raise EditRefusedError(f"{path_text(path)} cannot be changed here: an anchor or a second field of this name stands in the way")
+        raise EditRefusedError(
+            f"{path_text(path)} cannot be changed here: an anchor or a second field of this name stands in the way"
+        )
     return text[: document.offset] + changed + text[document.offset + len(document.text) :]
 
 
@@ -105,9 +107,9 @@ def _document(text: str, at: int | ObjectRef) -> Document:
 
 def _get(value: Any, path: Path) -> Any:
     for step in path:
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+        if (isinstance(value, dict) and step in value) or (
+            isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)
+        ):
             value = value[step]
         else:
             return REMOVE
@@ -187,7 +189,9 @@ def _steps(old: Any, new: Any, path: Path) -> Iterable[tuple[Path, Any]]:
 def _list_steps(old: list[Any], new: list[Any], path: Path) -> Iterable[tuple[Path, Any]]:
     marks = {True: [repr(item) for item in old], False: [repr(item) for item in new]}
     steps: list[tuple[Path, Any]] = []
-    for tag, start, end, new_start, new_end in reversed(SequenceMatcher(None, marks[True], marks[False], autojunk=False).get_opcodes()):
+    for tag, start, end, new_start, new_end in reversed(
+        SequenceMatcher(None, marks[True], marks[False], autojunk=False).get_opcodes()
+    ):
         if tag == "equal":
             continue
         paired = min(end - start, new_end - new_start)

@@ -65,7 +65,9 @@ def write_block(value: Any, *, indent: int, list_indent: int = 2) -> list[str]:
     """
     if isinstance(value, dict):
         return [
-            line for key, item in value.items() for line in write_field(key, item, indent=indent, list_indent=list_indent)
+            line
+            for key, item in value.items()
+            for line in write_field(key, item, indent=indent, list_indent=list_indent)
         ]
     lines: list[str] = []
     for item in value:

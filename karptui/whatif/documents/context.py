@@ -1,0 +1,289 @@
+"""Where a cursor stands in half-typed YAML: found by indentation and brackets, since such text cannot be parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from karptui.whatif.documents.flow_context import FlowScan, flow_start, scan_flow
+from karptui.whatif.documents.problem import Path
+
+_MARKER = re.compile(r"---(?=\s|\Z)")
+_LINE = re.compile(r"( *)((?:-[ ]+)*(?:-\Z)?)(.*)", re.DOTALL)
+_KEY = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#:{\['"&*!|>%@`,][^:#]*?|[^\s#:]*?[^\s:]:[^\s:][^\s]*?)\s*:(?:\s+(.*)|\Z)""",
+    re.DOTALL,
+)
+_BLOCK_SCALAR = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?\Z")
+_WORD = re.compile(r"""["']?[^\s,\[\]{}"']*\Z""")
+
+
+class Mode(StrEnum):
+    """What is being typed."""
+
+    KEY = "key"
+    """A field's name, or the dash or value of a list item."""
+    VALUE = "value"
+    """A field's value, on its line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """A cursor's place."""
+
+    mode: Mode
+    path: Path
+    """Of the mapping or list a name is typed in; of the field a value is typed for."""
+    prefix: str
+    """The half-typed word before the cursor."""
+    start_column: int
+    indent: int
+    """Column of the line's content, for what is inserted on lines below."""
+    in_flow: bool = False
+    has_dash: bool = False
+    """A dash stands before the word on this line."""
+    rest: str = ""
+    """The line behind the cursor."""
+    is_tight: bool = False
+    """The colon before the cursor has no space behind it yet."""
+    open_key: str = ""
+    """The field above, at the cursor's column and still without a value: its list may start here."""
+    taken: dict[Path, dict[str, str]] = field(default_factory=dict)
+    """Fields of every mapping of the document as far as they stand on lines of their own, with their values."""
+    items: dict[Path, list[str]] = field(default_factory=dict)
+    """Scalar items of lists."""
+
+
+@dataclass(slots=True)
+class _Level:
+    column: int
+    step: str | int
+
+    @property
+    def is_item(self) -> bool:
+        return isinstance(self.step, int)
+
+
+def context_at(text: str, line: int, column: int) -> Context | None:
+    """Finds the place of a cursor; None inside comments and block texts.
+
+    Args:
+        text: The buffer.
+        line: The cursor's line, from 0.
+        column: Its column, in characters.
+    """
+    lines = text.split("\n")
+    if not 0 <= line < len(lines):
+        return None
+    first = next((at + 1 for at in range(line, -1, -1) if _MARKER.match(lines[at])), 0)
+    last = next((at for at in range(line + 1, len(lines)) if _MARKER.match(lines[at])), len(lines))
+    if first > line:
+        return None
+    return _Scan(lines[first:last], line - first, column).context()
+
+
+class _Scan:
+    """Goes through the lines of one document once, with the levels that are open."""
+
+    def __init__(self, lines: Sequence[str], line: int, column: int) -> None:
+        self._lines = [one.rstrip("\r") for one in lines]
+        self._line = line
+        self._before = self._lines[line][:column]
+        self._rest = self._lines[line][column:]
+        self._levels: list[_Level] = []
+        self._taken: dict[Path, dict[str, str]] = {}
+        self._items: dict[Path, list[str]] = {}
+        self._found: Context | None = None
+
+    def context(self) -> Context | None:
+        flow_until = literal_until = -1
+        literal_column = 0
+        for at, line in enumerate(self._lines):
+            if at == self._line:
+                if literal_until >= 0 and self._is_deeper(self._before, literal_column):
+                    return None
+                if at > flow_until:
+                    self._found = self._at_cursor(at)
+                    if self._found is None:
+                        return None
+                elif self._found is None:
+                    return None
+                literal_until = -1
+                continue
+            if at <= flow_until or not line.strip() or line.lstrip().startswith("#"):
+                continue
+            if literal_until >= 0 and self._is_deeper(line, literal_column):
+                continue
+            literal_until = -1
+            flow_until, literal = self._take(at, line)
+            if literal is not None:
+                literal_until, literal_column = at, literal
+        return self._found
+
+    @staticmethod
+    def _is_deeper(line: str, column: int) -> bool:
+        return not line.strip() or len(line) - len(line.lstrip(" ")) > column
+
+    def _take(self, at: int, line: str) -> tuple[int, int | None]:
+        """Opens the levels of a line; returns the last line of a flow value that starts on it, and a literal's column."""
+        indent, content, column = self._open_dashes(line)
+        match = _KEY.match(content)
+        path = self._path()
+        value, value_column = content, column
+        if match:
+            name = _unquoted(match[1])
+            self._open_key(column, name)
+            value = match[2] or ""
+            value_column = column + (match.start(2) if match[2] else len(content))
+            self._taken.setdefault(self._path()[:-1], {})[name] = _unquoted(_without_comment(value))
+        elif path and isinstance(path[-1], int):
+            self._items.setdefault(path[:-1], []).append(_unquoted(_without_comment(value)))
+        if _BLOCK_SCALAR.search(value):
+            return -1, indent if not match else self._levels[-1].column
+        if value[:1] in ("{", "["):
+            return self._take_flow(at, value_column), None
+        return -1, None
+
+    def _take_flow(self, at: int, column: int) -> int:
+        scan = scan_flow(self._lines, (at, column), (self._line, len(self._before)))
+        base = self._path()
+        for path, fields in scan.fields.items():
+            self._taken.setdefault((*base, *path), {}).update(fields)
+        for path, items in scan.items.items():
+            self._items.setdefault((*base, *path), []).extend(items)
+        if scan.cursor is not None and at < self._line:
+            self._found = self._in_flow(scan, base)
+        return scan.last_line
+
+    def _at_cursor(self, at: int) -> Context | None:
+        before = self._before
+        if "#" in before and _without_comment(before) != before:
+            return None
+        whole = self._lines[at]
+        indent, content, column = self._open_dashes(before, is_cursor=True)
+        has_dash = before[indent : indent + 1] == "-"
+        match = _KEY.match(content)
+        opening = flow_start(content if not match else match[2] or "")
+        if opening is not None:
+            return self._flow_at_cursor(at, column, content, match)
+        if match:
+            name = _unquoted(match[1])
+            self._open_key(column, name)
+            prefix = match[2] or ""
+            is_tight = match[2] is None and not content.endswith(" ")
+            path = self._path()
+            self._note_rest(whole, column, has_key=True)
+            return self._context(Mode.VALUE, path, prefix, indent=column, has_dash=has_dash, is_tight=is_tight)
+        above = self._levels[-1] if self._levels else None
+        self._close_to(column)
+        path = self._path()
+        open_key = ""
+        if above is not None and above.column == column and isinstance(above.step, str) and not has_dash:
+            open_key = above.step if not self._taken.get(path, {}).get(above.step) else ""
+        return self._context(Mode.KEY, path, content, indent=column, has_dash=has_dash, open_key=open_key)
+
+    def _flow_at_cursor(self, at: int, column: int, content: str, match: re.Match[str] | None) -> Context | None:
+        if match:
+            self._open_key(column, _unquoted(match[1]))
+            column += match.start(2)
+        base = self._path()
+        scan = scan_flow(self._lines, (at, column), (self._line, len(self._before)))
+        if scan.cursor is None:
+            return None
+        for path, fields in scan.fields.items():
+            self._taken.setdefault((*base, *path), {}).update(fields)
+        for path, items in scan.items.items():
+            self._items.setdefault((*base, *path), []).extend(items)
+        return self._in_flow(scan, base)
+
+    def _in_flow(self, scan: FlowScan, base: Path) -> Context:
+        assert scan.cursor is not None
+        path, is_value, prefix = scan.cursor
+        mode = Mode.VALUE if is_value else Mode.KEY
+        return self._context(mode, (*base, *path), prefix, indent=0, in_flow=True)
+
+    def _context(
+        self,
+        mode: Mode,
+        path: Path,
+        prefix: str,
+        *,
+        indent: int,
+        in_flow: bool = False,
+        has_dash: bool = False,
+        is_tight: bool = False,
+        open_key: str = "",
+    ) -> Context:
+        return Context(
+            mode=mode,
+            path=path,
+            prefix=prefix,
+            start_column=len(self._before) - len(prefix),
+            indent=indent,
+            in_flow=in_flow,
+            has_dash=has_dash,
+            rest=self._rest,
+            is_tight=is_tight,
+            open_key=open_key,
+            taken=self._taken,
+            items=self._items,
+        )
+
+    def _note_rest(self, whole: str, column: int, *, has_key: bool) -> None:
+        match = _KEY.match(whole[column:]) if has_key else None
+        if match:
+            path = self._path()
+            self._taken.setdefault(path[:-1], {})[str(path[-1])] = _unquoted(_without_comment(match[2] or ""))
+
+    def _open_dashes(self, line: str, *, is_cursor: bool = False) -> tuple[int, str, int]:
+        match = _LINE.match(line)
+        assert match is not None
+        indent = len(match[1])
+        column = indent
+        for dash in re.finditer(r"-[ ]*", match[2]):
+            self._open_item(indent + dash.start())
+            column = indent + dash.end()
+        if is_cursor and match[2].endswith("-"):
+            column += 1
+        return indent, match[3], column
+
+    def _open_item(self, column: int) -> None:
+        while self._levels and self._levels[-1].column > column:
+            self._levels.pop()
+        top = self._levels[-1] if self._levels else None
+        if top is not None and top.column == column and isinstance(top.step, int):
+            top.step += 1
+        else:
+            self._levels.append(_Level(column, 0))
+
+    def _open_key(self, column: int, name: str) -> None:
+        self._close_to(column)
+        self._levels.append(_Level(column, name))
+
+    def _close_to(self, column: int) -> None:
+        while self._levels and self._levels[-1].column >= column:
+            self._levels.pop()
+
+    def _path(self) -> Path:
+        return tuple(level.step for level in self._levels)
+
+
+def _without_comment(text: str) -> str:
+    quote = ""
+    for position, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'" and (position == 0 or text[position - 1] in " [{,:"):
+            quote = character
+        elif character == "#" and (position == 0 or text[position - 1] in " \t"):
+            return text[:position].rstrip()
+    return text.rstrip() if not quote else text
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return text
