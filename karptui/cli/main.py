@@ -18,6 +18,7 @@ from karptui import __version__
 COMMANDS: Final = MappingProxyType(
     {
         "nodes": "list nodes, and NodeClaims that have no node yet",
+        "pools": "list NodePools in the order Karpenter tries them, with limits, types and overlap",
         "pods": "list pods with what they request and where they run",
         "simulate": "say what Karpenter would do with snapshots: provisioning and disruption",
         "blockers": "list everything that keeps Karpenter from disrupting each node",

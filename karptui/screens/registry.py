@@ -33,6 +33,12 @@ def _nodes() -> FrameScreen:
     return NodesScreen()
 
 
+def _pools() -> FrameScreen:
+    from karptui.screens.pools import PoolsScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return PoolsScreen()
+
+
 def _pods() -> FrameScreen:
     from karptui.screens.pods import PodsScreen  # noqa: PLC0415 - only what is shown is imported
 
@@ -71,6 +77,9 @@ def _events() -> FrameScreen:
 
 ENTRIES: Final = (
     ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
+    ScreenEntry(
+        "pools", "2", "Pools", "NodePools in the order they are tried: limits, types, overlap", ("np", "pool"), _pools
+    ),
     ScreenEntry("claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), _claims),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
     ScreenEntry(

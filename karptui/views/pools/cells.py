@@ -104,9 +104,10 @@ def types_cell(row: PoolRow, _: int) -> Cell:
     if row.types.problem:
         return Cell("✘ none", Tone.FAULT)
     allowed, offered = row.left_after[Filter.REQUIREMENTS], row.left_after[Filter.OFFERINGS]
-    left = len(row.types.left)
     text = f"{count_text(allowed)}/{count_text(offered)}"
-    return Cell(text if left else f"✘ {text}", Tone.FAULT if not left else Tone.NORMAL)
+    if not row.usable:
+        return Cell(f"✘ {text}", Tone.FAULT)
+    return Cell(text) if row.types.left else Cell(f"▲ {text}", Tone.WARNING)
 
 
 def ready_cell(row: PoolRow, _: int) -> Cell:

@@ -11,12 +11,14 @@ from typing import Final, NamedTuple
 from karptui.disruption.budget_week import PoolBudgets
 from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
+from karptui.kube import resources
+from karptui.kube.resources import NODES
 from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.type_verdict import Filter
 from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.pools.counts import ControllerCounts, controller_counts, created_lately
-from karptui.views.pools.limits import LimitUse, limit_uses
+from karptui.views.pools.limits import LimitUse, allowed_types, limit_uses
 from karptui.views.prices import Total, total_of
 from karptui.views.types.entry import PoolEntry
 from karptui.views.types.pools import carries
@@ -96,6 +98,19 @@ class PoolRow:
     def left_after(self) -> Mapping[Filter, int]:
         """How many types each filter leaves."""
         return {one.filter: one.left for one in self.types.found.counts}
+
+    @cached_property
+    def usable(self) -> int:
+        """How many types a new node could have now, whichever pods wait."""
+        left = self.types.found.remaining
+        return (
+            sum(
+                all(resources.nano(one.instance_type.capacity, name) <= amount for name, amount in left.items())
+                for one in allowed_types(self.types)
+            )
+            if left.get(NODES) != 0
+            else 0
+        )
 
     @cached_property
     def excluded(self) -> int:

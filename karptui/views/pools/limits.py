@@ -51,8 +51,9 @@ class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def allowed_types(entry: PoolEntry) -> tuple[TypeVerdict, ...]:
-    """Return the types that a new node could have were there no limits."""
-    return tuple(one for one in entry.found.verdicts if one.removed_by in (None, Filter.LIMITS))
+    """Return the types that a new node could have were there no limits, whichever pods wait."""
+    allowed = (None, Filter.LIMITS, Filter.POD) if entry.pods else (None, Filter.LIMITS)
+    return tuple(one for one in entry.found.verdicts if one.removed_by in allowed)
 
 
 def limit_uses(entry: PoolEntry) -> tuple[LimitUse, ...]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from karptui.provisioning.type_verdict import Filter
 from karptui.views.pools.entry import Neighbour, PoolRow
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.readiness import ready_lines
 from karptui.views.pools.words import carries_line
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
+from karptui.views.types.columns import why_text
 from karptui.views.types.summary import finding_lines
 from karptui.views.units import count_text
 
 Pieces = tuple[tuple[str, Tone], ...]
 NAMED = 3
+_STEPS = tuple(Filter)
 
 
 def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
@@ -23,6 +26,7 @@ def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
         order_line(row),
         *ready_lines(row),
         limit_line(row.types, row.limits),
+        types_line(row),
         *weight_lines(row),
         overlap_line(row),
         carries_line(row),
@@ -47,7 +51,7 @@ def order_line(row: PoolRow) -> Pieces:
 def _order(row: PoolRow) -> str:
     weight = "Weight is an order, not a share"
     if row.after and row.before:
-        return f"{weight}: it sees what {clean(row.before)} does not take, {clean(row.after)} what it does not take"
+        return f"{weight}: it sees what {clean(row.before)} does not take, and {clean(row.after)} what it leaves"
     if row.after:
         return f"{weight}: it gets every pod it can hold before {clean(row.after)} sees one"
     if row.before:
@@ -59,6 +63,25 @@ def ordinal(number: int) -> str:
     """Return ``1st``, ``2nd``, ``11th``."""
     tail = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{tail}"
+
+
+def types_line(row: PoolRow) -> Pieces:
+    """Return why no type is left; nothing where one is."""
+    entry = row.types
+    if entry.left or entry.problem:
+        return ()
+    if not entry.wanted:
+        first = next(
+            (one.reasons for one in entry.found.counts if one.filter is Filter.REQUIREMENTS and one.reasons), ()
+        )
+        why = f": {first[0][0]}" if first else ""
+        return ((f"✘ its requirements allow no type{clean(why)}", Tone.FAULT),)
+    last = max(entry.wanted, key=lambda one: _STEPS.index(one.verdict.removed_by or Filter.LIMITS))
+    head = ("▲ none of its types is left for the pods that wait: ", Tone.WARNING)
+    return (
+        head if row.usable else ("✘ no type is left: ", Tone.FAULT),
+        (f"{clean(last.name)} comes furthest, then {why_text(last)}", Tone.NORMAL),
+    )
 
 
 def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
@@ -92,8 +115,10 @@ def overlap_line(row: PoolRow) -> Pieces:
     pieces: list[tuple[str, Tone]] = [(said, Tone.NORMAL)]
     if found.lost_to:
         pieces.append((f"; {_by_name(found.lost_to)} would take theirs first", Tone.WARNING))
-    here = f"; for {count_text(found.goes_here)} of them a new node would come from here"
-    pieces.append((here, Tone.GOOD if found.goes_here else Tone.MUTED))
+    amount = (
+        "none" if not found.goes_here else "all" if found.goes_here == found.matching else count_text(found.goes_here)
+    )
+    pieces.append((f"; new nodes for {amount} of them come from here", Tone.GOOD if found.goes_here else Tone.MUTED))
     return tuple(pieces)
 
 

@@ -49,16 +49,14 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number(
             "weight",
-            "An order, not a share: higher goes first. = another has the same (then the name that sorts last is first), "
+            "An order, not a share: higher goes first. = another has the same: the name that sorts last goes first. "
             "≈ another's is within 10.",
         ),
         cells.weight_cell,
         lambda row: float(row.pool.weight),
     ),
     Column(
-        _number(
-            "nodes", "Nodes, of the limit on nodes if there is one, and their part of all pools' nodes.", width=7
-        ),
+        _number("nodes", "Nodes, of the limit on nodes if there is one, and their part of all pools' nodes.", width=7),
         cells.nodes_cell,
         lambda row: float(len(row.nodes)),
     ),
@@ -92,7 +90,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number(
             "types",
-            "Types that the requirements allow / of these, types with an offering; ✘ none is left.",
+            "Types that the requirements allow / of these, types with an offering; ✘ none is left, ▲ none for the pods that wait.",
             width=7,
             drop_order=2,
         ),
@@ -165,9 +163,7 @@ FIELDS: Final[Mapping[str, Field[PoolRow]]] = {
 
 def is_notable(row: PoolRow) -> bool:
     """Whether something is wrong: not ready, no type left, limits used up, findings."""
-    return (
-        not is_ready(row) or not row.types.left or bool(row.types.findings) or any(use.is_closed for use in row.limits)
-    )
+    return not is_ready(row) or not row.usable or bool(row.types.findings) or any(use.is_closed for use in row.limits)
 
 
 def pools_table(*, has_prices: bool = True) -> TableSpec[PoolRow]:

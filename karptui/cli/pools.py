@@ -1,0 +1,118 @@
+"""`karptui pools`: the Pools screen as a table, JSON or CSV, and one NodePool at length."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from karptui.cli.loading import Loaded
+    from karptui.views.cluster_view import ClusterView
+    from karptui.views.pools.entry import PoolRow
+
+    Pieces = tuple[tuple[str, object], ...]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--pool", metavar="NAME", help="everything about this NodePool, and the DaemonSets it carries")
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of="NodePools")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print NodePools, or one; 1 where something is missing from them."""
+    from dataclasses import replace
+
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.pools.entry import pool_rows
+
+    needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
+    try:
+        loaded = load(args, needed)
+        view, notes = _compared(loaded.view, loaded.now_ns)
+        loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+        rows = pool_rows(view)
+        if args.pool is None:
+            _print_rows(rows, args, loaded)
+        else:
+            _print_pool(_pool_of(rows, args.pool), args, loaded)
+    except UsageError as error:
+        fail(str(error), "pools")
+    return report("pools", loaded)
+
+
+def _compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
+    """Return the view with budgets and with which pools pods match, and what was assumed."""
+    from karptui.disruption.study import Study, study_all
+    from karptui.views.cluster_view import ClusterView
+    from karptui.views.why.prepare import prepare_view
+    from karptui.views.why.readiness import unready_because
+
+    reason = unready_because(view)
+    if reason:
+        return view, (f"overlap and budgets are left out: {reason}",)
+    prepared, notes = prepare_view(view, now_ns)
+    study = Study(prepared, view.state.generation)
+    study_all(study, ())
+    for _ in study.compare_pools():
+        pass
+    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=study.analysis), notes
+
+
+def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
+    for row in rows:
+        if row.name == name:
+            return row
+    raise UsageError(f"there is no NodePool {name}; there are: {', '.join(row.name for row in rows) or 'none'}")
+
+
+def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.pools.cluster import cluster_lines
+    from karptui.views.pools.story import pool_story
+    from karptui.views.pools.table import pools_table
+    from karptui.views.pools.values import pool_row_values
+
+    shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)
+    print_rows(shown, lambda row: pool_row_values(row, loaded.now_ns), args)
+    if args.output in ("table", "wide"):
+        stories = [line for row in shown.items for line in pool_story(row)]
+        _say((*stories, *cluster_lines(loaded.view, rows, loaded.now_ns)))
+
+
+def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
+    import json
+
+    from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_values
+    from karptui.views.pools.detail import detail_lines, title_parts
+    from karptui.views.pools.values import pool_row_values
+
+    daemonsets = daemon_rows(row)
+    if args.output == "json":
+        document = {**pool_row_values(row, loaded.now_ns), "daemonsets": [daemon_values(one) for one in daemonsets]}
+        json.dump(document, sys.stdout, indent=2)
+        print()
+        return
+    if args.output != "csv":
+        for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
+            print(_text(line))
+    print_rows(rows_of(TABLE, daemonsets, args, loaded.now_ns), daemon_values, args)
+
+
+def _say(lines: Sequence[Pieces]) -> None:
+    for line in lines:
+        print(_text(line), file=sys.stderr)
+
+
+def _text(line: Pieces) -> str:
+    return "".join(text for text, _ in line).rstrip()

@@ -1,0 +1,141 @@
+"""One NodePool: everything about it above the DaemonSets that a new node of it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.analyst import Focus
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.object_text import ObjectKeys
+from karptui.screens.pools import CONSEQUENCES, MANY, WORKING
+from karptui.views.cluster_view import ClusterView
+from karptui.views.pools.daemonsets import TABLE, DaemonRow, daemon_rows, daemon_sentence
+from karptui.views.pools.detail import detail_lines, title_parts
+from karptui.views.pools.entry import PoolRow, pool_rows
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.widgets.hanging import hanging
+from karptui.widgets.plain import phrase
+from karptui.widgets.row_table import RowSelected
+
+
+class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
+    """A NodePool at length."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open_nodes", "Nodes", id="pool.nodes", tooltip="The nodes of the pool"),
+        Binding("t", "open_types", "Types", id="pool.types", tooltip="The instance types of the pool"),
+        Binding("b", "open_budgets", "Budgets", show=False, id="pool.budgets"),
+        Binding("ctrl+d", "scroll_panel(1)", "Scroll down", show=False, id="pool.down"),
+        Binding("ctrl+u", "scroll_panel(-1)", "Scroll up", show=False, id="pool.up"),
+    ]
+
+    entry_name = "pools"
+    title_text = "DaemonSets ─ what a new node carries"
+    kind = "NodePool"
+    consequences = CONSEQUENCES
+
+    panel = getters.query_one("#pool-panel", VerticalScroll)
+    lines = getters.query_one("#pool-lines", Static)
+
+    def __init__(self, name: str) -> None:
+        """Make the screen.
+
+        Args:
+            name: the NodePool.
+        """
+        super().__init__(TABLE)
+        self._pool_name = name
+        self._row: PoolRow | None = None
+        self._made: tuple[object, tuple[DaemonRow, ...]] = (None, ())
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the pool above its DaemonSets."""
+        with VerticalScroll(id="pool-panel", can_focus=False):
+            yield Static(id="pool-lines", markup=False)
+        yield from super().compose_body()
+
+    def prepare(self) -> None:
+        """Say that it takes a moment."""
+        self.table.set_placeholder(WORKING)
+        super().prepare()
+
+    def show_state(self) -> None:
+        """Ask for the overlap, and show the pool."""
+        self.host.look_at(Focus(wants_overlap=True))
+        super().show_state()
+
+    def items_of(self, view: ClusterView) -> Sequence[DaemonRow]:
+        """Return the DaemonSets."""
+        row = next((one for one in pool_rows(view) if one.name == self._pool_name), None)
+        if self._made[0] is not row or row is None:
+            self._made = (row, daemon_rows(row) if row is not None else ())
+        self._row = row
+        return self._made[1]
+
+    def size_of(self, view: ClusterView) -> int:
+        """Let the rows be built in a thread."""
+        return MANY if view.state.nodepools else 0
+
+    def refresh_info(self) -> None:
+        """Say again what is under the cursor, and show the pool."""
+        super().refresh_info()
+        row = self._row
+        if row is None:
+            gone = f"there is no NodePool {clean(self._pool_name)}" if self._rows is not None else "working it out…"
+            content = phrase(((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),))
+        else:
+            has_prices = not self.host.config.disable_pricing
+            self.panel.border_title = phrase(title_parts(row, has_prices=has_prices))
+            lines = hanging(detail_lines(row), self.lines.size.width)
+            content = Content("\n").join([phrase(line) for line in lines])
+        if content != self.lines.content:
+            self.lines.update(content)
+
+    def on_resize(self) -> None:
+        """Break the sentences anew."""
+        self.refresh_info()
+
+    def explain_item(self, item: DaemonRow) -> Pieces:
+        """Return what a DaemonSet takes and rules out."""
+        return daemon_sentence(item)
+
+    def name_of(self, item: DaemonRow) -> str:
+        """Return the DaemonSet."""
+        return item.found.key
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the NodePool."""
+        return ("NodePool", self._pool_name)
+
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll what stands above the table."""
+        self.panel.scroll_relative(y=step * max(1, self.panel.size.height // 2), animate=False)
+
+    def action_open_nodes(self) -> None:
+        """Show the nodes of the pool."""
+        self.host.open_screen("nodes", filter_text=f"pool={self._pool_name}")
+
+    def action_open_budgets(self) -> None:
+        """Show the budgets of the pool."""
+        self.host.open_screen("budgets", filter_text=f"pool={self._pool_name}")
+
+    def action_open_types(self) -> None:
+        """Show the instance types of the pool."""
+        from karptui.screens.types import TypesOfPoolScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(TypesOfPoolScreen(self._pool_name))
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.show_yaml("DaemonSet", event.key)

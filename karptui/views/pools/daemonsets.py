@@ -1,0 +1,166 @@
+"""The DaemonSets of the cluster as a new node of one NodePool meets them, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from karptui.kube import resources
+from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.pools.entry import PoolRow
+from karptui.views.query import Subject
+from karptui.views.row import Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.units import count_text, cpu_text, memory_text
+
+_NAMED: Final = 4
+
+
+@dataclass(frozen=True, eq=False)
+class DaemonRow:
+    """A DaemonSet in one NodePool."""
+
+    found: PoolDaemonSet
+    offered: int
+    """Types of the NodePool that requirements and offerings leave."""
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether a new node carries its pod, on some type at least."""
+        return self.found.types > 0
+
+    @property
+    def cpu_millis(self) -> int:
+        """What its pod asks."""
+        return resources.cpu_millis(self.found.requests)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What its pod asks."""
+        return resources.memory_bytes(self.found.requests)
+
+
+def daemon_rows(row: PoolRow) -> tuple[DaemonRow, ...]:
+    """Return every DaemonSet."""
+    counts = {one.filter: one.left for one in row.types.found.counts}
+    offered = counts.get(Filter.RESERVED, 0)
+    return tuple(DaemonRow(one, offered) for one in row.types.found.daemonsets)
+
+
+def _types(row: DaemonRow, _: int) -> Cell:
+    if not row.is_carried:
+        return Cell("no", Tone.MUTED)
+    is_all = row.found.types == row.offered
+    return Cell(f"{count_text(row.found.types)}/{count_text(row.offered)}", Tone.NORMAL if is_all else Tone.ACTIVE)
+
+
+def note(row: DaemonRow) -> tuple[str, Tone]:
+    """Return why a new node does not carry it, or which types would have room without it."""
+    found = row.found
+    if not row.is_carried:
+        return f"not carried: {found.why_not}", Tone.MUTED
+    if not found.excluded:
+        return "", Tone.NORMAL
+    more = f" and {count_text(len(found.excluded) - _NAMED)} more" if len(found.excluded) > _NAMED else ""
+    return f"without it room on {', '.join(found.excluded[:_NAMED])}{more}", Tone.WARNING
+
+
+def _amount(amount: int, text: str) -> Cell:
+    return Cell(text, Tone.NORMAL if amount else Tone.MUTED)
+
+
+def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
+    """Return a DaemonSet in words."""
+    asks = f"asks {cpu_text(row.cpu_millis)}, {memory_text(row.memory_bytes)} and a pod slot"
+    text, tone = note(row)
+    if not row.is_carried:
+        return ((clean(row.found.key), Tone.STRONG), (f" {clean(text)}", Tone.NORMAL))
+    on = f" on {count_text(row.found.types)} of {count_text(row.offered)} types"
+    told = f" · {clean(text)}" if text else " · without it no further type would have room"
+    return ((clean(row.found.key), Tone.STRONG), (f" {asks}{on}", Tone.NORMAL), (told, tone if text else Tone.MUTED))
+
+
+FIELDS: Final[Mapping[str, Field[DaemonRow]]] = {
+    "name": Field(FieldKind.TEXT, lambda row, _: row.found.key, help="namespace/name"),
+    "cpu": Field(FieldKind.CPU, lambda row, _: row.cpu_millis, help="what its pod asks"),
+    "mem": Field(FieldKind.BYTES, lambda row, _: row.memory_bytes, help="what its pod asks"),
+    "excludes": Field(FieldKind.COUNT, lambda row, _: len(row.found.excluded), help="types with room without it"),
+    "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
+}
+
+TABLE: Final[TableSpec[DaemonRow]] = TableSpec(
+    noun="DaemonSets",
+    columns=(
+        Column(
+            Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
+            lambda row, _: text_cell(row.found.key, Tone.DAEMON if row.is_carried else Tone.MUTED),
+            lambda row: (not row.is_carried, *natural_key(row.found.key)),
+        ),
+        Column(
+            Heading("cpu", "CPU", "What its pod asks.", 5, 9, is_right_aligned=True, is_descending_first=True),
+            lambda row, _: _amount(row.cpu_millis, cpu_text(row.cpu_millis)),
+            lambda row: float(row.cpu_millis),
+        ),
+        Column(
+            Heading("memory", "MEM", "What its pod asks.", 6, 9, is_right_aligned=True, is_descending_first=True),
+            lambda row, _: _amount(row.memory_bytes, memory_text(row.memory_bytes)),
+            lambda row: float(row.memory_bytes),
+        ),
+        Column(
+            Heading(
+                "types",
+                "ON TYPES",
+                "On how many of the types that requirements and offerings leave it runs.",
+                8,
+                11,
+                is_right_aligned=True,
+                is_descending_first=True,
+            ),
+            _types,
+            lambda row: float(row.found.types),
+        ),
+        Column(
+            Heading(
+                "excludes",
+                "EXCLUDES",
+                "Types that DaemonSets rule out and that would have room without this one.",
+                8,
+                9,
+                is_right_aligned=True,
+                is_descending_first=True,
+                drop_order=1,
+            ),
+            lambda row, _: Cell(
+                count_text(len(row.found.excluded)), Tone.WARNING if row.found.excluded else Tone.MUTED
+            ),
+            lambda row: float(len(row.found.excluded)),
+        ),
+        Column(
+            Heading("note", "NOTE", "Why it is not carried, or the types that would have room without it.", 16, 90),
+            lambda row, _: text_cell(*note(row)),
+            lambda row: note(row)[0],
+        ),
+    ),
+    subject=Subject(text=lambda row: f"{row.found.key} {note(row)[0]}".lower(), fields=FIELDS),
+    key=lambda row: row.found.key,
+    default_sort=Sort("name"),
+    is_notable=lambda row: bool(row.found.excluded),
+)
+"""One row per DaemonSet."""
+
+
+def daemon_values(row: DaemonRow) -> dict[str, Any]:
+    """Return a DaemonSet in a NodePool as plain values."""
+    return {
+        "name": row.found.key,
+        "cpu_millis": row.cpu_millis,
+        "memory_bytes": row.memory_bytes,
+        "on_types": row.found.types,
+        "of_types": row.offered,
+        "excludes": list(row.found.excluded),
+        "not_carried_because": row.found.why_not or None,
+    }

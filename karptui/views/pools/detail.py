@@ -1,0 +1,124 @@
+"""One NodePool at length: what it asks, what limits it, how its nodes may be disrupted, what is left of its types."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.disruption.budgets import UNLIMITED
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.type_verdict import Filter
+from karptui.views.budgets.entry import line_text
+from karptui.views.pools.entry import PoolRow
+from karptui.views.pools.limits import amount_text, limit_sentence
+from karptui.views.pools.story import ordinal, pool_story
+from karptui.views.pools.words import budget_left, policy_text
+from karptui.views.prices import total_words
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.types.summary import filter_lines, reason_lines
+from karptui.views.units import count_text, duration_text, instant_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+_VALUES_SHOWN: Final = 8
+_NAME_WIDTH: Final = 20
+
+
+def title_parts(row: PoolRow, *, has_prices: bool) -> Pieces:
+    """Return the title: name, weight, place, nodes, cost."""
+    weight = f"weight {row.pool.weight}" if row.pool.weight else "no weight"
+    place = f"tried {ordinal(row.rank)}" if row.rank is not None else "takes no part"
+    nodes = f"{count_text(len(row.nodes))} node{'s' * (len(row.nodes) != 1)}"
+    cost = f" · {total_words(row.total)}" if has_prices and row.nodes else ""
+    return ((f" {clean(row.name)} ", Tone.STRONG), (f"─ {weight} · {place} · {nodes}{cost} ", Tone.NORMAL))
+
+
+def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return everything about a NodePool but its DaemonSets, a line each."""
+    return (
+        *pool_story(row),
+        *_section("Requirements", _requirements(row)),
+        *_section("Taints", _taints(row)),
+        *_section("Limits", _limits(row)),
+        *_section("Disruption", _disruption(row)),
+        *_section("NodeClass", _nodeclass(row)),
+        *_section("Types", (*filter_lines(row.types), *reason_lines(row.types))),
+    )
+
+
+def _section(title: str, lines: tuple[Pieces, ...]) -> tuple[Pieces, ...]:
+    return ((), ((title, Tone.STRONG),), *((("  ", Tone.NORMAL), *line) for line in lines))
+
+
+def _requirements(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return each requirement with how many types it is the first to rule out."""
+    pool = row.pool
+    reasons = next((one.reasons for one in row.types.found.counts if one.filter is Filter.REQUIREMENTS), ())
+    removed: dict[str, int] = {}
+    for reason, count in reasons:
+        key = reason.partition(" ")[0]
+        removed[key] = removed.get(key, 0) + count
+    lines: list[Pieces] = []
+    for one in pool.requirements:
+        values = ", ".join(map(clean, one.values[:_VALUES_SHOWN]))
+        more = f" and {len(one.values) - _VALUES_SHOWN} more" if len(one.values) > _VALUES_SHOWN else ""
+        listed = f" [{values}{more}]" if one.values else ""
+        least = f", at least {one.min_values} of them offered" if one.min_values is not None else ""
+        out = removed.get(one.key, 0)
+        cost = f"  −{count_text(out)} types" if out else ""
+        lines.append(((f"{clean(one.key)} {clean(one.operator)}{listed}{least}", Tone.NORMAL), (cost, Tone.MUTED)))
+    lines += [((f"label {clean(key)}={clean(value)}", Tone.NORMAL),) for key, value in pool.template_labels.items()]
+    return tuple(lines) or ((("none: every type that its NodeClass comes to", Tone.WARNING),),)
+
+
+def _taints(row: PoolRow) -> tuple[Pieces, ...]:
+    lines: list[Pieces] = [((clean(str(one)), Tone.NORMAL),) for one in row.pool.taints]
+    lines += [((clean(str(one)), Tone.NORMAL), (" until started", Tone.MUTED)) for one in row.pool.startup_taints]
+    return tuple(lines) or ((("none: every pod may come", Tone.MUTED),),)
+
+
+def _limits(row: PoolRow) -> tuple[Pieces, ...]:
+    lines: list[Pieces] = []
+    for use in row.limits:
+        used, limit = amount_text(use.resource, use.used), amount_text(use.resource, use.limit)
+        name = clean(use.resource).ljust(_NAME_WIDTH)
+        lines.append(((name, Tone.MUTED), (f"{used} of {limit} · ", Tone.NORMAL), limit_sentence(use)))
+    if row.deleting and lines:
+        count = len(row.deleting)
+        said = "1 node on its way out does" if count == 1 else f"{count_text(count)} nodes on their way out do"
+        lines.append(((f"{said} not count", Tone.MUTED),))
+    return tuple(lines) or ((("none: it grows as far as the cloud lets it", Tone.MUTED),),)
+
+
+def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
+    pool = row.pool
+    lines: list[Pieces] = [((f"policy {policy_text(row)}", Tone.NORMAL),)]
+    lines += [((f"budget {i}: {clean(line_text(one))}", Tone.NORMAL),) for i, one in enumerate(pool.budgets or (), 1)]
+    if pool.budgets is None:
+        lines.append((("no budgets of its own: 10% of its nodes for every reason", Tone.MUTED),))
+    left = budget_left(row)
+    if left:
+        said = ", ".join(f"{reason} {'any' if n >= UNLIMITED else count_text(n)}" for reason, n in left.items())
+        lines.append((("left now: ", Tone.MUTED), (said, Tone.NORMAL if any(left.values()) else Tone.WARNING)))
+    if row.drifted:
+        named = f"{count_text(len(row.drifted))} of {count_text(len(row.nodes))} nodes drifted"
+        lines.append(((named, Tone.WARNING),))
+    expires = duration_text(pool.expire_after_ns // NS_PER_SECOND) if pool.expire_after_ns is not None else "never"
+    grace_ns = pool.termination_grace_period_ns
+    grace = duration_text(grace_ns // NS_PER_SECOND) if grace_ns is not None else "none: nothing bounds a drain"
+    lines.append(((f"nodes expire after: {expires} · terminationGracePeriod: {grace}", Tone.NORMAL),))
+    return tuple(lines)
+
+
+def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:
+    ref = row.pool.node_class_ref
+    head = f"{clean(ref.kind)} {clean(ref.name)}"
+    if row.nodeclass is None:
+        return (((f"{head} is not there", Tone.FAULT),),)
+    lines: list[Pieces] = [((head, Tone.NORMAL),)]
+    for one in row.nodeclass.conditions:
+        is_good = one.status == "True"
+        since = f" since {instant_text(one.last_transition_ns)}" if one.last_transition_ns else ""
+        why = f": {one.message or one.reason}" if not is_good and (one.message or one.reason) else ""
+        mark = ("✔ " if is_good else "✘ ", Tone.GOOD if is_good else Tone.FAULT)
+        lines.append((mark, (clean(f"{one.type}{since}{why}"), Tone.NORMAL if is_good else Tone.FAULT)))
+    return tuple(lines)
