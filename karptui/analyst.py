@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from karptui.disruption.removal import EngineSimulator
     from karptui.disruption.simulation import Simulation
     from karptui.disruption.study import Study
+    from karptui.provisioning.reporter import Reporter
     from karptui.views.cluster_view import ClusterView
     from karptui.views.pending.desk import PendingDesk
     from karptui.views.pending.report import PendingReport
@@ -233,7 +234,7 @@ class Analyst:
         self._latest = study.analysis
         return True
 
-    def _reporter(self, turns: _Turns) -> Callable[[int, int], None]:
+    def _reporter(self, turns: _Turns) -> Reporter:
         """Return what long runs of the engine call between two pods."""
 
         def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - nobody is shown how far it is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -18,6 +18,7 @@ from karptui.analyst import Focus
 from karptui.clock import Clock, SystemClock
 from karptui.commands import app_commands
 from karptui.config import DEFAULTS, Config
+from karptui.pace import Pace
 from karptui.screens import commands
 from karptui.screens.commands import Command, CommandError
 from karptui.screens.frame import FrameScreen
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
-SWITCH_SECONDS: Final = 0.001
-"""How long a thread that decodes may go on while a key waits; Python's own five milliseconds add up."""
 IDLE_POLLS: Final = 4
 """While the terminal is not in front, only every so many polls count."""
 
@@ -49,7 +48,7 @@ class KarptuiApp(App[None]):
     """The terminal dashboard."""
 
     TITLE = "karptui"
-    CSS_PATH = style_sheets("tones", "frame", "types", "why", "story", "pools", "dialogs", "whatif")
+    CSS_PATH = style_sheets("tones", "frame", "types", "why", "story", "pools", "dialogs", "whatif", "pending")
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -100,6 +99,7 @@ class KarptuiApp(App[None]):
         self._connect = connect
         self._contexts = contexts
         self._polls = 0
+        self._pace = Pace()
         self._is_in_front = True
         self._is_polling = False
         self._is_settled = False
@@ -120,7 +120,6 @@ class KarptuiApp(App[None]):
 
     def on_mount(self) -> None:
         """Show the first screen, then start the source."""
-        sys.setswitchinterval(SWITCH_SECONDS)
         self._commands = app_commands(self, can_switch=self._connect is not None)
         names = [entry.name for entry in ENTRIES]
         self.switch_mode(self.config.screen if self.config.screen in names else names[0])
@@ -157,7 +156,7 @@ class KarptuiApp(App[None]):
             return
         if not self.session.is_large:
             self.poll_now()
-        elif not self._is_polling:
+        elif not self._is_polling and self._pace.is_due(time.monotonic()):
             self._poll_aside()
 
     def poll_now(self) -> None:
@@ -169,8 +168,9 @@ class KarptuiApp(App[None]):
         """Do the same in a thread, so that the work a large cluster makes holds up no key."""
         self._is_polling = True
         try:
-            session = self.session
+            session, began = self.session, time.monotonic()
             is_changed = await asyncio.to_thread(session.poll)
+            self._pace.took(began, time.monotonic())
             if session is self.session:
                 self._show_changes(is_changed=is_changed)
                 self._settle()

@@ -15,6 +15,7 @@ from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.views.health import notice
 from karptui.views.row import Tone
+from karptui.views.tab_notes import tab_notes
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
@@ -35,6 +36,8 @@ KEY_ORDER: Final = (
     "whatif.undo",
     "table.select",
     "nodes.explain",
+    "pending.explain",
+    "pending.nodes",
     "blockers.remedies",
     "blockers.group",
     "blockers.next",
@@ -138,6 +141,7 @@ class FrameScreen(Screen[None]):
         now_ns = self.host.now_ns()
         shown = (id(self.host.view), now_ns // 1_000_000_000)
         self.top_bar.values = self.host.top_bar()
+        self.query_one(TabLine).notes = tab_notes(self.host.view)
         if shown != self._shown or is_forced:
             self._shown = shown
             self._show_notice(now_ns)

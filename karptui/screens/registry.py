@@ -45,6 +45,12 @@ def _pods() -> FrameScreen:
     return PodsScreen()
 
 
+def _pending() -> FrameScreen:
+    from karptui.screens.pending import PendingScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return PendingScreen()
+
+
 def _types() -> FrameScreen:
     from karptui.screens.types import PoolsOfTypesScreen  # noqa: PLC0415 - only what is shown is imported
 
@@ -82,6 +88,9 @@ ENTRIES: Final = (
     ),
     ScreenEntry("claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), _claims),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
+    ScreenEntry(
+        "pending", "5", "Pending", "Pods without a node: who says why, and what would help", ("pe", "wait"), _pending
+    ),
     ScreenEntry(
         "blockers", "6", "Blockers", "What keeps nodes, and what it costs", ("bl", "blocker", "why"), _blockers
     ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from textual import events
@@ -39,6 +40,8 @@ class TabLine(Widget):
 
     active: reactive[str] = reactive("")
     """Name of the screen that is shown."""
+    notes: reactive[Mapping[str, str]] = reactive(MappingProxyType({}))
+    """By the name of a screen the count that stands behind its title, where there is one."""
 
     def __init__(self, tabs: Sequence[Tab], active: str) -> None:
         """Make the line.
@@ -54,12 +57,13 @@ class TabLine(Widget):
 
     def render(self) -> Content:
         """Draw the tabs, closer together when room is short."""
-        width = sum(len(tab.title) + len(tab.note) + 5 for tab in self._tabs)
+        tabs = [tab._replace(note=self.notes.get(tab.name, tab.note)) for tab in self._tabs]
+        width = sum(len(tab.title) + len(tab.note) + 5 for tab in tabs)
         is_tight = width > self.size.width
         pieces: list[Content] = []
         self._spans = []
         x = 0
-        for tab in self._tabs:
+        for tab in tabs:
             note = f"·{tab.note}" if tab.note else ""
             title = tab.title if not is_tight else tab.title[:5]
             label = f"{title}{note}"

@@ -7,10 +7,9 @@ from typing import Final
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
-from karptui.kube.resources import CPU
+from karptui.kube.resources import CPU, NODES
 from karptui.provisioning import NewClaim, PoolExplanation
 from karptui.provisioning.catalogue import bits
-from karptui.provisioning.limits import NODES
 from karptui.provisioning.problem import Variant
 from karptui.whatif.apply import apply
 from karptui.whatif.edits import AnyEdit

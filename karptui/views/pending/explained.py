@@ -1,0 +1,94 @@
+"""A pending pod at length, as lines: the pod, the NodePools against the gates, the nodes, and who said what."""
+
+from __future__ import annotations
+
+from karptui.aws.lint.wildcard import wildcard_values
+from karptui.state.cluster import ClusterState
+from karptui.views.pending.detail import PodDetail
+from karptui.views.pending.gates import gate_lines
+from karptui.views.pending.group import MOST_PLACES, PendingGroup
+from karptui.views.pending.refusals import refusals_text
+from karptui.views.pending.standing import FAULTY
+from karptui.views.pending.words import (
+    Pieces,
+    place_text,
+    problem_lines,
+    quote_lines,
+    remark_lines,
+    requests_words,
+    turn_sentence,
+)
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import age_text, count_text
+from karptui.whatif.remedies.remedy import RemedyReport
+
+
+def title_text(group: PendingGroup, now_ns: int) -> str:
+    """Return the heading: ``3 pods · trino/worker-{0,1,2} · 28 cpu 240Gi · pending 14m``."""
+    count = len(group.pods)
+    many = f"{count_text(count)} pods · " if count > 1 else ""
+    age = f" · pending {age_text(group.since_ns, now_ns)}" if group.since_ns else ""
+    return f"{many}{clean(group.name)} · {requests_words(group.first)}{age}"
+
+
+def explained_lines(
+    group: PendingGroup,
+    detail: PodDetail | None,
+    state: ClusterState,
+    *,
+    now_ns: int,
+    width: int,
+    hears_events: bool = True,
+) -> tuple[Pieces, ...]:
+    """Return why pods wait.
+
+    Args:
+        group: The pods.
+        detail: What is worked out for one of them; None before it is.
+        state: The cluster.
+        now_ns: The instant to count ages from: nanoseconds since the epoch.
+        width: Cells there are.
+        hears_events: Whether events may be listed.
+    """
+    tone = Tone.FAULT if group.turn in FAULTY else Tone.NORMAL
+    lines: list[Pieces] = [((turn_sentence(group.first, group.turn), tone),)]
+    lines += [(("→ ", Tone.GOOD), (place_text(place), Tone.NORMAL)) for place in group.places[:MOST_PLACES]]
+    lines += remark_lines(group)
+    lines += problem_lines(group)
+    lines.append(())
+    explanation = detail.explanation if detail is not None else group.explanation
+    if explanation is not None:
+        lines += gate_lines(explanation, width)
+        lines.append((("nodes  ", Tone.STRONG), (refusals_text(explanation), Tone.NORMAL)))
+        if explanation.given_up:
+            given_up = "; ".join(map(clean, explanation.given_up))
+            lines.append((("gave up in vain: ", Tone.MUTED), (given_up, Tone.NORMAL)))
+        lines += _findings(state)
+        lines.append(())
+    lines += quote_lines(group, now_ns, hears_events=hears_events, most=1_000)
+    return tuple(lines)
+
+
+def _findings(state: ClusterState) -> tuple[Pieces, ...]:
+    """Return what is wrong with requirements of NodePools whatever the pod."""
+    return tuple(
+        (("! ", Tone.WARNING), (f"{clean(finding.object)}: {clean(finding.fact)}", Tone.NORMAL))
+        for pool in state.nodepools.values()
+        for finding in wildcard_values(f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+    )
+
+
+def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
+    """Return how far the changes have been tried, and that none helps where none does."""
+    if report is None:
+        return "", Tone.MUTED
+    if not report.is_complete:
+        of = f" of {count_text(report.to_try)}" if report.to_try > report.tried + 1 else ""
+        return f"trying changes on the engine: {count_text(report.tried)}{of}", Tone.ACTIVE
+    tried = f"{count_text(report.tried)} single change{'s' * (report.tried != 1)} tried"
+    if not report.tried:
+        return "no single change suggests itself", Tone.WARNING
+    if not report.found:
+        return f"{tried}: none of them makes it schedulable", Tone.WARNING
+    return f"{tried} on the engine, {count_text(len(report.found))} help", Tone.GOOD

@@ -1,0 +1,149 @@
+"""Why one NodePool does not take a pod, in a few words and with the numbers that decide."""
+
+from __future__ import annotations
+
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.requirements import KeyConflict, UndefinedKey
+from karptui.kube import resources
+from karptui.kube.resources import CPU, MEMORY, PODS
+from karptui.provisioning import Gate, PodExplanation, PoolExplanation
+from karptui.provisioning.explain import GATES, NearestMiss, Shortfall
+from karptui.provisioning.rejection import (
+    LimitReached,
+    NotReservable,
+    RequirementsUnmet,
+    TaintsNotTolerated,
+    TopologyUnmet,
+    TypesExhausted,
+)
+from karptui.views.sanitize import clean
+from karptui.views.types.words import amount_text
+
+
+def miss_text(pool: PoolExplanation) -> str:
+    """Return why a NodePool does not take a pod, empty where it would."""
+    if pool.takes_no_part:
+        return f"takes no part: {clean(pool.takes_no_part)}"
+    rejection = pool.rejection
+    match rejection:
+        case None:
+            return ""
+        case LimitReached():
+            return "at its limit of nodes" if rejection.is_node_count else "its limits leave no type small enough"
+        case TaintsNotTolerated():
+            return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
+        case RequirementsUnmet():
+            return clean("; ".join(_label_text(reason) for reason in rejection.reasons))
+        case TopologyUnmet():
+            return f"{clean(rejection.kind)} over {clean(rejection.key)} leaves no domain"
+        case TypesExhausted():
+            return _types_text(pool, rejection)
+        case NotReservable():
+            return "waits for reserved capacity that others of this run hold"
+        case _:
+            return clean(str(rejection))
+
+
+def _label_text(reason: UndefinedKey | KeyConflict) -> str:
+    if isinstance(reason, UndefinedKey):
+        hint = f" (is {reason.hint} meant?)" if reason.hint else ""
+        return f"its nodes have no label {reason.key}{hint}"
+    asked, had = str(reason.incoming), str(reason.existing)
+    return f"asks for {asked}, the pool has {had.removeprefix(f'{reason.key} ')}"
+
+
+def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
+    if rejection.unmet_min_values:
+        return "minValues: " + ", ".join(f"only {count} of {clean(key)}" for key, count in rejection.unmet_min_values)
+    if pool.nearest is not None and pool.nearest.shortfalls:
+        return nearest_text(pool.nearest)
+    if not rejection.with_labels:
+        costly = pool.label_costs[0] if pool.label_costs else None
+        if costly is not None and not costly.meeting:
+            return f"no type has {clean(costly.requirement)}"
+        return "no type has all the labels"
+    if not rejection.with_labels_and_offering:
+        return "no type with the labels has an offering to be had"
+    return "DaemonSets take its host ports" if rejection.clashing_ports else clean(rejection.reason)
+
+
+def nearest_text(nearest: NearestMiss) -> str:
+    """Return what the nearest type is short of: ``memory short by 6,846Mi on r5a.8xlarge``."""
+    return f"{', '.join(map(_short_text, nearest.shortfalls))} on {clean(nearest.instance_type)}"
+
+
+def _short_text(one: Shortfall) -> str:
+    name, need, room = clean(one.resource), one.need.nano, one.room.nano
+    if name == PODS:
+        return f"{name} {amount_text(name, room)} of {amount_text(name, need)}"
+    return f"{name} short by {amount_text(name, need - room)}"
+
+
+def furthest(explanation: PodExplanation) -> PoolExplanation | None:
+    """Return the NodePool that came closest to taking the pod: that which failed last, of equals the first asked.
+
+    Where the pod names its NodePools, the others do not count.
+    """
+    wanted = _wanted(explanation)
+    named = [pool for pool in explanation.pools if pool.nodepool in wanted]
+    if named and all(pool.takes_no_part for pool in named):
+        return named[0]
+    asked = [pool for pool in named or explanation.pools if pool.failed is not None]
+    return max(asked, key=lambda pool: (_depth(pool), -pool.position), default=None)
+
+
+def _wanted(explanation: PodExplanation) -> frozenset[str]:
+    template = explanation.pod.template
+    if NODEPOOL in template.node_selector:
+        return frozenset({template.node_selector[NODEPOOL]})
+    terms = template.required_node_terms or ()
+    return frozenset(
+        value
+        for term in terms[:1]
+        for one in term.match_expressions
+        if one.key == NODEPOOL and one.operator == "In"
+        for value in one.values
+    )
+
+
+def _depth(pool: PoolExplanation) -> float:
+    assert pool.failed is not None
+    depth = float(GATES.index(pool.failed))
+    if isinstance(pool.rejection, TypesExhausted) and pool.rejection.with_labels_and_offering:
+        return depth + 0.5
+    return depth
+
+
+def is_for_daemons(pool: PoolExplanation) -> bool:
+    """Whether the nearest type would do if no DaemonSets ran on it."""
+    rejection = pool.rejection
+    if not isinstance(rejection, TypesExhausted) or pool.nearest is None or not pool.nearest.shortfalls:
+        return False
+    own = rejection.pod_requests
+    return all(resources.nano(own, one.resource) <= one.room.nano for one in pool.nearest.shortfalls)
+
+
+def carried_text(pool: PoolExplanation) -> str:
+    """Return what DaemonSets put on a new node, where the gate was reached: ``490m 938Mi``; empty for nothing."""
+    rejection = pool.rejection
+    if not isinstance(rejection, TypesExhausted):
+        return ""
+    loads = [one for one in rejection.overheads if one]
+    if not loads:
+        return ""
+    most = resources.maximum(loads)
+    parts = [amount_text(name, resources.nano(most, name)) for name in (CPU, MEMORY) if resources.nano(most, name)]
+    return " ".join(parts)
+
+
+def gate_word(gate: Gate) -> str:
+    """Return a gate in a word for counts of nodes."""
+    words = {
+        Gate.TAINTS: "taint",
+        Gate.REQUIREMENTS: "label",
+        Gate.VOLUMES: "volume",
+        Gate.PORTS: "host port",
+        Gate.TOPOLOGY: "topology",
+        Gate.NODEPOOLS: "taken away",
+    }
+    return words.get(gate, str(gate))

@@ -1,0 +1,162 @@
+"""What would help a pending pod, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.nodes.columns import short_name
+from karptui.views.prices import node_price_text
+from karptui.views.query import Subject
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec
+from karptui.views.units import count_text
+from karptui.whatif.remedies.remedy import Gain, Remedy, RemedyReport
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemedyEntry:
+    """One change that helps."""
+
+    place: int
+    """In the order in which changes are offered, from 0."""
+    remedy: Remedy
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return f"{self.remedy.kind}/{self.remedy.subject}/{self.remedy.words}"
+
+
+def remedy_entries(report: RemedyReport | None) -> tuple[RemedyEntry, ...]:
+    """Return the changes that help, in order."""
+    found = () if report is None else report.found
+    return tuple(RemedyEntry(place, remedy) for place, remedy in enumerate(found))
+
+
+def gain_text(gain: Gain) -> str:
+    """Return where pods go: ``2 × r5a.8xlarge in trino``, ``ip-10-0-8-41``."""
+    parts = []
+    if gain.new_nodes:
+        others = f" or {count_text(gain.other_types)} others" if gain.other_types else ""
+        times = f"{count_text(gain.new_nodes)} × " if gain.new_nodes > 1 else "new "
+        pools = ", ".join(clean(name) for name in gain.nodepools)
+        parts.append(f"{times}{clean(gain.instance_type)}{others} in {pools}")
+    if gain.nodes:
+        more = f" and {count_text(len(gain.nodes) - 1)} more" if len(gain.nodes) > 1 else ""
+        parts.append(f"{short_name(clean(gain.nodes[0]))}{more}, which {'are' if more else 'is'} there")
+    return " and ".join(parts)
+
+
+def remedy_words(remedy: Remedy, pods: str = "") -> str:
+    """Return a change in a line: ``NodePool trino: allow …``.
+
+    Args:
+        remedy: The change.
+        pods: Name of the pods, which stands in place of "the pods".
+    """
+    subject = remedy.subject if remedy.subject != "the pods" or not pods else pods
+    return f"{clean(subject)}: {clean(remedy.words)}"
+
+
+def _fits(entry: RemedyEntry, _: int) -> Cell:
+    gain = entry.remedy.gain
+    text = f"{count_text(gain.placed)} of {count_text(gain.asked)}"
+    return Cell(text, Tone.GOOD if gain.placed == gain.asked else Tone.WARNING)
+
+
+def _price(entry: RemedyEntry, _: int) -> Cell:
+    gain = entry.remedy.gain
+    if gain.price_per_hour is not None:
+        return Cell(f"+{node_price_text(gain.price_per_hour)}", Tone.STRONG, node_price_text(gain.price_per_hour)[1:])
+    return NOT_AVAILABLE if gain.new_nodes else Cell("0", Tone.MUTED)
+
+
+def _loses(entry: RemedyEntry, _: int) -> Cell:
+    lost = entry.remedy.gain.displaced
+    if not lost:
+        return NOT_APPLICABLE
+    words = f"{count_text(len(lost))} other pod{'s' * (len(lost) > 1)}"
+    return Cell(f"{words}: {clean(lost[0])}", Tone.WARNING, words)
+
+
+COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
+    Column(
+        Heading("change", "CHANGE", "A single change; everything else stays as it is.", 24, 100, fill_width=100),
+        lambda entry, _: Cell(clean(entry.remedy.words), Tone.STRONG),
+        lambda entry: entry.remedy.words,
+    ),
+    Column(
+        Heading("of", "OF", "What is changed.", 8, 34, drop_order=4),
+        lambda entry, _: Cell(clean(entry.remedy.subject)),
+        lambda entry: entry.remedy.subject,
+    ),
+    Column(
+        Heading("fits", "FITS", "Pods that find a place then, of those that wait.", 6, 12, drop_order=2),
+        _fits,
+        lambda entry: float(entry.remedy.gain.placed),
+    ),
+    Column(
+        Heading("gives", "GIVES", "Where they go then.", 14, 60),
+        lambda entry, _: Cell(gain_text(entry.remedy.gain)),
+        lambda entry: gain_text(entry.remedy.gain),
+    ),
+    Column(
+        Heading("price", "$/H", "What the new nodes cost per hour.", 6, 12, is_right_aligned=True, drop_order=1),
+        _price,
+        lambda entry: entry.remedy.gain.price_per_hour or 0.0,
+    ),
+    Column(
+        Heading("loses", "LOSES", "Other pods that lose their place by it.", 5, 40, drop_order=3),
+        _loses,
+        lambda entry: float(len(entry.remedy.gain.displaced)) or None,
+    ),
+)
+FIELDS: Final[Mapping[str, Field[RemedyEntry]]] = {
+    "kind": Field(FieldKind.TEXT, lambda entry, _: str(entry.remedy.kind), help="limit, overhead, request…"),
+    "of": Field(FieldKind.TEXT, lambda entry, _: entry.remedy.subject, help="NodePool general…"),
+}
+TABLE: Final[TableSpec[RemedyEntry]] = TableSpec(
+    noun="changes that help",
+    columns=(
+        *COLUMNS,
+        Column(
+            Heading("place", "#", "The order in which they are offered.", 2, 3, is_wide_only=True),
+            lambda entry, _: Cell(str(entry.place + 1)),
+            lambda entry: float(entry.place),
+        ),
+    ),
+    subject=Subject(
+        text=lambda entry: f"{entry.remedy.subject} {entry.remedy.words} {gain_text(entry.remedy.gain)}".lower(),
+        fields=FIELDS,
+    ),
+    key=lambda entry: entry.key,
+    default_sort=Sort("place"),
+)
+"""What would help."""
+
+
+def remedy_values(remedy: Remedy) -> dict[str, Any]:
+    """Return a change as plain values, with the edits as a what-if takes them."""
+    import msgspec  # noqa: PLC0415 - only commands print it
+
+    gain = remedy.gain
+    return {
+        "kind": str(remedy.kind),
+        "of": remedy.subject,
+        "change": remedy.words,
+        "placed": gain.placed,
+        "asked": gain.asked,
+        "nodes": list(gain.nodes),
+        "pools": list(gain.nodepools),
+        "new_nodes": gain.new_nodes,
+        "type": gain.instance_type or None,
+        "other_types": gain.other_types,
+        "price_per_hour": gain.price_per_hour,
+        "loses_place": list(gain.displaced),
+        "edits": msgspec.to_builtins(remedy.edits),
+    }

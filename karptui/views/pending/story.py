@@ -1,0 +1,36 @@
+"""The row under the cursor of the Pending screen in sentences."""
+
+from __future__ import annotations
+
+from karptui.views.pending.entry import PendingEntry
+from karptui.views.pending.misses import furthest, miss_text
+from karptui.views.pending.refusals import refusals_text
+from karptui.views.pending.standing import FAULTY, Turn
+from karptui.views.pending.words import Pieces, problem_lines, quote_lines, remark_lines, turn_sentence
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import count_text
+
+
+def story_lines(entry: PendingEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return what pods wait for, where the verdicts differ, and who said what."""
+    group = entry.group
+    tone = Tone.FAULT if group.turn in FAULTY else Tone.NORMAL
+    many = f"{count_text(len(group.pods))} pods: " if len(group.pods) > 1 else ""
+    lines: list[Pieces] = [((f"{many}{turn_sentence(group.first, group.turn)}", tone),)]
+    lines += remark_lines(group)
+    if group.turn is Turn.UNPLACED:
+        lines += _nearest(entry)
+    lines += problem_lines(group)
+    lines += quote_lines(group, now_ns, hears_events=entry.hears_events)
+    return tuple(lines)
+
+
+def _nearest(entry: PendingEntry) -> tuple[Pieces, ...]:
+    explanation = entry.group.explanation
+    if explanation is None:
+        return ((("why is being worked out", Tone.ACTIVE),),)
+    pool = furthest(explanation)
+    parts = [] if pool is None else [f"closest: {clean(pool.nodepool)}, {miss_text(pool)}"]
+    parts.append(f"nodes: {refusals_text(explanation)}")
+    return ((("✘ ", Tone.FAULT), (" · ".join(parts), Tone.NORMAL)),)

@@ -1,0 +1,167 @@
+"""Pending pods in words: what they wait for, who says what, and where they do not agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from karptui.kube import resources
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO
+from karptui.kube.resources import CPU, MEMORY
+from karptui.provisioning import Gate
+from karptui.views.nodes.columns import short_name
+from karptui.views.pending.group import PendingGroup
+from karptui.views.pending.misses import furthest, miss_text
+from karptui.views.pending.standing import SILENT, Place, Turn
+from karptui.views.pending.voices import Voice
+from karptui.views.prices import node_price_text
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import age_text, count_text, cpu_text, memory_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+MOST_QUOTED: Final = 300
+"""Characters of a message that are quoted where there is little room."""
+_SENTENCES: Final[Mapping[Turn, str]] = {
+    Turn.UNPLACED: "no NodePool and no node takes it",
+    Turn.RESERVED: (
+        "Karpenter waits for reserved capacity that another new node of this pass holds: it does not fall back in the"
+        " same pass, and says nothing"
+    ),
+    Turn.IGNORED: "Karpenter refuses it: a selector or a volume is faulty, and no NodePool is asked",
+    Turn.SILENT: (
+        "Karpenter passes over it without a word: its rules say karpenter.sh/nodepool DoesNotExist, and even a"
+        " preference for that is enough"
+    ),
+    Turn.NO_POOL: "there is no usable NodePool: Karpenter does not even try the nodes that exist, and says nothing",
+    Turn.NODE: "has room on a node that exists: Karpenter waits for the scheduler to put it there",
+    Turn.CLAIM: "Karpenter would launch a node for it",
+    Turn.GATED: "scheduling gates hold it: neither the scheduler nor Karpenter looks at it until they are lifted",
+    Turn.UNTRIED: "the scheduler has not refused it yet, and until it does Karpenter does not look at it",
+    Turn.PREEMPTING: "the scheduler makes room for it by evicting others: Karpenter leaves it alone",
+    Turn.DAEMON: "a DaemonSet made it for one node: Karpenter makes no room for it",
+    Turn.STATIC: "a node owns it: Karpenter does not look at it",
+    Turn.LEAVING: "it is being deleted",
+}
+
+
+def turn_sentence(pod: Pod, turn: Turn) -> str:
+    """Return what a pod waits for, in a sentence."""
+    if turn is Turn.OTHER_SCHEDULER:
+        name = clean(pod.template.scheduler_name)
+        return (
+            f"it asks for the scheduler {name}, which has not refused it: until it does Karpenter does not look at it"
+        )
+    if turn is Turn.LOST_NODE:
+        return f"spec.nodeName binds it to {clean(pod.node_name)}, which is not there: nobody will start or move it"
+    if turn is Turn.PREEMPTING:
+        return f"{_SENTENCES[turn]} (nominated to {short_name(clean(pod.nominated_node_name))})"
+    return _SENTENCES[turn]
+
+
+def requests_words(pod: Pod) -> str:
+    """Return what a pod asks for: ``28 cpu 240Gi``, extended resources with their names."""
+    requests = pod.requests
+    parts = []
+    if CPU in requests:
+        cpu = cpu_text(resources.cpu_millis(requests))
+        parts.append(cpu if cpu.endswith("m") else f"{cpu} cpu")
+    if MEMORY in requests:
+        parts.append(memory_text(resources.memory_bytes(requests)))
+    for name, amount in sorted(requests.items()):
+        if "/" in name and amount.nano:
+            parts.append(f"{count_text(amount.nano // NANO)} {clean(name.rpartition('/')[2])}")
+    return " ".join(parts) or "nothing"
+
+
+def place_text(place: Place) -> str:
+    """Return where a pod would go."""
+    if place.node:
+        pool = f" of {clean(place.nodepool)}" if place.nodepool else ""
+        return f"{short_name(clean(place.node))}{pool}"
+    others = f" or {count_text(place.other_types)} others" if place.other_types else ""
+    price = f" {node_price_text(place.price_per_hour)}/h" if place.price_per_hour is not None else ""
+    return f"new {clean(place.instance_type)}{others} in {clean(place.nodepool)}{price}"
+
+
+def now_text(group: PendingGroup) -> str:
+    """Return what the engine computes, in a few words."""
+    if group.turn is Turn.UNPLACED:
+        if group.explanation is not None:
+            pool = furthest(group.explanation)
+            if pool is not None:
+                return f"✘ {clean(pool.nodepool)}: {miss_text(pool)}"
+        error = group.standing.error
+        gates = (
+            []
+            if error is None
+            else [f"{pool}: {_gate(one.gate)}" if pool else str(one.gate) for pool, one in error.rejections]
+        )
+        return f"✘ {clean(', '.join(gates)) or 'no place'}"
+    if group.places:
+        arrow = "→ "
+        more = f" and {count_text(len(group.places) - 1)} more" if len(group.places) > 1 else ""
+        return f"{arrow}{place_text(group.places[0])}{more}"
+    mark = "✘ " if group.turn in (Turn.IGNORED, Turn.SILENT, Turn.NO_POOL, Turn.LOST_NODE) else ""
+    return f"{mark}{group.turn}"
+
+
+def _gate(gate: Gate) -> str:
+    return str(gate)
+
+
+def karpenter_text(group: PendingGroup, now_ns: int) -> str:
+    """Return Karpenter's newest verdict with its age."""
+    said = group.voices.karpenter
+    return "says nothing" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
+
+
+def scheduler_text(group: PendingGroup, now_ns: int) -> str:
+    """Return the scheduler's newest verdict with its age."""
+    said = group.voices.scheduler
+    return "says nothing" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
+
+
+def _ago(said: Voice, now_ns: int) -> str:
+    return f" {age_text(said.at_ns, now_ns)}" if said.at_ns else ""
+
+
+def quote_lines(
+    group: PendingGroup, now_ns: int, *, hears_events: bool = True, most: int = MOST_QUOTED
+) -> tuple[Pieces, ...]:
+    """Return what was said about the pods, each speaker in a line."""
+    lines: list[Pieces] = []
+    for who, said in (("Karpenter", group.voices.karpenter), ("scheduler", group.voices.scheduler)):
+        if said is not None:
+            lines.append(_quoted(who, said, now_ns, most))
+        elif who == "Karpenter" and not hears_events:
+            lines.append((("Karpenter: events may not be listed, so its verdict is not known", Tone.WARNING),))
+        elif who == "Karpenter":
+            silence = ", as it does in such a case" if group.turn in SILENT else ""
+            lines.append(((f"Karpenter: no event about {_them(group)}{silence}", Tone.MUTED),))
+        else:
+            lines.append(((f"scheduler: has said nothing about {_them(group)}", Tone.MUTED),))
+    return tuple(lines)
+
+
+def _quoted(who: str, said: Voice, now_ns: int, most: int) -> Pieces:
+    age = f" {age_text(said.at_ns, now_ns)} ago" if said.at_ns else ""
+    times = f", {count_text(said.count)} times" if said.count > 1 else ""
+    message = clean(said.message, limit=most) if said.message else "no further words"
+    name = "kube-scheduler" if who == "scheduler" else who
+    return ((f"{name}{age}{times}: ", Tone.STRONG), (f"{clean(said.reason)}: {message}", Tone.NORMAL))
+
+
+def _them(group: PendingGroup) -> str:
+    return "it" if len(group.pods) == 1 else "them"
+
+
+def remark_lines(group: PendingGroup) -> tuple[Pieces, ...]:
+    """Return where those who speak of the pods do not agree, a line each."""
+    return tuple((("≠ ", Tone.WARNING), (clean(remark.text), Tone.NORMAL)) for remark in group.remarks)
+
+
+def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
+    """Return what Karpenter finds faulty, in its words."""
+    return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.standing.problems)

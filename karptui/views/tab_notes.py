@@ -1,0 +1,14 @@
+"""The counts that stand behind the titles of tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from karptui.views.cluster_view import ClusterView
+from karptui.views.units import count_text
+
+
+def tab_notes(view: ClusterView) -> Mapping[str, str]:
+    """Return by the name of a screen the count behind its tab; screens that need no attention have none."""
+    pending = len(view.state.pending_pods)
+    return {"pending": count_text(pending)} if pending else {}
