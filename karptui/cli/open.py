@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
     from karptui.first_frame import FirstFrame
+    from karptui.pace import keep_pauses_short
 
     frame = FirstFrame()
     frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error))
     finally:
         frame.wipe()
+    keep_pauses_short()
     app.run()
     return app.return_code or 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ def test_contents_do_not_depend_on_where_reads_end(contents: list[bytes], cuts: 
     wire = chunked(contents)
     edges = [0, *sorted(min(cut, len(wire)) for cut in cuts), len(wire)]
     body = ChunkedBody()
-    got = [piece for start, end in zip(edges, edges[1:], strict=False) for piece in body.feed(wire[start:end])]
+    got = [piece for start, end in pairwise(edges) for piece in body.feed(wire[start:end])]
     assert b"".join(got) == b"".join(contents)
     assert body.is_ended
 

@@ -1,0 +1,40 @@
+"""How the work beside the screen is kept from holding up keys."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Final
+
+SWITCH_SECONDS: Final = 0.001
+"""How long a thread that decodes may go on while a key waits; Python's own five milliseconds add up."""
+YOUNG_OBJECTS: Final = 5_000
+"""So many new objects are looked through for garbage at a time."""
+YOUNG_ROUNDS, MIDDLE_ROUNDS = 5, 200
+"""How often the objects that outlive that are looked through: seldom, as walking a cluster takes a while."""
+LEAST_SECONDS: Final = 0.2
+"""Between two times that the mailbox is emptied."""
+REST_FACTOR: Final = 2.0
+"""For so many times as long as taking over changes took, changes collect before they are taken over again."""
+
+
+def keep_pauses_short() -> None:
+    """Set up the interpreter for a process that shows a large cluster; done once all that is usual is imported."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(YOUNG_OBJECTS, YOUNG_ROUNDS, MIDDLE_ROUNDS)
+    gc.freeze()
+
+
+class Pace:
+    """How often changes are taken over: less often the longer that takes, as one large step costs less than several."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time again, by a clock in seconds."""
+        return now >= self._due
+
+    def took(self, began: float, ended: float) -> None:
+        """Changes were taken over between two instants."""
+        self._due = ended + max(LEAST_SECONDS, REST_FACTOR * (ended - began))
