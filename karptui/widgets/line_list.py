@@ -23,10 +23,12 @@ class Line(NamedTuple):
     key: str
     pieces: tuple[tuple[str, Tone], ...]
     is_heading: bool = False
+    has_gap: bool = False
+    """Whether an empty line stands before it."""
 
 
 class LineList(OptionList):
-    """Shows lines; those that are longer than it is wide are wrapped."""
+    """Shows lines; those that are longer than it is wide are cut."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "Open", id="lines.open", tooltip="Open the line, or close it"),
@@ -37,7 +39,10 @@ class LineList(OptionList):
     ]
     BINDING_GROUP_TITLE = "Result"
     DEFAULT_CSS = """
-    LineList { border: none; padding: 0 1; height: 1fr; scrollbar-size-vertical: 1; }
+    LineList {
+        border: none; padding: 0 1; height: 1fr; scrollbar-size-vertical: 1;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
     """
 
     @dataclass
@@ -83,4 +88,4 @@ class LineList(OptionList):
 
 
 def _content(line: Line) -> Content:
-    return phrase(line.pieces)
+    return Content("\n") + phrase(line.pieces) if line.has_gap else phrase(line.pieces)

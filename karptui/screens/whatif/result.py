@@ -99,8 +99,17 @@ class ResultPane(Vertical):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        shown = opened(self._lines, self._open)
-        self.lines.show_lines([Line(line.key, _signed(line, self._open), line.is_heading) for line in shown])
+        shown = opened(self._lines, self._open, max(self.lines.size.width - 4, 40))
+        self.lines.show_lines(
+            [
+                Line(line.key, _signed(line, self._open), line.is_heading, has_gap=line.is_heading and at > 0)
+                for at, line in enumerate(shown)
+            ]
+        )
+
+    def on_resize(self) -> None:
+        """Break what is open as the new width asks."""
+        self._show_lines()
 
     @on(LineList.Opened)
     def _opened(self, event: LineList.Opened) -> None:

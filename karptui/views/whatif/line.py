@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -27,6 +28,8 @@ class ResultLine(msgspec.Struct, frozen=True):
     object: tuple[str, str] | None = None
     """Kind and key of the object that it is about, for the keys that open it."""
     is_heading: bool = False
+    wraps: bool = False
+    """Whether it is shown whole however long it is."""
 
 
 def heading(key: str, title: str, note: str = "", tone: Tone = Tone.STRONG) -> ResultLine:
@@ -48,3 +51,14 @@ def plural(count: int, noun: str) -> str:
 def listed(names: Iterable[str], indent: str = "  ", tone: Tone = Tone.NORMAL) -> tuple[Pieces, ...]:
     """Return a line for each name."""
     return tuple(((f"{indent}{name}", tone),) for name in names)
+
+
+def wrapped(pieces: Pieces, width: int) -> tuple[Pieces, ...]:
+    """Return a line in as many rows as it takes, the later ones as far in as the first; of one tone where it is long."""
+    text = "".join(part for part, _ in pieces)
+    if len(text) <= width:
+        return (pieces,)
+    indent = " " * (len(text) - len(text.lstrip()))
+    rows = textwrap.wrap(text, max(width, len(indent) + 20), subsequent_indent=indent, break_on_hyphens=False)
+    tone = max(pieces, key=lambda piece: len(piece[0]))[1]
+    return tuple(((row if number else f"{indent}{row.lstrip()}", tone),) for number, row in enumerate(rows))

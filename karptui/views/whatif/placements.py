@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from karptui.views.nodes.columns import short_name
 from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.units import count_text
@@ -24,7 +25,7 @@ def place_text(place: Place | None) -> str:
         return "no place"
     if place.kind is PlaceKind.CLAIM:
         return f"a new node of {place.pool_name}"
-    return place.node_name
+    return short_name(place.node_name)
 
 
 def claim_lines(difference: Difference) -> tuple[ResultLine, ...]:
@@ -130,7 +131,7 @@ def _node_line(one: NodeLine) -> ResultLine:
         f"node/{one.node_name}",
         (
             ("  + " if one.is_changed else "    ", Tone.GOOD),
-            (one.node_name, Tone.STRONG),
+            (short_name(one.node_name), Tone.STRONG),
             (pool, Tone.MUTED),
             (f"  ← {names_text(one.pods, 2)}", Tone.MUTED),
         ),
@@ -162,26 +163,35 @@ def _unplaced_lines(pods: Sequence[Unplaced], section: str) -> list[ResultLine]:
     groups: dict[tuple[str, str], list[Unplaced]] = {}
     for one in pods:
         groups.setdefault((one.owner or one.pod_key, one.reason), []).append(one)
-    return [_unplaced_line(alike, section) for alike in groups.values()]
+    return [line for alike in groups.values() for line in _unplaced_line(alike, section)]
 
 
-def _unplaced_line(alike: Sequence[Unplaced], section: str) -> ResultLine:
+def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine, ...]:
     one, keys = alike[0], [pod.pod_key for pod in alike]
-    was = f"  was: {place_text(one.was)}" if one.was is not None else ""
-    details: list[Pieces] = [((f"      {one.reason}", Tone.NORMAL),)]
+    is_lost = one.was is not None and one.was.kind not in (PlaceKind.NONE, PlaceKind.ABSENT)
+    details: list[Pieces] = []
     if one.karpenter_says and one.karpenter_says != one.reason:
         details.append(((f"      Karpenter would say: {one.karpenter_says}", Tone.MUTED),))
-    return ResultLine(
-        f"{section}/{keys[0]}",
+    key = f"{section}/{keys[0]}"
+    line = ResultLine(
+        key,
         (
             ("  ✘ ", Tone.FAULT),
-            (names_text(keys, 2), Tone.STRONG),
-            (f"  {one.reason}", Tone.NORMAL),
-            (was, Tone.MUTED),
+            (_pods_text(one.owner, keys), Tone.STRONG),
+            (f"  was: {place_text(one.was)}" if is_lost else "", Tone.MUTED),
         ),
         details=(*details, *(listed(keys, "      ") if len(keys) > 1 else ())),
         object=("Pod", keys[0]),
     )
+    return (line, ResultLine(f"{key}#why", ((f"    {one.reason}", Tone.NORMAL),), object=("Pod", keys[0]), wraps=True))
+
+
+def _pods_text(owner: str, keys: Sequence[str]) -> str:
+    """Return pods by their workload where there are several."""
+    if len(keys) == 1 or not owner:
+        return names_text(keys, 2)
+    kind, _, name = owner.partition("/")
+    return f"{name} ({plural(len(keys), 'pod')} of the {kind})"
 
 
 def move_lines(difference: Difference) -> tuple[ResultLine, ...]:
@@ -198,7 +208,7 @@ def _move_line(one: MoveLine, section: str) -> ResultLine:
         f"{section}/{one.pods[0]}/{place_text(one.after)}",
         (
             ("  ✔ " if section == "gained" else "  ~ ", Tone.GOOD if section == "gained" else Tone.ACTIVE),
-            (names_text(one.pods, 2), Tone.STRONG),
+            (_pods_text(one.owner, one.pods), Tone.STRONG),
             (f"  {before}{place_text(one.after)}", Tone.NORMAL),
         ),
         details=listed(one.pods, "      ") if len(one.pods) > 1 else (),

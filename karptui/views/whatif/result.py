@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karptui.views.row import Tone
 from karptui.views.whatif.consequences import budget_lines, drift_lines, next_lines
-from karptui.views.whatif.line import ResultLine
+from karptui.views.whatif.line import ResultLine, wrapped
 from karptui.views.whatif.placements import claim_lines, fit_lines, move_lines, node_lines
 from karptui.views.whatif.totals import pool_lines
 from karptui.whatif.difference import Difference
@@ -25,14 +25,22 @@ def result_lines(difference: Difference) -> tuple[ResultLine, ...]:
     return lines or (ResultLine("same", (("  nothing changes", Tone.MUTED),)),)
 
 
-def opened(lines: tuple[ResultLine, ...], keys: frozenset[str]) -> tuple[ResultLine, ...]:
-    """Return the lines with those of `keys` opened."""
+def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> tuple[ResultLine, ...]:
+    """Return the lines with those of `keys` opened.
+
+    Args:
+        lines: The result.
+        keys: What is open.
+        width: Columns that there are for what an opened line says; longer sentences go on below.
+    """
     shown: list[ResultLine] = []
     for line in lines:
+        if line.wraps:
+            rows = wrapped(line.pieces, width)
+            shown += [ResultLine(f"{line.key}#{number}", row, object=line.object) for number, row in enumerate(rows)]
+            continue
         shown.append(line)
         if line.key in keys:
-            shown += [
-                ResultLine(f"{line.key}#{number}", pieces, object=line.object)
-                for number, pieces in enumerate(line.details)
-            ]
+            rows = [row for pieces in line.details for row in wrapped(pieces, width)]
+            shown += [ResultLine(f"{line.key}#{number}", row, object=line.object) for number, row in enumerate(rows)]
     return tuple(shown)
