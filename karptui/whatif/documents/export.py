@@ -1,0 +1,176 @@
+"""Gives the edits of a scenario a form that can leave karptui: YAML, kubectl commands, a diff."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from karptui.whatif.documents.parse import Document, Parsed
+from karptui.whatif.documents.patch import merge_patch, strategic_patch
+from karptui.whatif.documents.render import as_document, clean_object
+from karptui.whatif.documents.schema import KindSchema, Schemas
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    ObjectRef,
+    PutObject,
+    RemoveNode,
+    ScaleWorkload,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+
+Originals = Mapping[ObjectRef, Mapping[str, Any]]
+
+
+class Change(NamedTuple):
+    """An object that the documents make different from the cluster's."""
+
+    document: Document
+    old: Mapping[str, Any] | None
+    """As it is in the cluster, without what only the API server writes; None where it is new."""
+    old_text: str
+
+
+def changes_of(
+    parsed: Parsed, originals: Originals, texts: Mapping[ObjectRef, str] | None = None
+) -> tuple[Change, ...]:
+    """Finds the documents that differ from their objects.
+
+    Args:
+        parsed: The documents.
+        originals: Objects as they are in the cluster.
+        texts: Their documents before they were edited, so that a diff has their comments; written anew where missing.
+    """
+    changes: list[Change] = []
+    for document in parsed.documents:
+        if document.body is None or not document.name:
+            continue
+        raw = originals.get(document.ref)
+        old = clean_object(raw) if raw is not None else None
+        if old == clean_object(document.body):
+            continue
+        text = (texts or {}).get(document.ref) or (as_document(old) if old is not None else "")
+        changes.append(Change(document, old, text))
+    return tuple(changes)
+
+
+def export_yaml(changes: Iterable[Change]) -> str:
+    """Writes the edited objects as one YAML stream, as they were typed."""
+    return "---\n".join(_ended(change.document.text) for change in changes)
+
+
+def export_diff(changes: Iterable[Change]) -> str:
+    """Writes what changes as a unified diff of YAML."""
+    return "".join(_diff(change) for change in changes)
+
+
+def export_commands(changes: Iterable[Change], edits: Iterable[AnyEdit], schemas: Schemas, *, context: str = "") -> str:
+    """Writes kubectl commands that make the edits.
+
+    Karpenter's kinds take a merge patch, in which a list is replaced as a whole; Kubernetes' own kinds a strategic one,
+    in which items of lists are matched by name. What exists only in the simulation is a comment.
+
+    Args:
+        changes: Edited documents.
+        edits: The edits beside them.
+        schemas: Tell the resource's name and whose kind it is.
+        context: kubectl's context, if the commands are to name it.
+    """
+    kubectl = ["kubectl", *(["--context", context] if context else [])]
+    lines = [_document_command(change, schemas, kubectl) for change in changes]
+    lines += [line for edit in edits for line in _edit_lines(edit, schemas, kubectl)]
+    return "".join(line + "\n" for line in lines)
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _diff(change: Change) -> str:
+    name = f"{change.document.kind}/{change.document.ref.key}"
+    lines = difflib.unified_diff(
+        change.old_text.splitlines(keepends=True),
+        _ended(change.document.text).splitlines(keepends=True),
+        f"{name} (cluster)" if change.old is not None else "/dev/null",
+        f"{name} (edited)",
+    )
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> str:
+    document = change.document
+    assert document.body is not None
+    if change.old is None:
+        text = _ended(document.text)
+        mark = "EOF"
+        while f"\n{mark}\n" in "\n" + text:
+            mark += "_"
+        return f"{shlex.join(kubectl)} apply -f - <<'{mark}'\n{text}{mark}"
+    kind = schemas.get(document.api_version, document.kind)
+    new = clean_object(document.body)
+    is_strategic = kind is not None and kind.built_in
+    if kind is not None and is_strategic:
+        patch = strategic_patch(change.old, new, kind.schema)
+    else:
+        patch = merge_patch(change.old, new)
+    words = [*kubectl, "patch", resource_name(kind, document.ref), document.name, *_namespace(document.ref)]
+    words += ["--type", "strategic" if is_strategic else "merge", "-p", json.dumps(patch, ensure_ascii=False)]
+    return shlex.join(words)
+
+
+def resource_name(kind: KindSchema | None, ref: ObjectRef) -> str:
+    """Names a kind as kubectl takes it."""
+    return kind.resource if kind is not None else ref.kind.lower()
+
+
+def _resource(ref: ObjectRef, schemas: Schemas) -> str:
+    versions = schemas.versions(ref.kind)
+    return resource_name(schemas.get(versions[0], ref.kind) if versions else None, ref)
+
+
+def _namespace(ref: ObjectRef) -> list[str]:
+    return ["-n", ref.namespace] if ref.namespace else []
+
+
+def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator[str]:
+    match edit:
+        case SetField():
+            patch: Any = edit.value
+            for step in reversed(edit.path):
+                if isinstance(step, int):
+                    yield f"# {edit.object.kind} {_comment(edit.object.key)}: a field inside a list is not set by a merge patch"
+                    return
+                patch = {step: patch}
+            words = ["patch", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
+            yield shlex.join([*kubectl, *words, "--type", "merge", "-p", json.dumps(patch, ensure_ascii=False)])
+        case PutObject():
+            yield f"{shlex.join(kubectl)} apply -f - <<'EOF'\n{_ended(edit.text)}EOF"
+        case DeleteObject():
+            yield shlex.join(
+                [*kubectl, "delete", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
+            )
+        case ScaleWorkload():
+            words = ["scale", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
+            yield shlex.join([*kubectl, *words, "--replicas", str(edit.replicas)])
+        case CordonNode():
+            yield shlex.join([*kubectl, "cordon", edit.name])
+        case RemoveNode():
+            yield f"# drains: {shlex.join([*kubectl, 'delete', 'node', edit.name])}"
+        case SetSetting():
+            yield f"# Karpenter's controller: {_comment(edit.name)}={_comment(edit.value)} in its environment"
+        case CopyPod():
+            yield f"# simulation only: {edit.count} pods like {_comment(edit.object.key)}"
+        case TakeOut():
+            parts = " ".join(filter(None, (edit.instance_type, edit.zone, edit.capacity_type))) or "every offering"
+            yield f"# simulation only: {_comment(parts)} out of capacity"
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())
