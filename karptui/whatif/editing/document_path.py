@@ -6,21 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karptui.whatif.errors import EditError
-
-Path = tuple[str | int, ...]
-
-
-def path_text(path: Path) -> str:
-    """Return a path as people write it: ``spec.disruption.budgets[0].nodes``; keys with dots in quotes."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif "." in part or "/" in part:
-            text += f'["{part}"]'
-        else:
-            text += f".{part}" if text else part
-    return text
+from karptui.whatif.path import Path, path_text
 
 
 def with_field(document: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:

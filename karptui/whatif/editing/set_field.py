@@ -13,7 +13,7 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.editing.cluster_draft import ClusterDraft
 from karptui.whatif.editing.defaults import with_defaults
-from karptui.whatif.editing.document_path import path_text, with_field
+from karptui.whatif.editing.document_path import with_field
 from karptui.whatif.editing.pdb_status import with_status
 from karptui.whatif.editing.pod_copies import scale
 from karptui.whatif.editing.pod_document import template_document
@@ -23,6 +23,7 @@ from karptui.whatif.editing.readiness import settle_pool
 from karptui.whatif.editing.record_document import record_document, taken_over
 from karptui.whatif.edits import SetField
 from karptui.whatif.errors import EditError
+from karptui.whatif.path import path_text
 
 _TEMPLATE = ("spec", "template")
 _REPLICAS = ("spec", "replicas")

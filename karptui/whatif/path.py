@@ -1,0 +1,55 @@
+"""Paths of fields, as the API server writes them: ``spec.disruption.budgets[0].nodes``, ``metadata.labels[a.b/c]``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+Path = tuple[str | int, ...]
+_STEP: Final = re.compile(
+    r"""\[(?P<index>[0-9]{1,6})\]"""
+    r"""|\[(?P<quote>["'])(?P<quoted>.*?)(?P=quote)\]"""
+    r"""|\[(?P<key>[^\[\]"']+)\]"""
+    r"""|(?:\.|^)(?P<name>[^.\[\]]+)"""
+)
+
+
+class PathError(ValueError):
+    """Text that is no path."""
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text; keys with dots or slashes stand in brackets, with brackets in quotes as well."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif not part or re.search(r"[\[\]'\"]", part):
+            text += f"['{part}']" if '"' in part else f'["{part}"]'
+        elif "." in part or "/" in part:
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+def parse_path(text: str) -> Path:
+    """Return the path that a text names.
+
+    Raises:
+        PathError: naming the place from which on it cannot be read.
+    """
+    steps: list[str | int] = []
+    position = 0
+    while position < len(text):
+        match = _STEP.match(text, position)
+        if match is None:
+            raise PathError(f"{text!r:.120} is not a path: {text[position : position + 20]!r} cannot be read")
+        if match["index"] is not None:
+            steps.append(int(match["index"]))
+        else:
+            steps.append(match["quoted"] if match["quote"] is not None else match["key"] or match["name"])
+        position = match.end()
+    if not steps:
+        raise PathError("the path is empty")
+    return tuple(steps)
