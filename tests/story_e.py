@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
@@ -123,15 +123,31 @@ def _pods() -> tuple[Pod, ...]:
     return (*runners, *fresh, *others)
 
 
+def _written(name: str, *budgets: dict[str, str]) -> dict[str, Any]:
+    """Return a NodePool as its author wrote it."""
+    node_class = {"group": labels.AWS_GROUP, "kind": "EC2NodeClass", "name": "default"}
+    on_demand = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": ["on-demand"]}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name, "uid": f"uid-{name}"},
+        "spec": {
+            "disruption": {"consolidateAfter": "0s", "budgets": list(budgets)},
+            "template": {"spec": {"nodeClassRef": node_class, "requirements": [on_demand]}},
+        },
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
 def inventory() -> Inventory:
     """Return the objects of the story."""
     pdb = a_pdb(name="postgres", namespace="db", labels={"app": "postgres"})
     said = f'Pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=gitlab/runner-7f2c4)'
     return Inventory(
         nodepools=(
-            a_nodepool(name="runners", budgets=()),
-            a_nodepool(name="general", budgets=()),
-            a_nodepool(name="batch", budgets=(DisruptionBudget("0"),)),
+            a_nodepool(name="runners", budgets=(), raw=_written("runners")),
+            a_nodepool(name="general", budgets=(), raw=_written("general")),
+            a_nodepool(name="batch", budgets=(DisruptionBudget("0"),), raw=_written("batch", {"nodes": "0"})),
         ),
         nodes=tuple(_node(*one) for one in NODES),
         nodeclaims=tuple(_claim(*one) for one in NODES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -17,10 +17,8 @@ from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.table_screen import _Recipe
-from karptui.screens.text import TextScreen
 from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry, blocker_entries, nodes_of
 from karptui.views.blockers.groups import Grouping, grouped, only_blockers
-from karptui.views.blockers.remedies import remedies_text
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
 from karptui.views.cluster_view import ClusterView
@@ -33,6 +31,9 @@ from karptui.views.why.held import Held, held_of, held_text
 from karptui.views.why.kinds import KINDS
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowHighlighted, RowSelected
+
+if TYPE_CHECKING:
+    from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
 
 FOLDED_FROM: Final = 60
 """From so many blockers up groups start folded."""
@@ -51,7 +52,7 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "group", "Group by", id="blockers.group", tooltip="By owner, namespace, pool, kind, or not"),
         Binding("f", "fold_all", "Fold", id="blockers.fold", tooltip="Fold or unfold every group"),
-        Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="What to do, as YAML and commands"),
+        Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="What to do, what it comes to, and YAML"),
         Binding("e", "explain_why", "Explain", id="blockers.explain", tooltip="Why the node is still here"),
         Binding("n", "next", "Next", id="blockers.next", tooltip="What Karpenter would do next"),
         Binding("o", "open_object", "Describe the pod", show=False, id="blockers.object"),
@@ -71,6 +72,7 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         self._grouped_from: object = None
         self._rest_until = 0.0
         self._sums: tuple[Held, int] = (Held(), 0)
+        self._offered: tuple[object, Sequence[BlockerRemedy]] = (None, ())
 
     def compose_body(self) -> ComposeResult:
         """Yield the table above the sentences."""
@@ -140,9 +142,21 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         now_ns = self.host.now_ns()
         line = self.current
         title = line.title if isinstance(line, GroupEntry) and not line.is_idle else ""
-        content = Content("\n").join([phrase(words) for words in story_lines(self._members(), now_ns, title)])
+        lines = story_lines(self._members(), now_ns, title, self._remedies(now_ns))
+        content = Content("\n").join([phrase(words) for words in lines])
         if content != self.story.content:
             self.story.update(content)
+
+    def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
+        """Return what can be done about the row or group under the cursor; worked out once for each analysis."""
+        line, view = self.current, self.host.view
+        made_from = (line.key if line is not None else "", id(view.analysis), id(line))
+        if self._offered[0] != made_from:
+            from karptui.views.blockers.remedies import objects_of, remedies  # noqa: PLC0415 - brings the engines
+
+            found = remedies(self._members(), objects_of(view.state), now_ns, makes_edits=False)
+            self._offered = (made_from, found)
+        return self._offered[1]
 
     def _show_title(self) -> None:
         if self._rows is None:
@@ -218,14 +232,13 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
 
     def action_remedies(self) -> None:
         """Show what can be done about the row or group under the cursor."""
-        members = self._members()
-        if not members:
+        line, members = self.current, self._members()
+        if line is None or not members:
             return
+        from karptui.screens.remedies import RemediesScreen  # noqa: PLC0415 - only when asked for
 
-        async def fetch() -> str:
-            return remedies_text(members)
-
-        self.app.push_screen(TextScreen("What to do", fetch, "yaml"))
+        name = line.title if isinstance(line, GroupEntry) else line.object_name or "the cluster"
+        self.app.push_screen(RemediesScreen(f"What to do about {name}", members))
 
     def action_explain_why(self) -> None:
         """Show why the node is still here."""

@@ -36,7 +36,7 @@ class _Recipe(NamedTuple):
 class TableScreen(FrameScreen, Generic[ItemT]):
     """Shows items as rows: filtered, sorted, and built in a thread when there are many."""
 
-    title_text: ClassVar[str] = ""
+    title_text: str = ""
     """What the table is called."""
     kind: ClassVar[str] = ""
     """The kind whose status says why there are no rows."""

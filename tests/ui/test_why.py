@@ -14,7 +14,9 @@ from karptui.config import Config
 from karptui.screens.blockers import BlockersScreen
 from karptui.screens.next import NextScreen
 from karptui.screens.node_detail import NodeDetailScreen
-from karptui.screens.text import TextScreen
+from karptui.screens.remedies import RemediesScreen
+from karptui.views.whatif.opening import Opening
+from karptui.whatif.scenario import Replay
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS
@@ -150,6 +152,23 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         assert "[1/8]" in screen_text(app)
 
 
+async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        opened: list[Opening] = []
+        app.open_whatif = opened.append
+        await pilot.press("6")
+        await settled(pilot)
+        await pilot.press("r")
+        await settled(pilot)
+        await pilot.press("enter", "down", "ctrl+t")
+        own, cordon = opened
+        assert (own.name, own.replay, len(own.edits)) == ("own pool for these pods", Replay.SCRATCH, 13)
+        assert (cordon.name, cordon.replay, len(cordon.edits)) == ("cordon", Replay.NEXT, 3)
+        await pilot.press("slash", *"nothing like it", "enter", "ctrl+t")
+        assert opened[2] == Opening()
+
+
 async def test_remedies_explanations_and_the_next_command_from_blockers(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
@@ -159,12 +178,18 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         assert "put the cursor on a node's blocker first" in screen_text(app)
         await pilot.press("r")
         await settled(pilot)
-        assert isinstance(app.screen, TextScreen)
-        text = app.screen.area.text
-        assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-33-7" in text
-        assert "nodeSelector: {karpenter.sh/nodepool: runners-protected}" in text
-        assert 'annotations: {karpenter.sh/do-not-disrupt: "4h"}' in text
-        await pilot.press("q", "down", "enter")
+        assert isinstance(app.screen, RemediesScreen)
+        assert "nodeSelector: {karpenter.sh/nodepool: runners-protected}" in app.screen.area.text
+        text = screen_text(app)
+        assert "What to do about gitlab/runner" in text
+        assert "4 of 4" in text
+        await pilot.press("down")
+        assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.area.text
+        assert "when they have" in screen_text(app)
+        assert "ended, $3.02/h (simulated)" in screen_text(app)
+        await pilot.press("down")
+        assert 'annotations: {karpenter.sh/do-not-disrupt: "4h"}' in app.screen.area.text
+        await pilot.press("y", "tab", "tab", "q", "down", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
         await pilot.press("q", "n")
         await settled(pilot)
@@ -201,6 +226,11 @@ def test_node_detail_looks(snap_compare: Compare, make_story: MakeStory, size: t
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_blockers_look(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int], theme: str) -> None:
     assert snap_compare(make_story(theme=theme), terminal_size=size, run_before=pressing("6"))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_remedies_look(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int]) -> None:
+    assert snap_compare(make_story(), terminal_size=size, run_before=pressing("6", "r"))
 
 
 def test_next_looks(snap_compare: Compare, make_story: MakeStory) -> None:

@@ -1,51 +1,71 @@
-"""What can be done about blockers: each remedy in words, with the YAML or the command that does it.
+"""What can be done about blockers, on screen: each remedy in words, with the YAML or the command that does it.
 
 karptui writes nothing here; names are quoted for the shell, as they come from the cluster.
 """
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
-import msgspec
-
+from karptui.disruption.analysis import Analysis
+from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
+from karptui.state.cluster import ClusterState
+from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.blockers.entry import BlockerEntry
 from karptui.views.sanitize import clean
+from karptui.whatif.blocker_remedies.offered import blocker_remedies
+from karptui.whatif.blocker_remedies.protected_pods import DURATION, GRACE, PROTECTED_TAINT, own_pool_name
+from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, Objects, RemedyKind
+from karptui.whatif.edits import PutObject, ScaleWorkload, SetField
 
-DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 MOST_NAMES: Final = 20
 """Objects that a command names at most."""
 
 
-class Remedy(msgspec.Struct, frozen=True):
-    """One thing that can be done."""
-
-    title: str
-    """A few words."""
-    effect: str
-    """What it does, and what it does not."""
-    text: str
-    """The YAML or the command."""
+def objects_of(state: ClusterState) -> Objects:
+    """Return the objects of a cluster that remedies change."""
+    workloads = (f"{kind}/{key}" for kind in WORKLOAD_KINDS for key in state.of(kind))
+    return Objects(state.pods, state.nodepools, state.pdbs, frozenset(workloads))
 
 
-def remedies(members: Sequence[BlockerEntry]) -> tuple[Remedy, ...]:
-    """Return what can be done about blockers, each remedy once."""
-    found: list[Remedy] = []
-    for code, make in _BY_CODE.items():
-        own = [one for one in members if one.blocker.code == code]
-        if own:
-            found.extend(make(own))
-    return tuple({remedy.title: remedy for remedy in found}.values())
+def renewed(members: Iterable[BlockerEntry], analysis: Analysis | None) -> tuple[BlockerEntry, ...]:
+    """Return blockers as the newest analysis has them; those that are gone are left out."""
+    if analysis is None:
+        return ()
+    found = []
+    for one in members:
+        findings = analysis.findings.get(one.findings.key) if one.findings is not None else None
+        for index, blocker in enumerate(findings.blockers if findings is not None else ()):
+            entry = BlockerEntry(blocker, index, findings, one.node)
+            if entry.key == one.key:
+                found.append(entry)
+                break
+    return tuple(found)
 
 
-def remedies_text(members: Sequence[BlockerEntry]) -> str:
-    """Return the remedies as text to read and copy from."""
-    parts = []
-    for number, remedy in enumerate(remedies(members), 1):
-        parts.append(f"# {number}. {remedy.title}\n# {remedy.effect}\n{remedy.text}\n")
-    return "\n".join(parts) or "# it ends by itself: nothing to do\n"
+def remedies(
+    members: Sequence[BlockerEntry], objects: Objects, now_ns: int, *, makes_edits: bool = True
+) -> tuple[BlockerRemedy, ...]:
+    """Return what can be done about blockers.
+
+    Args:
+        members: The blockers.
+        objects: The cluster's objects.
+        now_ns: The present instant: nanoseconds since the epoch.
+        makes_edits: Whether they are to lead into a what-if.
+    """
+    findings = {one.findings.key: one.findings for one in members if one.findings is not None}
+    blockers = [one.blocker for one in members]
+    return blocker_remedies(blockers, objects, findings, now_ns, makes_edits=makes_edits)
+
+
+def remedy_text(remedy: BlockerRemedy, members: Sequence[BlockerEntry]) -> str:
+    """Return the YAML and the commands of a remedy, to read and copy."""
+    lines = [f"# {clean(remedy.title)}", f"# {remedy.sentence}", _TEXTS[remedy.kind](members, remedy)]
+    return "\n".join(lines)
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -58,6 +78,10 @@ def _pools(members: Sequence[BlockerEntry]) -> list[str]:
     return list(dict.fromkeys(clean(one.blocker.pool_name) for one in members if one.blocker.pool_name))
 
 
+def _of(members: Sequence[BlockerEntry], code: str) -> list[BlockerEntry]:
+    return [one for one in members if one.blocker.code == code]
+
+
 def _by_namespace(members: Sequence[BlockerEntry]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one in members:
@@ -65,118 +89,120 @@ def _by_namespace(members: Sequence[BlockerEntry]) -> dict[str, list[str]]:
     return found
 
 
-def _patch_pools(members: Sequence[BlockerEntry], patch: str) -> str:
+def _patch(code: str, patch: Mapping[str, Any]) -> Callable[[Sequence[BlockerEntry], BlockerRemedy], str]:
+    text = shlex.quote(json.dumps(patch, separators=(",", ":")))
+
+    def made(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
+        pools = _pools(_of(members, code))
+        return "\n".join(f"kubectl patch nodepool {shlex.quote(pool)} --type merge -p {text}" for pool in pools)
+
+    return made
+
+
+def _cordon(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
+    nodes = (one.blocker.node_name for one in _of(members, "POD_DND") if not one.blocker.blocks_drain)
+    return f"kubectl cordon {_quoted(nodes)}"
+
+
+def _own_pool(members: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    name = own_pool_name(next(iter(_pools(members)), "POOL"))
+    taint = {"key": PROTECTED_TAINT.key, "value": PROTECTED_TAINT.value, "effect": PROTECTED_TAINT.effect}
+    written = next((edit.text for edit in remedy.edits if isinstance(edit, PutObject)), "")
+    pool = clean_document(written) or (
+        f"# a copy of the NodePool with these lines\napiVersion: karpenter.sh/v1\nkind: NodePool\n"
+        f"metadata: {{name: {name}}}\nspec: {{template: {{spec: {{taints: [{_flow(taint)}]}}}}}}"
+    )
+    toleration = _flow({"key": taint["key"], "operator": "Equal", "value": taint["value"], "effect": taint["effect"]})
+    pods = f"spec:\n  nodeSelector: {{{NODEPOOL}: {name}}}\n  tolerations: [{toleration}]"
+    return f"{pool}\n---\n# in the template of the pods\n{pods}"
+
+
+def clean_document(text: str) -> str:
+    """Return a document without what does not belong on a terminal, line by line."""
+    return "\n".join(clean(line) for line in text.rstrip().split("\n"))
+
+
+def _flow(value: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{key}: {json.dumps(text)}" for key, text in value.items()) + "}"
+
+
+def _duration(_: Sequence[BlockerEntry], __: BlockerRemedy) -> str:
+    return f'# in the template of the pods\nmetadata:\n  annotations: {{{DO_NOT_DISRUPT}: "{DURATION}"}}'
+
+
+def _spread(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    rules = [rule for edit in remedy.edits[:1] if isinstance(edit, SetField) for rule in edit.value]
+    lines = "\n".join(f"  - {clean(json.dumps(rule))}" for rule in rules)
+    return f"# in the template of the pods\nspec:\n  topologySpreadConstraints:\n{lines}"
+
+
+def _no_annotation(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
+    own = _by_namespace(_of(members, "POD_DND"))
     return "\n".join(
-        f"kubectl patch nodepool {shlex.quote(pool)} --type merge -p {shlex.quote(patch)}" for pool in _pools(members)
-    )
-
-
-def _cordon(members: Sequence[BlockerEntry]) -> Remedy:
-    return Remedy(
-        "cordon",
-        "No new pods land on the node, so it goes once the protected ones have ended. Undo with kubectl uncordon.",
-        f"kubectl cordon {_quoted(one.blocker.node_name for one in members)}",
-    )
-
-
-def _own_pool(members: Sequence[BlockerEntry]) -> Remedy:
-    pool = next(iter(_pools(members)), "POOL")
-    name = f"{pool}-protected"
-    return Remedy(
-        "own pool for these pods",
-        "Pods that may not be disrupted share nodes with nobody else; all other nodes are free to go.",
-        f"""# a copy of NodePool {pool} with these lines
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {{name: {name}}}
-spec:
-  template:
-    spec:
-      taints: [{{key: example.com/protected, value: "true", effect: NoSchedule}}]
----
-# in the template of the pods
-spec:
-  nodeSelector: {{karpenter.sh/nodepool: {name}}}
-  tolerations: [{{key: example.com/protected, operator: Equal, value: "true", effect: NoSchedule}}]""",
-    )
-
-
-def _of_protected_pods(members: Sequence[BlockerEntry]) -> list[Remedy]:
-    removal = "\n".join(
         f"kubectl -n {shlex.quote(clean(namespace))} annotate pod {_quoted(names)} {DO_NOT_DISRUPT}-"
-        for namespace, names in _by_namespace(members).items()
+        for namespace, names in own.items()
     )
-    grace = _patch_pools(members, '{"spec":{"template":{"spec":{"terminationGracePeriod":"2h"}}}}')
-    return [
-        _own_pool(members),
-        _cordon(members),
-        Remedy(
-            'duration instead of "true"',
-            "Protects each pod for so long after it started, then the node is free. Units h, m, s; not d.",
-            f'# in the template of the pods\nmetadata:\n  annotations: {{{DO_NOT_DISRUPT}: "4h"}}',
-        ),
-        Remedy(
-            "shorter terminationGracePeriod",
-            "Ends the wait of nodes that drift, expire or are deleted; consolidation never takes a node with a "
-            "protected pod. It holds for new nodes, and changing it makes the present ones drift.",
-            grace,
-        ),
-        Remedy("take the annotation away", "These pods may then be evicted at any time, also halfway.", removal),
-    ]
 
 
-def _of_node(members: Sequence[BlockerEntry]) -> list[Remedy]:
-    nodes = _quoted(one.blocker.node_name for one in members)
-    text = f"kubectl annotate node {nodes} {DO_NOT_DISRUPT}-"
-    return [Remedy("take the node's annotation away", 'On a node only "true" counts, and it never runs out.', text)]
+def _no_node_annotation(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
+    nodes = _quoted(one.blocker.node_name for one in _of(members, "NODE_DND"))
+    return f"kubectl annotate node {nodes} {DO_NOT_DISRUPT}-"
 
 
-def _of_exhausted(members: Sequence[BlockerEntry]) -> list[Remedy]:
+def _allow(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     lines = []
-    for key in dict.fromkeys(one.blocker.value for one in members):
-        namespace, _, name = clean(key).partition("/")
+    for key in dict.fromkeys(one.blocker.value for one in _of(members, "PDB_EXHAUSTED")):
+        namespace, _sep, name = clean(key).partition("/")
         patch = shlex.quote('{"spec":{"minAvailable":null,"maxUnavailable":1}}')
         lines.append(f"kubectl -n {shlex.quote(namespace)} patch pdb {shlex.quote(name)} --type merge -p {patch}")
-    return [
-        Remedy(
-            "a budget that allows one eviction",
-            "More replicas do the same; unhealthyPodEvictionPolicy: AlwaysAllow lets pods go that are unhealthy.",
-            "\n".join(lines),
-        ),
-    ]
+    return "\n".join(lines)
 
 
-def _of_several(members: Sequence[BlockerEntry]) -> list[Remedy]:
+def _scale(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    edits = [edit for edit in remedy.edits if isinstance(edit, ScaleWorkload)]
+    return "\n".join(
+        f"kubectl -n {shlex.quote(clean(edit.object.namespace))} scale {edit.object.kind.lower()}"
+        f" {shlex.quote(clean(edit.object.name))} --replicas {edit.replicas}"
+        for edit in edits
+    )
+
+
+def _several(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     lines = []
-    for value in dict.fromkeys(one.blocker.value for one in members):
+    for value in dict.fromkeys(one.blocker.value for one in _of(members, "PDB_MULTIPLE")):
         budgets = [clean(key).partition("/") for key in value.split()]
-        lines += [f"kubectl -n {shlex.quote(namespace)} get pdb {shlex.quote(name)}" for namespace, _, name in budgets]
-    effect = "A pod that two PodDisruptionBudgets select can never be evicted; delete one or narrow its selector."
-    return [Remedy("one PodDisruptionBudget a pod", effect, "\n".join(lines))]
+        lines += [
+            f"kubectl -n {shlex.quote(namespace)} get pdb {shlex.quote(name)}" for namespace, _sep, name in budgets
+        ]
+    return "\n".join(lines)
 
 
-def _of_budgets(members: Sequence[BlockerEntry]) -> list[Remedy]:
-    text = _patch_pools(members, '{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}')
-    effect = "Replaces all budgets of the NodePool; nodes that are deleted or NotReady use the allowance up."
-    return [Remedy("a wider disruption budget", effect, text)]
+def _node_limit(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+    lines = []
+    for edit in remedy.edits:
+        assert isinstance(edit, SetField)
+        patch = shlex.quote(json.dumps({"spec": {"limits": {"nodes": edit.value}}}, separators=(",", ":")))
+        lines.append(f"kubectl patch nodepool {shlex.quote(clean(edit.object.name))} --type merge -p {patch}")
+    return "\n".join(lines)
 
 
-def _of_never(members: Sequence[BlockerEntry]) -> list[Remedy]:
-    text = _patch_pools(members, '{"spec":{"disruption":{"consolidateAfter":"5m"}}}')
-    return [Remedy("let consolidation begin", "Nodes then count as consolidatable after so long without change.", text)]
-
-
-def _of_policy(members: Sequence[BlockerEntry]) -> list[Remedy]:
-    text = _patch_pools(members, '{"spec":{"disruption":{"consolidationPolicy":"WhenEmptyOrUnderutilized"}}}')
-    return [Remedy("consolidate nodes that are not empty", "Pods are moved to make nodes go.", text)]
-
-
-_BY_CODE: Final = {
-    "POD_DND": _of_protected_pods,
-    "NODE_DND": _of_node,
-    "PDB_EXHAUSTED": _of_exhausted,
-    "PDB_MULTIPLE": _of_several,
-    "BUDGET_ZERO": _of_budgets,
-    "CONSOLIDATION_DISABLED": _of_never,
-    "WHEN_EMPTY_POLICY": _of_policy,
+_TEXTS: Final[Mapping[RemedyKind, Callable[[Sequence[BlockerEntry], BlockerRemedy], str]]] = {
+    RemedyKind.OWN_POOL: _own_pool,
+    RemedyKind.CORDON: _cordon,
+    RemedyKind.DURATION: _duration,
+    RemedyKind.GRACE: _patch("POD_DND", {"spec": {"template": {"spec": {"terminationGracePeriod": GRACE}}}}),
+    RemedyKind.SPREAD: _spread,
+    RemedyKind.REMOVE_ANNOTATION: _no_annotation,
+    RemedyKind.REMOVE_NODE_ANNOTATION: _no_node_annotation,
+    RemedyKind.ALLOW_EVICTION: _allow,
+    RemedyKind.MORE_REPLICAS: _scale,
+    RemedyKind.ONE_PDB: _several,
+    RemedyKind.WIDER_BUDGET: _patch("BUDGET_ZERO", {"spec": {"disruption": {"budgets": [{"nodes": "10%"}]}}}),
+    RemedyKind.CONSOLIDATE_AFTER: _patch(
+        "CONSOLIDATION_DISABLED", {"spec": {"disruption": {"consolidateAfter": "5m"}}}
+    ),
+    RemedyKind.POLICY: _patch(
+        "WHEN_EMPTY_POLICY", {"spec": {"disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized"}}}
+    ),
+    RemedyKind.NODE_LIMIT: _node_limit,
 }

@@ -3,38 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from karptui.views.blockers.effect import effect_text
 from karptui.views.blockers.entry import BlockerEntry, nodes_of
-from karptui.views.blockers.remedies import remedies
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import NS_PER_SECOND, count_text, duration_text
 from karptui.views.why.held import held_of, held_text
 from karptui.views.why.kinds import KINDS
 
+if TYPE_CHECKING:
+    from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
+
 Pieces = tuple[tuple[str, Tone], ...]
 _BOUNDED = ("POD_DND", "PDB_EXHAUSTED", "PDB_MULTIPLE")
 
 
-def story_lines(members: Sequence[BlockerEntry], now_ns: int, title: str = "") -> tuple[Pieces, ...]:
+def story_lines(
+    members: Sequence[BlockerEntry], now_ns: int, title: str = "", remedies: Sequence[BlockerRemedy] = ()
+) -> tuple[Pieces, ...]:
     """Return what blockers hold, what ends the wait, and what can be done.
 
     Args:
         members: Blockers of one group, or a single one.
         now_ns: The present instant: nanoseconds since the epoch.
         title: Of the group, empty for a single one.
+        remedies: What can be done about them.
     """
     if not members:
         return ()
     lines = [_holds(members, title), _wait(members, now_ns)]
-    titles = [remedy.title for remedy in remedies(members)]
-    if titles:
-        lines.append(
-            (("What to do (r: the YAML and commands): ", Tone.MUTED), (" · ".join(titles), Tone.NORMAL)),
-        )
+    if remedies:
+        lines.append(_offers(remedies))
     elif all(one.is_passing for one in members):
         lines.append((("It ends by itself.", Tone.MUTED),))
     return tuple(lines)
+
+
+def _offers(remedies: Sequence[BlockerRemedy]) -> Pieces:
+    """Return the remedies in one line, those that make nodes go with how many."""
+    pieces: list[tuple[str, Tone]] = [("What to do (r: side by side, into the what-if): ", Tone.MUTED)]
+    for place, remedy in enumerate(remedies):
+        effect = remedy.effect
+        goes = f" ({effect_text(effect)})" if effect is not None and effect.goes and effect.is_at_once else ""
+        pieces.append((f"{' · ' if place else ''}{clean(remedy.title)}", Tone.NORMAL))
+        pieces.append((goes, Tone.GOOD))
+    return tuple(pieces)
 
 
 def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:

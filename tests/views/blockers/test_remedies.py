@@ -8,11 +8,17 @@ import pytest
 import yaml
 
 from karptui.disruption.blocker import Blocker, Code
+from karptui.kube.quantity import parse_quantity
+from karptui.views.blockers.effect import effect_text, nodes_cell, saves_cell, when_cell
 from karptui.views.blockers.entry import BlockerEntry, blocker_entries
 from karptui.views.blockers.groups import Grouping, grouped
-from karptui.views.blockers.remedies import MOST_NAMES, remedies, remedies_text
+from karptui.views.blockers.remedies import MOST_NAMES, objects_of, remedies, remedy_text, renewed
+from karptui.views.blockers.remedies_table import TABLE
 from karptui.views.blockers.story import story_lines
-from tests.builders import NOW_NS
+from karptui.views.query import compile_query, parse_query
+from karptui.views.table import Sort, build_rows
+from karptui.whatif.blocker_remedies.remedy import Effect, Objects, RemedyKind
+from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
 from tests.views.why.test_words import analysed, said
 
 
@@ -20,6 +26,13 @@ def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntr
     kind = "Pod" if code in (Code.POD_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE) else "NodePool"
     given = {"node_name": "node-1", "pool_name": "general"} | fields
     return BlockerEntry(Blocker(code=code, object_kind=kind, object_key=key, **given), 0)
+
+
+NONE = Objects({}, {}, {})
+
+
+def texts(members, known=NONE) -> str:
+    return "\n".join(remedy_text(one, members) for one in remedies(members, known, NOW_NS))
 
 
 @pytest.mark.parametrize(
@@ -32,15 +45,16 @@ def an_entry(code: Code, key: str = "web/front-0", **fields: str) -> BlockerEntr
         (Code.CONSOLIDATION_DISABLED, {}, '{"spec":{"disruption":{"consolidateAfter":"5m"}}}'),
         (Code.WHEN_EMPTY_POLICY, {}, "WhenEmptyOrUnderutilized"),
         (Code.POD_DND, {}, "kubectl cordon node-1"),
+        (Code.POD_DND, {"value": "true"}, 'annotations: {karpenter.sh/do-not-disrupt: "4h"}'),
     ],
 )
 def test_remedy(code, fields, text):
-    assert text in remedies_text([an_entry(code, **fields)])
+    assert text in texts([an_entry(code, **fields)])
 
 
 def test_the_yaml_is_yaml():
-    own = next(one for one in remedies([an_entry(Code.POD_DND)]) if one.title.startswith("own pool"))
-    pool, pod = yaml.safe_load_all(own.text)
+    own = next(one for one in remedies([an_entry(Code.POD_DND)], NONE, NOW_NS) if one.kind is RemedyKind.OWN_POOL)
+    pool, pod = yaml.safe_load_all(remedy_text(own, [an_entry(Code.POD_DND)]))
     assert pool["metadata"]["name"] == "general-protected"
     taint, toleration = pool["spec"]["template"]["spec"]["taints"][0], pod["spec"]["tolerations"][0]
     assert {key: taint[key] for key in ("key", "value", "effect")} == {
@@ -48,9 +62,29 @@ def test_the_yaml_is_yaml():
     }
 
 
+def test_what_the_objects_tell_is_written_out():
+    pool = a_nodepool(raw={"kind": "NodePool", "spec": {"weight": 7}}, limits={"nodes": parse_quantity("3")})
+    pod = a_pod(name="front-0", namespace="web", owner=an_owner(kind="Deployment", name="front"), node="node-1")
+    known = Objects(
+        {pod.key: pod},
+        {"general": pool},
+        {"web/front": a_pdb(name="front", namespace="web", min_available=1)},
+        frozenset({"Deployment/web/front"}),
+    )
+    protected = yaml.safe_load_all(
+        next(text for text in texts([an_entry(Code.POD_DND)], known).split("# cordon") if "weight: 7" in text)
+    )
+    assert next(protected)["spec"]["weight"] == 7
+    assert "topologySpreadConstraints:\n  - {" in texts([an_entry(Code.POD_DND)], known)
+    assert '"terminationGracePeriod":"2h"' in texts([an_entry(Code.POD_DND)], known)
+    held = an_entry(Code.PDB_EXHAUSTED, value="web/front", owner="Deployment/web/front")
+    assert "kubectl -n web scale deployment front --replicas 2" in texts([held], known)
+    assert '{"spec":{"limits":{"nodes":"4"}}}' in texts([an_entry(Code.STATIC_NO_HEADROOM, "general")], known)
+
+
 def test_names_are_quoted_and_cleaned():
     hostile = an_entry(Code.POD_DND, "web/x; rm -rf $HOME", node_name="n\x1b[31m'1")
-    text = remedies_text([hostile])
+    text = texts([hostile])
     assert "\x1b" not in text
     line = next(line for line in text.splitlines() if line.startswith("kubectl -n web annotate pod"))
     assert shlex.split(line)[5] == "x; rm -rf $HOME"
@@ -58,15 +92,76 @@ def test_names_are_quoted_and_cleaned():
 
 def test_many_names_are_counted():
     members = [an_entry(Code.POD_DND, f"web/p{i}", node_name=f"n{i}") for i in range(MOST_NAMES + 3)]
-    line = next(line for line in remedies_text(members).splitlines() if line.startswith("kubectl cordon"))
+    line = next(line for line in texts(members).splitlines() if line.startswith("kubectl cordon"))
     assert line.endswith("# and 3 more")
 
 
 def test_what_ends_by_itself_needs_nothing():
     entry = an_entry(Code.CONSOLIDATE_AFTER)
-    assert remedies([entry]) == ()
-    assert "nothing to do" in remedies_text([entry])
+    assert remedies([entry], NONE, NOW_NS) == ()
     assert "It ends by itself." in "\n".join(map(said, story_lines([entry], NOW_NS)))
+
+
+def test_the_story_names_the_remedies_and_what_makes_nodes_go():
+    view = analysed()
+    group = grouped(blocker_entries(view), Grouping.OWNER, frozenset(), is_folded=True)[0]
+    found = remedies(group.members, objects_of(view.state), NOW_NS)
+    line = said(story_lines(group.members, NOW_NS, group.title, found)[-1])
+    assert line == (
+        "What to do (r: side by side, into the what-if): own pool for these pods · cordon · duration instead of"
+        ' "true" (1 of 2 nodes go at once, $0.77/h) · shorter terminationGracePeriod · spread · take the annotation'
+        " away (4 nodes go at once, $3.02/h)"
+    )
+
+
+def test_blockers_follow_the_analysis():
+    view = analysed()
+    members = [one for one in blocker_entries(view) if one.namespace == "gitlab"]
+    later = renewed(members, analysed().analysis)
+    assert [one.key for one in later] == [one.key for one in members]
+    assert later[0].findings is not members[0].findings
+    assert renewed(members, None) == ()
+    assert renewed([an_entry(Code.POD_DND)], view.analysis) == ()
+
+
+def test_the_table_of_remedies():
+    view = analysed()
+    members = [one for one in blocker_entries(view) if one.namespace == "gitlab"]
+    rows = build_rows(TABLE, remedies(members, objects_of(view.state), NOW_NS), now_ns=NOW_NS)
+    assert [tuple(cell.text for cell in row.cells) for row in rows] == [
+        ("own pool for these pods", "4 of 4", "when the pods have ended", "$3.0220", "13"),
+        ("cordon", "4 of 4", "when the pods have ended", "$3.0220", "3"),
+        ('duration instead of "true"', "1 of 2", "at once", "$0.7680", "6"),
+        ("shorter terminationGracePeriod", "-", "-", "-", "1"),
+        ("spread", "-", "-", "-", "6"),
+        ("take the annotation away", "4 of 4", "at once", "$3.0220", "6"),
+    ]
+    for column in TABLE.columns:
+        assert len(build_rows(TABLE, rows.items, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 6
+    for text, count in (("saves>1", 3), ("remedy=cordon", 1), ("drift", 1)):
+        test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
+        assert sum(map(test, rows.items)) == count
+    assert len(build_rows(TABLE, rows.items, is_notable_only=True, now_ns=NOW_NS)) == 4
+
+
+@pytest.mark.parametrize(
+    ("effect", "cells", "words"),
+    [
+        (None, ("-", "-", "-"), ""),
+        (Effect(), ("0", "-", "-"), ""),
+        (Effect(unknown=2), ("…", "-", "-"), ""),
+        (Effect(kept=2), ("0 of 2", "-", "-"), ""),
+        (Effect(deleted=1, saves_per_hour=0.5), ("1 of 1", "at once", "$0.5000"), "1 node goes at once, $0.50/h"),
+        (
+            Effect(replaced=2, unknown=1, saves_per_hour=0.5, is_at_once=False),
+            ("2+ of 3", "when the pods have ended", "$0.5000+"),
+            "2 of 3 nodes go when they have ended, $0.50/h",
+        ),
+    ],
+)
+def test_effects_in_words(effect, cells, words):
+    assert (nodes_cell(effect).text, when_cell(effect).text, saves_cell(effect).text) == cells
+    assert effect_text(effect) == words
 
 
 def test_story_of_nothing():

@@ -1,0 +1,119 @@
+"""What can be done about blockers, side by side: each remedy with what it comes to, leading into the what-if."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import TextArea
+
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.views.blockers.effect import effect_text
+from karptui.views.blockers.entry import BlockerEntry
+from karptui.views.blockers.remedies import objects_of, remedies, remedy_text, renewed
+from karptui.views.blockers.remedies_table import TABLE
+from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.whatif.opening import Opening
+from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
+from karptui.widgets.row_table import RowHighlighted, RowSelected
+
+
+class RemediesScreen(ListScreen[BlockerRemedy]):
+    """The remedies of a group of blockers above the YAML and commands of the one under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "copy_text", "Copy YAML and commands", id="remedies.copy"),
+        Binding("tab", "toggle_text", "Scroll the text", show=False, id="remedies.text"),
+    ]
+
+    entry_name = "blockers"
+    title_text = "What to do"
+
+    area = getters.query_one(TextArea)
+
+    def __init__(self, title: str, members: Sequence[BlockerEntry]) -> None:
+        """Make the screen.
+
+        Args:
+            title: What the blockers have in common.
+            members: The blockers.
+        """
+        super().__init__(TABLE)
+        self.title_text = clean(title)
+        self._members = tuple(members)
+        self._made: tuple[object, tuple[BlockerRemedy, ...]] = (None, ())
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the remedies above their text."""
+        yield from super().compose_body()
+        yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=True, theme="css", id="remedy-text")
+
+    def items_of(self, view: ClusterView) -> Sequence[BlockerRemedy]:
+        """Return what can be done as things are; of blockers that are gone meanwhile as they were."""
+        if self._made[0] is not view.analysis:
+            self._members = renewed(self._members, view.analysis) or self._members
+            found = remedies(self._members, objects_of(view.state), self.host.now_ns())
+            self._made = (view.analysis, found)
+        return self._made[1]
+
+    def show_state(self) -> None:
+        """Show the remedies and the text of the one under the cursor."""
+        super().show_state()
+        self._show_text()
+
+    def _show_text(self) -> None:
+        remedy = self.current
+        text = remedy_text(remedy, self._members) if remedy is not None else "# it ends by itself: nothing to do"
+        if text != self.area.text:
+            if "yaml" in self.area.available_languages:
+                self.area.language = "yaml"
+            self.area.load_text(text)
+            self.area.border_title = Content(" YAML and commands: karptui runs none of them ")
+
+    def explain_item(self, item: BlockerRemedy) -> Pieces:
+        """Return what it does, what becomes of the nodes, and how to try it."""
+        effect = effect_text(item.effect)
+        said: list[tuple[str, Tone]] = [(item.sentence, Tone.NORMAL)]
+        if effect:
+            said.append((f" {effect} (simulated).", Tone.GOOD))
+        if item.edits:
+            said.append((" ctrl+t tries it in the what-if.", Tone.MUTED))
+        else:
+            said.append((" It cannot be tried: the objects are not known as they were written.", Tone.MUTED))
+        return tuple(said)
+
+    def name_of(self, item: BlockerRemedy) -> str:
+        """Return its title."""
+        return item.title
+
+    def whatif_opening(self) -> Opening:
+        """Return a what-if with the edits of the remedy under the cursor."""
+        remedy = self.current
+        if remedy is None:
+            return Opening()
+        return Opening(remedy.title, edits=remedy.edits, replay=remedy.replay)
+
+    def action_copy_text(self) -> None:
+        """Copy the YAML and commands."""
+        self.app.copy_to_clipboard(self.area.text)
+        self.say("copied", Tone.GOOD)
+
+    def action_toggle_text(self) -> None:
+        """Give the keys to the text, or back to the table."""
+        (self.table if self.area.has_focus else self.area).focus()
+
+    @on(RowHighlighted)
+    def _moved(self, _event: RowHighlighted) -> None:
+        self._show_text()
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.action_whatif()

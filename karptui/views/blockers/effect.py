@@ -1,0 +1,56 @@
+"""What a remedy comes to, in words and cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from karptui.views.prices import node_price_text
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.units import count_text
+
+if TYPE_CHECKING:
+    from karptui.whatif.blocker_remedies.remedy import Effect
+
+
+def total(effect: Effect) -> int:
+    """Return how many nodes a remedy is about."""
+    return effect.goes + effect.kept + effect.unknown
+
+
+def nodes_cell(effect: Effect | None) -> Cell:
+    """Return ``4 of 6``: how many of the nodes go."""
+    if effect is None:
+        return NOT_APPLICABLE
+    if not total(effect):
+        return Cell("0", Tone.MUTED)
+    if effect.unknown == total(effect):
+        return Cell("…", Tone.ACTIVE)
+    more = "+" if effect.unknown else ""
+    text = f"{count_text(effect.goes)}{more} of {count_text(total(effect))}"
+    return Cell(text, Tone.GOOD if effect.goes else Tone.MUTED)
+
+
+def when_cell(effect: Effect | None) -> Cell:
+    """Return when the nodes go."""
+    if effect is None or not effect.goes:
+        return NOT_APPLICABLE
+    return Cell("at once") if effect.is_at_once else Cell("when the pods have ended", short="later")
+
+
+def saves_cell(effect: Effect | None) -> Cell:
+    """Return what is saved per hour."""
+    if effect is None or not effect.goes:
+        return NOT_APPLICABLE
+    text = node_price_text(effect.saves_per_hour)
+    return Cell(f"{text}{'+' if effect.unknown else ''}", Tone.STRONG, text.lstrip("$¥"))
+
+
+def effect_text(effect: Effect | None) -> str:
+    """Return ``2 of 4 nodes go at once, $1.01/h``; empty where nothing is known to go."""
+    if effect is None or not effect.goes:
+        return ""
+    nodes = total(effect)
+    counted = f"{count_text(effect.goes)} of {count_text(nodes)}" if effect.goes < nodes else count_text(nodes)
+    noun = f"node{'s' * (nodes != 1)} {'goes' if nodes == 1 else 'go'}"
+    when = "at once" if effect.is_at_once else "when they have ended"
+    return f"{counted} {noun} {when}, ${effect.saves_per_hour:,.2f}/h"
