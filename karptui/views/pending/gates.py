@@ -125,7 +125,7 @@ def _name(row: GateRow, width: int) -> str:
 def _wide(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
     pieces: list[tuple[str, Tone]] = [(f"{_name(row, name_width):<{name_width}}  ", Tone.STRONG)]
     if row.failed < 0 and row.reason:
-        yield from _run_on(pieces, ("– ", row.reason, Tone.MUTED), name_width + 2, width)
+        yield from _run_on(pieces, ("– ", f"takes no part: {row.reason}", Tone.MUTED), name_width + 2, width)
         return
     at = name_width + 2
     for index, title in enumerate(COLUMNS):
@@ -148,7 +148,7 @@ def _narrow(row: GateRow, name_width: int, width: int) -> Iterator[Pieces]:
         yield from _run_on(pieces, ("✘ ", text, Tone.FAULT), indent, width)
         yield from _left(row, indent, width)
     elif row.reason:
-        yield from _run_on(pieces, ("– ", row.reason, Tone.MUTED), indent, width)
+        yield from _run_on(pieces, ("– ", f"takes no part: {row.reason}", Tone.MUTED), indent, width)
     else:
         yield (*pieces, ("✔ would take it", Tone.GOOD))
 

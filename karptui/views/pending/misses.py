@@ -23,7 +23,7 @@ from karptui.views.types.words import amount_text
 def miss_text(pool: PoolExplanation) -> str:
     """Return why a NodePool does not take a pod, empty where it would."""
     if pool.takes_no_part:
-        return f"takes no part: {clean(pool.takes_no_part)}"
+        return clean(pool.takes_no_part)
     rejection = pool.rejection
     match rejection:
         case None:

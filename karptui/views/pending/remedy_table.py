@@ -9,6 +9,7 @@ from typing import Any, Final
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.nodes.columns import short_name
+from karptui.views.pending.words import others_text
 from karptui.views.prices import node_price_text
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
@@ -42,7 +43,7 @@ def gain_text(gain: Gain) -> str:
     """Return where pods go: ``2 × r5a.8xlarge in trino``, ``ip-10-0-8-41``."""
     parts = []
     if gain.new_nodes:
-        others = f" or {count_text(gain.other_types)} others" if gain.other_types else ""
+        others = others_text(gain.other_types)
         times = f"{count_text(gain.new_nodes)} × " if gain.new_nodes > 1 else "new "
         pools = ", ".join(clean(name) for name in gain.nodepools)
         parts.append(f"{times}{clean(gain.instance_type)}{others} in {pools}")
@@ -86,7 +87,7 @@ def _loses(entry: RemedyEntry, _: int) -> Cell:
 
 COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
     Column(
-        Heading("change", "CHANGE", "A single change; everything else stays as it is.", 24, 100, fill_width=100),
+        Heading("change", "CHANGE", "A single change; everything else stays as it is.", 34, 100, fill_width=100),
         lambda entry, _: Cell(clean(entry.remedy.words), Tone.STRONG),
         lambda entry: entry.remedy.words,
     ),
@@ -101,7 +102,7 @@ COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
         lambda entry: float(entry.remedy.gain.placed),
     ),
     Column(
-        Heading("gives", "GIVES", "Where they go then.", 14, 60),
+        Heading("gives", "GIVES", "Where they go then.", 20, 60),
         lambda entry, _: Cell(gain_text(entry.remedy.gain)),
         lambda entry: gain_text(entry.remedy.gain),
     ),

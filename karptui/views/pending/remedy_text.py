@@ -39,7 +39,12 @@ def remedy_text(remedy: Remedy, pods: str, origin: str) -> str:
         lines.append(
             f"{count_text(len(gain.displaced))} others lose their place: {', '.join(map(clean, gain.displaced))}"
         )
-    lines += ["", *_fields(remedy.edits, origin), "", "ctrl+t opens it as a what-if. karptui changes nothing itself."]
+    lines += [
+        "",
+        *_fields(remedy.edits, origin),
+        "",
+        "In the list ctrl+t opens it as a what-if. karptui changes nothing itself.",
+    ]
     return "\n".join(lines)
 
 

@@ -31,6 +31,6 @@ def _nearest(entry: PendingEntry) -> tuple[Pieces, ...]:
     if explanation is None:
         return ((("why is being worked out", Tone.ACTIVE),),)
     pool = furthest(explanation)
-    parts = [] if pool is None else [f"closest: {clean(pool.nodepool)}, {miss_text(pool)}"]
+    parts = [] if pool is None else [f"closest: {clean(pool.nodepool)}: {miss_text(pool)}"]
     parts.append(f"nodes: {refusals_text(explanation)}")
     return ((("✘ ", Tone.FAULT), (" · ".join(parts), Tone.NORMAL)),)

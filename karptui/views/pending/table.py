@@ -10,7 +10,7 @@ from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.standing import FAULTY, SILENT, Turn
-from karptui.views.pending.words import karpenter_text, now_text, requests_words, scheduler_text
+from karptui.views.pending.words import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
 from karptui.views.query import Subject
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
@@ -34,14 +34,14 @@ def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
         tone = Tone.WARNING if group.turn in SILENT or group.remarks else Tone.MUTED
         return Cell("says nothing", tone, "silent")
     tone = Tone.FAULT if said.reason.startswith("Failed") else Tone.NORMAL
-    return Cell(karpenter_text(group, now_ns), tone, clean(said.reason))
+    return Cell(karpenter_text(group, now_ns), tone, short_verdict(said, now_ns))
 
 
 def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
     said = entry.group.voices.scheduler
     if said is None:
         return Cell("says nothing", Tone.MUTED, "silent")
-    return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, clean(said.reason))
+    return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, short_verdict(said, now_ns))
 
 
 def _now(entry: PendingEntry, _: int) -> Cell:
@@ -103,7 +103,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     ),
     Column(
         Heading(
-            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 20, 90, fill_width=90
+            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 38, 90, fill_width=90
         ),
         _now,
         _rank,

@@ -9,7 +9,6 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
-from karptui.provisioning import Gate
 from karptui.views.nodes.columns import short_name
 from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.misses import furthest, miss_text
@@ -23,6 +22,12 @@ from karptui.views.units import age_text, count_text, cpu_text, memory_text
 Pieces = tuple[tuple[str, Tone], ...]
 MOST_QUOTED: Final = 300
 """Characters of a message that are quoted where there is little room."""
+_SHORT: Final[Mapping[str, str]] = {
+    "FailedScheduling": "failed",
+    "Unschedulable": "refused",
+    "SchedulingGated": "gated",
+    "Nominated": "nominated",
+}
 _SENTENCES: Final[Mapping[Turn, str]] = {
     Turn.UNPLACED: "no NodePool and no node takes it",
     Turn.RESERVED: (
@@ -80,9 +85,14 @@ def place_text(place: Place) -> str:
     if place.node:
         pool = f" of {clean(place.nodepool)}" if place.nodepool else ""
         return f"{short_name(clean(place.node))}{pool}"
-    others = f" or {count_text(place.other_types)} others" if place.other_types else ""
+    others = others_text(place.other_types)
     price = f" {node_price_text(place.price_per_hour)}/h" if place.price_per_hour is not None else ""
     return f"new {clean(place.instance_type)}{others} in {clean(place.nodepool)}{price}"
+
+
+def others_text(count: int) -> str:
+    """Return how many types there are besides one: `` or 12 others``, nothing for none."""
+    return f" or {count_text(count)} other{'s' * (count > 1)}" if count else ""
 
 
 def now_text(group: PendingGroup) -> str:
@@ -96,7 +106,7 @@ def now_text(group: PendingGroup) -> str:
         gates = (
             []
             if error is None
-            else [f"{pool}: {_gate(one.gate)}" if pool else str(one.gate) for pool, one in error.rejections]
+            else [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in error.rejections]
         )
         return f"✘ {clean(', '.join(gates)) or 'no place'}"
     if group.places:
@@ -105,10 +115,6 @@ def now_text(group: PendingGroup) -> str:
         return f"{arrow}{place_text(group.places[0])}{more}"
     mark = "✘ " if group.turn in (Turn.IGNORED, Turn.SILENT, Turn.NO_POOL, Turn.LOST_NODE) else ""
     return f"{mark}{group.turn}"
-
-
-def _gate(gate: Gate) -> str:
-    return str(gate)
 
 
 def karpenter_text(group: PendingGroup, now_ns: int) -> str:
@@ -121,6 +127,11 @@ def scheduler_text(group: PendingGroup, now_ns: int) -> str:
     """Return the scheduler's newest verdict with its age."""
     said = group.voices.scheduler
     return "says nothing" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
+
+
+def short_verdict(said: Voice, now_ns: int) -> str:
+    """Return a verdict where there is little room: ``failed 2m``, ``refused 12s``."""
+    return f"{_SHORT.get(said.reason, clean(said.reason).lower())}{_ago(said, now_ns)}"
 
 
 def _ago(said: Voice, now_ns: int) -> str:

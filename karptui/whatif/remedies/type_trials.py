@@ -45,16 +45,12 @@ def type_trials(question: Question, pool: NodePool) -> Iterator[Trial]:
         for one in (next((c for c in found if _family(c.name) in families), None), next(iter(found), None)):
             if one is None or not one.values:
                 continue
-            trial = next(filter(None, (_allowing(pool, index, value, one.name) for value in one.values)), None)
+            trial = next(
+                filter(None, (allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE) for value in one.values)), None
+            )
             if trial is not None and (one.values[0],) not in known:
                 known.add((one.values[0],))
                 yield trial
-
-
-def _allowing(pool: NodePool, index: int, value: str, type_name: str) -> Trial | None:
-    requirement = pool.requirements[index]
-    words = f"allow {requirement.key} {value}" + (f", such as {type_name}" if value != type_name else "")
-    return allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE, words)
 
 
 def _asked(question: Question) -> Requirements:
