@@ -13,22 +13,8 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from karptui.views.control import Control
 from karptui.views.sanitize import clean
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """One field."""
-
-    id: str
-    title: str
-    value: str
-    """What it is now; ``-`` where there is nothing."""
-    hint: str = ""
-    """What the cluster has where that differs, or what the value means."""
-    is_changed: bool = False
-    can_step: bool = False
-    """Whether left and right change it."""
 
 
 class ControlList(OptionList):

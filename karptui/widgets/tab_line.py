@@ -58,7 +58,7 @@ class TabLine(Widget):
     def render(self) -> Content:
         """Draw the tabs, closer together when room is short."""
         tabs = [tab._replace(note=self.notes.get(tab.name, tab.note)) for tab in self._tabs]
-        width = sum(len(tab.title) + len(tab.note) + 5 for tab in tabs)
+        width = sum(len(tab.title) + len(tab.note) + bool(tab.note) + 4 for tab in tabs)
         is_tight = width > self.size.width
         pieces: list[Content] = []
         self._spans = []
@@ -67,7 +67,7 @@ class TabLine(Widget):
             note = f"·{tab.note}" if tab.note else ""
             title = tab.title if not is_tight else tab.title[:5]
             label = f"{title}{note}"
-            key = f" {tab.key} " if not is_tight else f" {tab.key}"
+            key = f" {tab.key} " if not is_tight else tab.key
             if tab.name == self.active:
                 piece = Content.assemble((key, "bold $karp-key on $karp-cursor"), (f"{label} ", "bold on $karp-cursor"))
             else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from textual.app import App, ComposeResult
 
-from karptui.widgets.control_list import Control, ControlList
+from karptui.views.control import Control
+from karptui.widgets.control_list import ControlList
 from karptui.widgets.palette import variable_defaults
 
 WEIGHT = Control("weight", "weight", "50", can_step=True)

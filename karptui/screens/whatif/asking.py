@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -10,6 +12,7 @@ from textual import work
 from karptui.decode.yaml_text import to_yaml as as_document
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.frame import FrameScreen
+from karptui.screens.whatif.files import FileError, open_scenarios, save_scenarios
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
 from karptui.views.units import count_text
@@ -18,7 +21,7 @@ from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.documents import parse
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.scenario import Replay
-from karptui.whatif.sheet import Sheet, joined
+from karptui.whatif.sheet import Sheet, joined, sheet_of
 
 if TYPE_CHECKING:
     from karptui.screens.whatif.desk import Desk
@@ -93,6 +96,8 @@ class Asking(FrameScreen):
             Choice("new", "＋ begin a new one", "with nothing in it"),
             Choice("duplicate", "＋ duplicate this one", self.desk.sheet.name),
             Choice("rename", "  name this one"),
+            Choice("save", "↓ save to a file", "all of them, as YAML; karptui simulate --scenario replays it"),
+            Choice("open", "↑ open a file"),
             Choice("drop", "− throw this one away", "esc leaves it"),
         ]
         chosen = await self.app.push_screen_wait(PickScreen("Scenarios", choices, current=f"at {self.desk.index}"))
@@ -107,6 +112,10 @@ class Asking(FrameScreen):
             self.desk.begin(replace(sheet, name=self.desk.free_name(sheet.name)))
         elif chosen == "rename":
             await self._rename()
+        elif chosen == "save":
+            await self._save()
+        elif chosen == "open":
+            await self._open()
         else:
             self.desk.drop()
         self.changed()
@@ -126,12 +135,53 @@ class Asking(FrameScreen):
         await self._rename()
         self.changed()
 
+    async def _save(self) -> None:
+        """Ask for a file and write every scenario to it; one that is there is replaced only when that is confirmed."""
+        target = await self.app.push_screen_wait(
+            AskScreen("File to save the scenarios to", value="scenarios.yaml", check=_needed)
+        )
+        if target is None:
+            return
+        scenarios = [self.desk.scenario_at(at) for at in range(len(self.desk.sheets))]
+        try:
+            if Path(target).expanduser().exists():
+                choices = (Choice("replace", f"replace {target}"), Choice("keep", "leave it as it is"))
+                if await self.app.push_screen_wait(PickScreen("The file is there already", choices)) != "replace":
+                    return
+            path = save_scenarios(target, scenarios, replaces=True)
+        except FileError as error:
+            self.say(str(error), Tone.FAULT)
+        else:
+            self.say(f"{count_text(len(scenarios))} saved to {path}", Tone.GOOD)
+
+    async def _open(self) -> None:
+        """Ask for a file and put its scenarios on the desk."""
+        target = await self.app.push_screen_wait(AskScreen("File of scenarios to open", check=_needed))
+        if target is None:
+            return
+        try:
+            scenarios = open_scenarios(target)
+        except FileError as error:
+            self.say(str(error), Tone.FAULT)
+            return
+        for scenario in scenarios:
+            sheet = sheet_of(scenario)
+            await self._remember_originals(sheet)
+            self.desk.begin(replace(sheet, name=self.desk.free_name(sheet.name)))
+
+    async def _remember_originals(self, sheet: Sheet) -> None:
+        """Read what the documents of a sheet are in the cluster; those that are not there are new."""
+        for document in parse(sheet.text).documents:
+            if document.body is not None and document.ref not in self.desk.originals:
+                with suppress(SourceError):
+                    await self.read_document(document.ref)
+
     async def _rename(self) -> None:
         name = await self.app.push_screen_wait(
             AskScreen(
                 "Name of the scenario",
                 value=self.desk.sheet.name,
-                check=lambda text: "" if text.strip() else "a name has at least one letter",
+                check=_needed,
             )
         )
         if name is not None:
@@ -144,3 +194,7 @@ class Asking(FrameScreen):
         if len(self.desk.sheets) == 1:
             self.say("there is one scenario; s duplicates it or begins another", Tone.MUTED)
         self.app.push_screen(CompareScreen(self.desk))
+
+
+def _needed(text: str) -> str:
+    return "" if text.strip() else "it cannot be empty"

@@ -16,7 +16,7 @@ from karptui.whatif.documents import (
     parse,
     shipped_schemas,
 )
-from karptui.whatif.documents.completion import Completion as complete
+from karptui.whatif.documents.complete import complete
 from karptui.whatif.documents.validate import validate
 from karptui.whatif.sheet import Originals
 

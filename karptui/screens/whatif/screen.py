@@ -97,11 +97,15 @@ class WhatIfScreen(Asking, FrameScreen):
 
     def prepare(self) -> None:
         """Take over the text, then open what is asked for."""
-        self.desk.listen(lambda answer: self.post_message(self.Answered(answer)))
+        self.desk.listen(self._heard)
         self.documents.known = self.host.view
         self._load_sheet()
         self.controls.focus()
         self._begin()
+
+    def _heard(self, answer: Answer) -> None:
+        """Take an answer over from the replayer's thread."""
+        self.post_message(self.Answered(answer))
 
     @work(exclusive=True, group="opening")
     async def _begin(self) -> None:

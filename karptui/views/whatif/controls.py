@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from karptui.views.cluster_view import ClusterView
+from karptui.views.control import Control
 from karptui.whatif.documents import Parsed
 from karptui.whatif.sheet import Originals, Sheet
-from karptui.widgets.control_list import Control
 
 
 def controls_of(parsed: Parsed, row: int, sheet: Sheet, originals: Originals, view: ClusterView) -> tuple[Control, ...]:

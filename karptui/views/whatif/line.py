@@ -54,7 +54,7 @@ def listed(names: Iterable[str], indent: str = "  ", tone: Tone = Tone.NORMAL) -
 
 
 def wrapped(pieces: Pieces, width: int) -> tuple[Pieces, ...]:
-    """Return a line in as many rows as it takes, the later ones as far in as the first; of one tone where it is long."""
+    """Return a line in as many rows as it takes, the later ones as far in as the first; long ones are of one tone."""
     text = "".join(part for part, _ in pieces)
     if len(text) <= width:
         return (pieces,)

@@ -41,6 +41,6 @@ def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> t
             continue
         shown.append(line)
         if line.key in keys:
-            rows = [row for pieces in line.details for row in wrapped(pieces, width)]
-            shown += [ResultLine(f"{line.key}#{number}", row, object=line.object) for number, row in enumerate(rows)]
+            details = [row for pieces in line.details for row in wrapped(pieces, width)]
+            shown += [ResultLine(f"{line.key}#{number}", row, object=line.object) for number, row in enumerate(details)]
     return tuple(shown)
