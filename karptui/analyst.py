@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis
     from karptui.disruption.candidate import Candidate
     from karptui.disruption.removal import EngineSimulator
     from karptui.disruption.simulation import Simulation
     from karptui.disruption.study import Study
+    from karptui.provisioning.problem import Prepared
     from karptui.provisioning.reporter import Reporter
+    from karptui.views.advice.desk import AdviceDesk
     from karptui.views.cluster_view import ClusterView
     from karptui.views.pending.desk import PendingDesk
     from karptui.views.pending.report import PendingReport
@@ -55,6 +58,8 @@ class Focus(NamedTuple):
     """Whether it is asked why pods wait."""
     pod: str = ""
     """``namespace/name`` of the pending pod that is asked about at length."""
+    wants_advice: bool = False
+    """Whether somebody looks at what the rules find; they are asked anyhow, only less often."""
 
 
 class _Job(NamedTuple):
@@ -77,6 +82,7 @@ class Analyst:
         self._thread: threading.Thread | None = None
         self._latest: Analysis | None = None
         self._desk: PendingDesk | None = None
+        self._advice: AdviceDesk | None = None
         self._failure = ""
         self._frozen_pods = FREEZE_FROM_PODS // 2
         self._submitted: tuple[object, object, int] = (None, None, 0)
@@ -92,6 +98,11 @@ class Analyst:
         return self._desk.report if self._desk is not None else None
 
     @property
+    def advice(self) -> AdviceReport | None:
+        """What the rules find, None before they have been asked; the same object as long as there is nothing new."""
+        return self._advice.report if self._advice is not None else None
+
+    @property
     def failure(self) -> str:
         """Why the last view could not be analysed, empty where it could."""
         return self._failure
@@ -102,7 +113,9 @@ class Analyst:
         is_same = state is view.state and evidence is view.evidence
         focus, known = self._focus, view.state
         has_work = (
-            known.nodes or (focus.wants_overlap and known.nodepools) or (focus.wants_pending and known.pending_pods)
+            known.nodes
+            or ((focus.wants_overlap or focus.wants_advice) and known.nodepools)
+            or (focus.wants_pending and known.pending_pods)
         )
         if not has_work or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
             return
@@ -175,7 +188,19 @@ class Analyst:
                 return
         self._failure = ""
         self._latest = study.analysis
+        self._advise(job, prepared, study, turns)
         self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (time.monotonic() - began)))
+
+    def _advise(self, job: _Job, prepared: Prepared, study: Study, turns: _Turns) -> None:
+        """Ask the rules, where it is time."""
+        from karptui.views.advice.desk import AdviceDesk  # noqa: PLC0415 - as in _work
+
+        self._advice = self._advice or AdviceDesk()
+        if self._advice.is_due(is_looked_at=self._focus.wants_advice):
+            for _ in self._advice.ask(prepared, job.view, study):
+                turns.take()
+                if self._is_stopped:
+                    return
 
     def _simulate(self, study: Study, turns: _Turns, rest_seconds: float) -> None:
         """Simulate removals, those that are looked at first, until all are done or there is something newer."""

@@ -48,7 +48,9 @@ class KarptuiApp(App[None]):
     """The terminal dashboard."""
 
     TITLE = "karptui"
-    CSS_PATH = style_sheets("tones", "frame", "types", "why", "story", "pools", "dialogs", "whatif", "pending")
+    CSS_PATH = style_sheets(
+        "tones", "frame", "types", "why", "story", "pools", "dialogs", "whatif", "pending", "advice"
+    )
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -93,13 +93,15 @@ class Session:
 
     def _poll(self) -> bool:
         mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
-        analysis, pending = self.analyst.latest, self.analyst.pending
-        is_same = analysis is before.analysis and pending is before.pending
+        analysis, pending, advice = self.analyst.latest, self.analyst.pending, self.analyst.advice
+        is_same = analysis is before.analysis and pending is before.pending and advice is before.advice
         if mail.is_empty and evidence is before.evidence and is_same:
             return False
         state = reduce(before.state, mail.batch) if mail.batch.deltas else before.state
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
-        view = ClusterView(state, statuses, before, evidence=evidence, analysis=analysis, pending=pending)
+        view = ClusterView(
+            state, statuses, before, evidence=evidence, analysis=analysis, pending=pending, advice=advice
+        )
         _ = view.facts  # worked out here, where it may take its time
         self.view = view
         self.evidence.use_region(self.view.place.region)

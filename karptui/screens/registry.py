@@ -81,6 +81,12 @@ def _events() -> FrameScreen:
     return EventsScreen()
 
 
+def _advice() -> FrameScreen:
+    from karptui.screens.advice import AdviceScreen  # noqa: PLC0415 - only what is shown is imported
+
+    return AdviceScreen()
+
+
 ENTRIES: Final = (
     ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
     ScreenEntry(
@@ -99,6 +105,9 @@ ENTRIES: Final = (
         "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types
     ),
     ScreenEntry("events", "9", "Events", "What Karpenter said and what happened, folded", ("ev", "event"), _events),
+    ScreenEntry(
+        "advice", "0", "Advice", "Traps in this cluster's objects, and what to do", ("ad", "lint", "advise"), _advice
+    ),
 )
 """In the order of the tabs."""
 

@@ -24,6 +24,7 @@ from karptui.views.top_bar import Fact
 from karptui.views.why.held import held_fact, held_of
 
 if TYPE_CHECKING:
+    from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis, NodeFindings
     from karptui.views.pending.report import PendingReport
 
@@ -57,6 +58,7 @@ class ClusterView:
         evidence: Evidence = NO_EVIDENCE,
         analysis: Analysis | None = None,
         pending: PendingReport | None = None,
+        advice: AdviceReport | None = None,
     ) -> None:
         """Make a view.
 
@@ -67,12 +69,14 @@ class ClusterView:
             evidence: what is known of instance types and prices.
             analysis: why nodes are still here, of this generation or one before it.
             pending: why pods wait, of this generation or one before it.
+            advice: what the rules find, of this generation or one before it.
         """
         self.state = state
         self.statuses = statuses
         self.evidence = evidence
         self.analysis = analysis
         self.pending = pending
+        self.advice = advice
         self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}

@@ -10,5 +10,8 @@ from karptui.views.units import count_text
 
 def tab_notes(view: ClusterView) -> Mapping[str, str]:
     """Return by the name of a screen the count behind its tab; screens that need no attention have none."""
-    pending = len(view.state.pending_pods)
-    return {"pending": count_text(pending)} if pending else {}
+    counts = {
+        "pending": len(view.state.pending_pods),
+        "advice": view.advice.notable if view.advice is not None else 0,
+    }
+    return {name: count_text(count) for name, count in counts.items() if count}

@@ -1,0 +1,115 @@
+"""One finding: the fact, what to do and why, above the objects that share it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.analyst import Focus
+from karptui.screens.frame import Pieces
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.object_text import ObjectKeys
+from karptui.screens.open_object import OpenObject
+from karptui.views.advice.entry import AdviceEntry
+from karptui.views.advice.objects import TABLE
+from karptui.views.advice.opening import opening_of
+from karptui.views.advice.story import detail_lines
+from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Tone
+from karptui.views.whatif.opening import NOTHING, Opening
+from karptui.whatif.edits import ObjectRef
+from karptui.widgets.hanging import hanging
+from karptui.widgets.plain import phrase
+from karptui.widgets.row_table import RowSelected
+
+
+class AdviceDetailScreen(OpenObject, ObjectKeys, ListScreen[tuple[int, ObjectRef]]):
+    """A finding at length; it stays as it was found while the cluster goes on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+d", "scroll_panel(1)", "Scroll down", show=False, id="advice.down"),
+        Binding("ctrl+u", "scroll_panel(-1)", "Scroll up", show=False, id="advice.up"),
+    ]
+
+    entry_name = "advice"
+    title_text = "Objects"
+
+    panel = getters.query_one("#advice-panel", VerticalScroll)
+    lines = getters.query_one("#advice-lines", Static)
+
+    def __init__(self, entry: AdviceEntry) -> None:
+        """Make the screen.
+
+        Args:
+            entry: the finding.
+        """
+        super().__init__(TABLE)
+        self._entry = entry
+        self._objects = tuple(enumerate(entry.finding.objects))
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the finding above its objects."""
+        with VerticalScroll(id="advice-panel", can_focus=False):
+            yield Static(id="advice-lines", markup=False)
+        yield from super().compose_body()
+
+    def show_state(self) -> None:
+        """Show the finding, and whether it still holds."""
+        self.host.look_at(Focus(wants_advice=True))
+        lines = detail_lines(self._entry, can_try=opening_of(self._entry.finding) != NOTHING)
+        content = Content("\n").join([phrase(line) for line in hanging(lines, self.lines.size.width)])
+        if content != self.lines.content:
+            self.lines.update(content)
+        super().show_state()
+
+    def on_resize(self) -> None:
+        """Break the sentences anew."""
+        self.call_after_refresh(self.show_state)
+
+    def items_of(self, view: ClusterView) -> Sequence[tuple[int, ObjectRef]]:  # noqa: ARG002 - as they were found
+        """Return the objects."""
+        return self._objects
+
+    def size_of(self, view: ClusterView) -> int:  # noqa: ARG002 - as above
+        """Return how many objects there are."""
+        return len(self._objects)
+
+    def explain(self) -> Pieces:
+        """Say whether the finding still holds."""
+        report = self.host.view.advice
+        known = {finding.key for finding in report.findings} if report is not None else frozenset()
+        if self._entry.key in known:
+            return (("enter or o goes to the object", Tone.MUTED),)
+        return (("this has changed or been settled since; back shows what holds now", Tone.WARNING),)
+
+    def explain_item(self, item: tuple[int, ObjectRef]) -> Pieces:  # noqa: ARG002 - all of them share the finding
+        """Say whether the finding still holds."""
+        return self.explain()
+
+    def name_of(self, item: tuple[int, ObjectRef]) -> str:
+        """Return the object's name."""
+        return item[1].name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the object under the cursor."""
+        return (self.current[1].kind, self.current[1].key) if self.current is not None else None
+
+    def whatif_opening(self) -> Opening:
+        """Begin a what-if with what the remedy would change."""
+        return opening_of(self._entry.finding)
+
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll the sentences by half of what is seen of them."""
+        self.panel.scroll_relative(y=step * max(self.panel.size.height // 2, 1), animate=False)
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.action_open_object()

@@ -1,0 +1,58 @@
+"""Has the rules asked every so often: findings change slowly, and asking all of them takes a moment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.report import AdviceReport, Adviser
+from karptui.disruption.study import Study
+from karptui.provisioning.problem import Prepared
+from karptui.views.advice.prepare import advice_context
+from karptui.views.cluster_view import ClusterView
+
+PACE: Final = 20
+"""The rules rest for so many times what asking them took."""
+LOOKED_AT_PACE: Final = 4
+"""The same while somebody looks at the answers."""
+LEAST_REST_SECONDS: Final = 2.0
+
+
+class AdviceDesk:
+    """Keeps the last report, and knows when the next one is due."""
+
+    def __init__(self) -> None:
+        self.report: AdviceReport | None = None
+        """The last complete one; the same object as long as there is nothing new."""
+        self._asked_at = 0.0
+        self._cost_seconds = 0.0
+
+    def is_due(self, *, is_looked_at: bool) -> bool:
+        """Whether the rules have rested for long enough."""
+        if self.report is None:
+            return True
+        pace = LOOKED_AT_PACE if is_looked_at else PACE
+        return time.monotonic() - self._asked_at > max(LEAST_REST_SECONDS, pace * self._cost_seconds)
+
+    def ask(self, prepared: Prepared, view: ClusterView, study: Study) -> Iterator[None]:
+        """Ask all rules about a cluster whose nodes have been surveyed, a step for each rule."""
+        began = time.monotonic()
+        adviser = Adviser(advice_context(view, prepared, study))
+        for _ in adviser.ask():
+            yield
+        self._asked_at = time.monotonic()
+        self._cost_seconds = self._asked_at - began
+        found = adviser.report
+        if self.report is None or not _is_same(self.report, found):
+            self.report = found
+
+
+def _is_same(left: AdviceReport, right: AdviceReport) -> bool:
+    """Whether two reports say the same, apart from when."""
+    if left.failures != right.failures or len(left.findings) != len(right.findings):
+        return False
+    return all(
+        (a.key, a.fact, a.severity, a.objects) == (b.key, b.fact, b.severity, b.objects)
+        for a, b in zip(left.findings, right.findings, strict=True)
+    )

@@ -1,0 +1,55 @@
+"""A finding in sentences: the fact, what to do, why."""
+
+from __future__ import annotations
+
+from karptui.advice.report import AdviceReport
+from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
+from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import NS_PER_SECOND, duration_text
+from karptui.views.why.readiness import unready_because
+
+Pieces = tuple[tuple[str, Tone], ...]
+
+
+def story_lines(line: AdviceLine) -> tuple[Pieces, ...]:
+    """Return the row under the cursor in sentences."""
+    if not isinstance(line, AdviceEntry):
+        return (((f"{clean(line.name)}: ", Tone.STRONG), (counts_text(line.members), TONES[line.severity])),)
+    return (
+        ((f"{MARKS[line.severity]} ", TONES[line.severity]), (clean(line.finding.fact), Tone.NORMAL)),
+        (("→ ", Tone.GOOD), (clean(line.finding.remedy), Tone.NORMAL)),
+    )
+
+
+def detail_lines(entry: AdviceEntry, *, can_try: bool) -> tuple[Pieces, ...]:
+    """Return everything about a finding but its objects."""
+    finding, rule = entry.finding, entry.rule
+    tried = "ctrl+t tries it in the what-if" if finding.edits else "ctrl+t opens the objects in the what-if"
+    lines: tuple[Pieces, ...] = (
+        ((f"{MARKS[entry.severity]} {entry.severity}  ", TONES[entry.severity]), (rule.title, Tone.STRONG)),
+        ((clean(finding.fact), Tone.NORMAL),),
+        (),
+        (("What to do  ", Tone.GOOD), (clean(finding.remedy), Tone.NORMAL)),
+    )
+    if can_try:
+        lines = (*lines, ((f"{tried}.", Tone.MUTED),))
+    return (
+        *lines,
+        (),
+        (("Why  ", Tone.STRONG), (rule.why, Tone.NORMAL)),
+        (("Source  ", Tone.MUTED), (rule.source, Tone.MUTED)),
+        ((f"Rule {rule.id} · {rule.anchor}", Tone.MUTED),),
+    )
+
+
+def freshness(report: AdviceReport | None, view: ClusterView, now_ns: int) -> Pieces:
+    """Return when the rules were asked, and which of them could not answer."""
+    if report is None:
+        return ((unready_because(view) or "the rules are being asked", Tone.ACTIVE),)
+    age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
+    asked = f"{report.rules} rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
+    if report.failures:
+        return ((f"{asked}; {clean(report.failures[0])}", Tone.FAULT),)
+    return ((asked, Tone.MUTED),)

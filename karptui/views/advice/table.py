@@ -1,0 +1,159 @@
+"""The table of the Advice screen: its columns, and what filters can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceGroup, AdviceLine, counts_text
+from karptui.views.column import Column, Heading, SortKey
+from karptui.views.fields import Field, FieldKind, FieldValue
+from karptui.views.query import Subject
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec
+
+
+def _cell(
+    read: Callable[[AdviceEntry], Cell], of_group: Callable[[AdviceGroup], Cell] = lambda _: Cell("")
+) -> Callable[[AdviceLine, int], Cell]:
+    return lambda line, _: of_group(line) if isinstance(line, AdviceGroup) else read(line)
+
+
+def _sort(read: Callable[[AdviceEntry], SortKey]) -> Callable[[AdviceLine], SortKey]:
+    return lambda line: None if isinstance(line, AdviceGroup) else read(line)
+
+
+def _field(read: Callable[[AdviceEntry], FieldValue]) -> Callable[[AdviceLine, int], FieldValue]:
+    return lambda line, _: None if isinstance(line, AdviceGroup) else read(line)
+
+
+def _severity(entry: AdviceEntry) -> Cell:
+    return Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity], MARKS[entry.severity])
+
+
+def _group_heading(group: AdviceGroup) -> Cell:
+    return Cell(f"{'▸' if group.is_folded else '▾'} {clean(group.name)}", Tone.STRONG)
+
+
+def _group_counts(group: AdviceGroup) -> Cell:
+    return Cell(counts_text(group.members), TONES[group.severity])
+
+
+def _money(entry: AdviceEntry) -> Cell:
+    per_hour = entry.finding.per_hour
+    return Cell(f"{per_hour:,.2f}") if per_hour else NOT_APPLICABLE
+
+
+def _place(entry: AdviceEntry) -> tuple[float | str, ...]:
+    """Return the order that findings come in: the worst first, then the dearest."""
+    return entry.severity.rank, -(entry.finding.per_hour or 0.0), entry.rule.id, entry.key
+
+
+def _text(line: AdviceLine) -> str:
+    if isinstance(line, AdviceGroup):
+        return line.name.lower()
+    finding = line.finding
+    objects = " ".join(f"{ref.kind} {ref.key}" for ref in finding.objects)
+    return f"{finding.severity} {line.rule.id} {line.rule.title} {finding.fact} {objects}".lower()
+
+
+FIELDS: Final[Mapping[str, Field[AdviceLine]]] = {
+    "severity": Field(FieldKind.TEXT, _field(lambda one: str(one.severity)), help="error, warning or info"),
+    "rule": Field(FieldKind.TEXT, _field(lambda one: one.rule.id), help="id of the rule"),
+    "kind": Field(
+        FieldKind.TEXT, _field(lambda one: tuple({ref.kind for ref in one.finding.objects})), help="kind of an object"
+    ),
+    "object": Field(
+        FieldKind.TEXT,
+        _field(lambda one: tuple(ref.key for ref in one.finding.objects)),
+        help="namespace/name, or name",
+    ),
+    "$": Field(FieldKind.MONEY, _field(lambda one: one.finding.per_hour), help="$/h that the nodes concerned cost"),
+}
+
+TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
+    noun="findings",
+    columns=(
+        Column(
+            Heading(
+                "severity",
+                "SEVERITY",
+                "error: cannot work or stands still; warning: costs money or safety; info: good to know.",
+                min_width=9,
+                max_width=30,
+            ),
+            _cell(_severity, _group_heading),
+            _sort(_place),
+        ),
+        Column(
+            Heading("kind", "KIND", "Kind of the object that tells most.", min_width=8, max_width=19, drop_order=3),
+            _cell(lambda one: text_cell(one.first.kind if one.first is not None else "", Tone.MUTED)),
+            _sort(lambda one: one.first.kind if one.first is not None else None),
+        ),
+        Column(
+            Heading(
+                "name", "OBJECT", "The object that tells most, and how many more there are.", min_width=12, max_width=34
+            ),
+            _cell(lambda one: text_cell(one.object_name, Tone.STRONG)),
+            _sort(lambda one: one.object_name or None),
+        ),
+        Column(
+            Heading("finding", "FINDING", "The trap in a few words.", min_width=20, max_width=48),
+            _cell(lambda one: text_cell(one.rule.title), _group_counts),
+            _sort(lambda one: one.rule.title),
+        ),
+        Column(
+            Heading(
+                "price",
+                "$/H",
+                "What the nodes concerned cost together, where nodes are concerned.",
+                min_width=6,
+                max_width=10,
+                is_right_aligned=True,
+                is_descending_first=True,
+                drop_order=2,
+            ),
+            _cell(_money),
+            _sort(lambda one: one.finding.per_hour),
+        ),
+        Column(
+            Heading("rule", "RULE", "Its id, as docs/advice.md has it.", min_width=14, max_width=30, drop_order=5),
+            _cell(lambda one: text_cell(one.rule.id, Tone.MUTED)),
+            _sort(lambda one: one.rule.id),
+        ),
+        Column(
+            Heading("fact", "FACT", "What is so in this cluster.", min_width=30, max_width=300, is_wide_only=True),
+            _cell(lambda one: text_cell(one.finding.fact)),
+            _sort(lambda one: one.finding.fact),
+        ),
+    ),
+    subject=Subject(text=_text, fields=FIELDS),
+    key=lambda line: line.key,
+    default_sort=Sort("severity"),
+    is_notable=lambda line: line.severity.rank < 2,
+)
+"""One row per finding."""
+
+
+def advice_values(line: AdviceLine) -> dict[str, Any]:
+    """Return a finding as plain values, for JSON and CSV."""
+    assert isinstance(line, AdviceEntry)
+    finding = line.finding
+    return {
+        "severity": str(finding.severity),
+        "rule": line.rule.id,
+        "title": line.rule.title,
+        "objects": [_object(ref.kind, ref.namespace, ref.name) for ref in finding.objects],
+        "fact": finding.fact,
+        "remedy": finding.remedy,
+        "pricePerHour": finding.per_hour,
+        "docs": line.rule.anchor,
+        "edits": msgspec.to_builtins(finding.edits),
+    }
+
+
+def _object(kind: str, namespace: str, name: str) -> dict[str, str]:
+    return {"kind": kind, "namespace": namespace, "name": name} if namespace else {"kind": kind, "name": name}
