@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.whatif.documents.parse import Document, Parsed
+from karptui.whatif.documents.parse import Document, Parsed, parse
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject
 from karptui.whatif.scenario import Replay, Scenario
 
@@ -59,3 +59,13 @@ def sheet_of(scenario: Scenario) -> Sheet:
 def joined(texts: Iterable[str]) -> str:
     """Return documents as one text."""
     return SEPARATOR.join(text if text.endswith("\n") else f"{text}\n" for text in texts if text.strip())
+
+
+def with_document(text: str, document_text: str) -> str:
+    """Return a text with a document in the place of the one about the same object, or at its end."""
+    added = parse(document_text).documents
+    found = parse(text).find(added[0].ref) if added else None
+    if found is None:
+        return joined([text, document_text])
+    ending = "" if document_text.endswith("\n") else "\n"
+    return f"{text[: found.offset]}{document_text}{ending}{text[found.offset + len(found.text) :]}"

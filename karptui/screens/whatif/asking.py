@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 from textual import work
@@ -19,12 +20,27 @@ from karptui.views.units import count_text
 from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.documents import parse
-from karptui.whatif.edits import ObjectRef
+from karptui.whatif.documents.splice import REMOVE, EditRefusedError, set_value
+from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
 from karptui.whatif.scenario import Replay
-from karptui.whatif.sheet import Sheet, joined, sheet_of
+from karptui.whatif.sheet import Sheet, joined, sheet_of, with_document
 
 if TYPE_CHECKING:
     from karptui.screens.whatif.desk import Desk
+
+
+NO_DOCUMENTS: Final = frozenset({"Pod", "Node", "NodeClaim"})
+"""Objects of which there are many: edits of them are listed, not typed."""
+
+
+@dataclass
+class _Made:
+    """What opening comes to."""
+
+    text: str
+    edits: tuple[AnyEdit, ...]
+    failed: str = ""
+    """Why the first document or edit that cannot be had is missing."""
 
 
 class Asking(FrameScreen):
@@ -40,24 +56,44 @@ class Asking(FrameScreen):
 
     async def open_documents(self, opening: Opening) -> str:
         """Add documents and edits to the sheet in front; return why one could not be read."""
-        sheet, failed = self.desk.sheet, ""
+        sheet = self.desk.sheet
         is_fresh = self.desk.is_untouched
-        texts = [] if is_fresh else [sheet.text]
-        parsed = parse(sheet.text)
+        made = _Made("" if is_fresh else sheet.text, () if is_fresh else sheet.edits)
         for ref in opening.documents:
-            if not is_fresh and parsed.find(ref) is not None:
-                continue
-            try:
-                texts.append(await self.read_document(ref))
-            except SourceError as error:
-                failed = failed or str(error)
-        edits = () if is_fresh else sheet.edits
-        edits = (*edits, *(edit for edit in opening.edits if edit not in edits))
+            await self._add_document(made, ref)
+        for edit in opening.edits:
+            await self._add_edit(made, edit)
         replay = opening.replay if is_fresh or opening.edits else sheet.replay
         name = opening.name if is_fresh else sheet.name
-        self.desk.put(Sheet(name, joined(texts), edits, replay), f"opening {opening.name}")
+        self.desk.put(Sheet(name, made.text, made.edits, replay), f"opening {opening.name}")
         self.changed()
-        return failed
+        return made.failed
+
+    async def _add_document(self, made: _Made, ref: ObjectRef) -> bool:
+        """Add an object's document to a text unless it is there; return whether it is there then."""
+        if parse(made.text).find(ref) is not None:
+            return True
+        try:
+            made.text = joined([made.text, await self.read_document(ref)])
+        except SourceError as error:
+            made.failed = made.failed or str(error)
+            return False
+        return True
+
+    async def _add_edit(self, made: _Made, edit: AnyEdit) -> None:
+        """Add an edit: as text where its object can be a document, so that it is seen and can be changed."""
+        if isinstance(edit, PutObject):
+            await self._remember_originals(edit.text)
+            made.text = with_document(made.text, edit.text)
+        elif isinstance(edit, SetField) and edit.object.kind not in NO_DOCUMENTS:
+            if await self._add_document(made, edit.object):
+                try:
+                    value = REMOVE if edit.value is None else edit.value
+                    made.text = set_value(made.text, edit.object, edit.path, value)
+                except EditRefusedError as error:
+                    made.failed = made.failed or str(error)
+        elif edit not in made.edits:
+            made.edits = (*made.edits, edit)
 
     async def read_document(self, ref: ObjectRef) -> str:
         """Return an object of the cluster as a document, and remember what it was.
@@ -166,12 +202,12 @@ class Asking(FrameScreen):
             return
         for scenario in scenarios:
             sheet = sheet_of(scenario)
-            await self._remember_originals(sheet)
+            await self._remember_originals(sheet.text)
             self.desk.begin(replace(sheet, name=self.desk.free_name(sheet.name)))
 
-    async def _remember_originals(self, sheet: Sheet) -> None:
-        """Read what the documents of a sheet are in the cluster; those that are not there are new."""
-        for document in parse(sheet.text).documents:
+    async def _remember_originals(self, text: str) -> None:
+        """Read what documents are in the cluster; those that are not there are new."""
+        for document in parse(text).documents:
             if document.body is not None and document.ref not in self.desk.originals:
                 with suppress(SourceError):
                     await self.read_document(document.ref)

@@ -1,0 +1,64 @@
+"""Edits in words."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from karptui.views.units import count_text
+from karptui.views.whatif.line import plural
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    PutObject,
+    RemoveNode,
+    ScaleWorkload,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.path import path_text
+
+MOST_WORDS: Final = 60
+
+
+def edit_text(edit: AnyEdit) -> str:
+    """Return an edit as one short line."""
+    match edit:
+        case SetField(object=ref, path=path, value=None):
+            return f"{ref.kind} {ref.key}: without {path_text(path)}"
+        case SetField(object=ref, path=path, value=value):
+            return f"{ref.kind} {ref.key}: {path_text(path)} = {_value(value)}"
+        case PutObject(text=text):
+            return f"document of {count_text(text.count(chr(10)))} lines"
+        case DeleteObject(object=ref):
+            return f"without {ref.kind} {ref.key}"
+        case SetSetting(name=name, value=value):
+            return f"{name} = {value}"
+        case ScaleWorkload(object=ref, replicas=replicas):
+            return f"{ref.kind} {ref.key} scaled to {count_text(replicas)}"
+        case CopyPod(object=ref, count=count):
+            return f"{plural(count, 'pod')} more like {ref.key}"
+        case TakeOut():
+            return f"out: {outage_words(edit)}"
+        case RemoveNode(name=name):
+            return f"without node {name}"
+        case CordonNode(name=name):
+            return f"node {name} cordoned"
+
+
+def outage_words(edit: TakeOut) -> str:
+    """Return which offerings are out: ``m7i* spot in us-east-1a``."""
+    words = [edit.instance_type or "every type", edit.capacity_type]
+    where = f"in {edit.zone}" if edit.zone else ""
+    return " ".join(word for word in (*words, where) if word)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = msgspec.json.encode(value).decode() if isinstance(value, dict | list) else str(value)
+    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"
