@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:
         loaded = load(args, needed)
-        view, notes = _compared(loaded.view, loaded.now_ns)
+        view, notes = compared(loaded.view, loaded.now_ns)
         loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
         rows = pool_rows(view)
         if args.pool is None:
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     return report("pools", loaded)
 
 
-def _compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
+def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
     """Return the view with budgets and with which pools pods match, and what was assumed."""
     from karptui.disruption.study import Study, study_all
     from karptui.views.cluster_view import ClusterView

@@ -36,6 +36,7 @@ KEY_ORDER: Final = (
     "whatif.undo",
     "table.select",
     "nodes.explain",
+    "pods.explain",
     "pending.explain",
     "pending.nodes",
     "blockers.remedies",

@@ -21,6 +21,9 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
     """Pods by node, pool, owner or namespace."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "e", "explain_why", "Explain", id="pods.explain", tooltip="Why it waits, or why its node is still here"
+        ),
         Binding("o", "open_node", "Node of the pod", show=False, id="pods.node"),
     ]
 
@@ -54,7 +57,23 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
     @on(RowSelected)
     def _selected(self, event: RowSelected) -> None:
         event.stop()
-        self.action_describe()
+        if not self._open_waiting():
+            self.action_describe()
+
+    def _open_waiting(self) -> bool:
+        """Show why the pod waits and return whether it does."""
+        item = self.current
+        if item is None or (item.pod.node_name and item.pod.node_name in self.host.view.state.nodes):
+            return False
+        from karptui.screens.pending_detail import PendingDetailScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(PendingDetailScreen(item.pod.key))
+        return True
+
+    def action_explain_why(self) -> None:
+        """Show why a pod waits, or why the node that it is on is still here."""
+        if self.current is not None and not self._open_waiting():
+            self.action_open_node()
 
     def action_open_node(self) -> None:
         """Show the node the pod runs on."""

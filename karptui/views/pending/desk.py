@@ -25,9 +25,14 @@ KEPT: Final = 16
 
 
 class PendingDesk:
-    """Works for one reader in one thread."""
+    """Works for one reader in one thread.
 
-    def __init__(self) -> None:
+    Args:
+        tries_changes: Whether to look for changes that would help.
+    """
+
+    def __init__(self, *, tries_changes: bool = True) -> None:
+        self._tries_changes = tries_changes
         self._view: ClusterView | None = None
         self._study: PendingStudy | None = None
         self._is_solved = False
@@ -57,22 +62,29 @@ class PendingDesk:
         """
         if self._study is None:
             return False
-        if not self._is_solved:
-            self._study.solve(reporter)
-            self._is_solved = True
-            self._publish(pod_key)
+        if self.look_at(pod_key, reporter):
             return True
-        report = self._study.report
-        group = report.by_pod.get(pod_key)
-        if group is not None and self._look_closely(pod_key, group, reporter):
-            self._publish(pod_key)
-            return True
+        group = self._study.report.by_pod.get(pod_key)
         if self._study.explain_next(group.key if group is not None else ""):
             self._publish(pod_key)
             return True
         if self._asked != pod_key:
             self._publish(pod_key)
         return False
+
+    def look_at(self, pod_key: str, reporter: Reporter = silent) -> bool:
+        """Do one piece of work for one pod and return whether there was any; the arguments are those of ``step``."""
+        if self._study is None:
+            return False
+        if not self._is_solved:
+            self._study.solve(reporter)
+            self._is_solved = True
+        else:
+            group = self._study.report.by_pod.get(pod_key)
+            if group is None or not self._look_closely(pod_key, group, reporter):
+                return False
+        self._publish(pod_key)
+        return True
 
     def _publish(self, pod_key: str) -> None:
         assert self._study is not None
@@ -116,7 +128,7 @@ class PendingDesk:
         pod = next(one for one in group.pods if one.key == pod_key)
         explanation = self._study.explanation(pod)
         remedies = None
-        if group.turn in REMEDIED:
+        if self._tries_changes and group.turn in REMEDIED:
             pods = (pod, *(one for one in group.pods if one is not pod))
             search = self._new_search(pods, group)
             self._search = (pod_key, search)

@@ -1,0 +1,107 @@
+"""`karptui explain pod|node|pool NAME`: why a pod waits, why a node is still here, what a NodePool does with pods."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import report
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+    from karptui.views.row import Tone
+
+    Pieces = tuple[tuple[str, Tone], ...]
+
+KINDS = {"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "node", "no": "node"} | {
+    "pool": "pool",
+    "pools": "pool",
+    "nodepool": "pool",
+    "nodepools": "pool",
+    "np": "pool",
+}
+"""What may be explained, by every word for it."""
+WIDTH = 120
+"""Cells of a line where nobody says how wide the terminal is."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("kind", metavar="pod|node|pool", type=_kind, help="what is explained")
+    parser.add_argument("name", metavar="NAME", help="its name; of a pod NAMESPACE/NAME, or NAME with -n")
+    parser.add_argument("-n", "--namespace", metavar="NAME", default="", help="namespace of the pod")
+    parser.add_argument(
+        "--no-remedies", action="store_true", help="do not try which single changes would give a pod its place"
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("table", "json"), default="table", help="form of the answer (default: table)"
+    )
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+
+
+def _kind(text: str) -> str:
+    word, slash, _ = text.lower().partition("/")
+    if slash or word not in KINDS:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be explained; pod, node and pool can")
+    return KINDS[word]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the explanation; 1 where something is missing from it, 2 where there is no such object."""
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+
+    needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.PDB, Kind.EVENT)
+    try:
+        loaded = load(args, needed)
+        explained = _explained(args, loaded)
+    except UsageError as error:
+        fail(str(error), "explain")
+    documents, lines, loaded = explained
+    if args.output == "json":
+        import json
+
+        # ASCII only: names from a cluster may hold what a terminal would act on.
+        json.dump(documents, sys.stdout, indent=2)
+        print()
+    else:
+        for line in lines:
+            print("".join(text for text, _ in line).rstrip())
+    return report("explain", loaded)
+
+
+def _explained(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
+    if args.kind == "node":
+        from karptui.cli.explain_node import explain_node
+
+        return explain_node(args, loaded)
+    if args.kind == "pool":
+        from karptui.cli.explain_pool import explain_pool
+
+        return explain_pool(args, loaded)
+    from karptui.cli.explain_pod import explain_pod
+
+    return explain_pod(args, loaded)
+
+
+def width_of_terminal() -> int:
+    """Return how many cells a line may have."""
+    import shutil
+
+    return max(shutil.get_terminal_size((WIDTH, 40)).columns, 60) if sys.stdout.isatty() else WIDTH
+
+
+def no_such(what: str, name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for a name that is not there, with the nearest that are."""
+    import difflib
+
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; there are {len(names):,}" if names else ""
+    return UsageError(f"there is no {what} {name}{hint}")

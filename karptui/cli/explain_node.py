@@ -1,0 +1,153 @@
+"""`karptui explain node`: gates, blockers, the places of its pods, and the ledger of its resources."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from karptui.cli.explain import no_such
+from karptui.cli.loading import Loaded
+from karptui.disruption.blocker_form import blocker_json
+from karptui.disruption.study import Study
+from karptui.views.cluster_view import ClusterView
+from karptui.views.export import as_text
+from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.nodes.values import node_values
+from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.table import pods_of_node_table
+from karptui.views.row import Cell, Tone
+from karptui.views.table import Sort, build_rows
+from karptui.views.why.detail import landing_cell, why_lines
+from karptui.views.why.landings import with_landings
+from karptui.views.why.prepare import prepare_view
+from karptui.views.why.readiness import unready_because
+
+if TYPE_CHECKING:
+    from karptui.disruption.analysis import NodeDetail, NodeFindings
+    from karptui.disruption.outlook import Outcome
+
+Pieces = tuple[tuple[str, Tone], ...]
+_SHOWN = ("name", "namespace", "cpu", "mem", "owner", "protection", "age", "lands_on")
+
+
+def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
+    """Return a node, or a NodeClaim without one, as values and as lines.
+
+    Raises:
+        UsageError: when there is no such node.
+    """
+    entry = _find(loaded.view, args.name)
+    reason = unready_because(loaded.view)
+    if reason:
+        loaded = replace(loaded, notes=(*loaded.notes, f"why the node is still here is left out: {reason}"))
+        return _told(entry, None, loaded)
+    prepared, notes = prepare_view(loaded.view, loaded.now_ns)
+    study = Study(prepared, loaded.view.state.generation)
+    for _ in study.survey():
+        pass
+    key = f"claim/{entry.claim.name}" if entry.claim is not None else f"node/{entry.name}"
+    study.look_closely(key)
+    if study.is_open(key):
+        study.simulate(key)
+    view = ClusterView(
+        loaded.view.state,
+        loaded.view.statuses,
+        loaded.view,
+        evidence=loaded.view.evidence,
+        analysis=study.analysis,
+    )
+    loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+    return _told(_find(view, args.name), study.analysis.detail, loaded)
+
+
+def _find(view: ClusterView, name: str) -> NodeEntry:
+    short = [entry for entry in view.node_entries if entry.name.partition(".")[0] == name]
+    found = view.node_of(name) or next((one for one in view.node_entries if name in (one.name, _claim(one))), None)
+    if found is None and len(short) == 1:
+        return short[0]
+    if found is None:
+        raise no_such("node", name, [entry.name for entry in view.node_entries])
+    return found
+
+
+def _claim(entry: NodeEntry) -> str:
+    return entry.claim.name if entry.claim is not None else ""
+
+
+def _told(
+    entry: NodeEntry, detail: NodeDetail | None, loaded: Loaded
+) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
+    now_ns = loaded.now_ns
+    pods = loaded.view.pods_on(entry.name) if entry.node is not None else ()
+    lines: list[Pieces] = [title_parts(entry, now_ns), ()]
+    lines += why_lines(entry, detail, now_ns)
+    lines += [(("What fits", Tone.STRONG),), *resource_lines(entry), ()]
+    lines += [*node_lines(entry, now_ns), *claim_lines(entry, now_ns)]
+    lines += _pod_lines(pods, detail, now_ns)
+    return [_values(entry, detail, pods, now_ns)], lines, loaded
+
+
+def _pod_lines(pods: tuple[PodEntry, ...], detail: NodeDetail | None, now_ns: int) -> list[Pieces]:
+    if not pods:
+        return []
+
+    def landing(item: PodEntry) -> Cell:
+        found = detail.landings.get(item.pod.key) if detail is not None else None
+        return landing_cell(found, is_daemon=item.owner.partition("/")[0] in ("ds", "node"))
+
+    spec = with_landings(pods_of_node_table(), landing)
+    rows = build_rows(spec, pods, sort=Sort("cpu", is_descending=True), now_ns=now_ns)
+    shown = [index for index, heading in enumerate(spec.headings()) if heading.id in _SHOWN]
+    text = as_text(spec.headings(), rows, shown)
+    return [(), (("Pods, and where each would go if the node went", Tone.STRONG),), *(
+        ((line, Tone.NORMAL),) for line in text.splitlines()
+    )]  # fmt: skip
+
+
+def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, ...], now_ns: int) -> dict[str, Any]:
+    found = entry.findings
+    landings = detail.landings if detail is not None else {}
+    return {
+        **node_values(entry, now_ns),
+        "gates": [
+            {
+                "gate": str(one.gate),
+                "open": one.is_open,
+                "message": one.message or None,
+                "object": one.object_key or None,
+            }
+            for one in (detail.gates if detail is not None else ())
+        ],
+        "blockers": _blockers(found),
+        "outcome_now": str(found.outlook.now.outcome) if found is not None and found.outlook is not None else None,
+        "simulation_problem": (detail.problem or None) if detail is not None else None,
+        "pods_on_node": [
+            {
+                "pod": item.pod.key,
+                "cpu_millis": item.cpu_millis,
+                "mem_bytes": item.memory_bytes,
+                "owner": item.owner or None,
+                "protection": item.protection or None,
+                "lands_on_node": landing.node_name or None if (landing := landings.get(item.pod.key)) else None,
+                "lands_in_pool": landing.pool_name or None if landing else None,
+                "lands_on_type": landing.type_name or None if landing else None,
+                "lands_nowhere_because": landing.error or None if landing else None,
+            }
+            for item in pods
+        ],
+    }
+
+
+def _blockers(found: NodeFindings | None) -> list[dict[str, Any]]:
+    if found is None:
+        return []
+    from karptui.disruption.outlook import Outcome
+
+    without: tuple[Outcome, ...] = found.outlook.without if found.outlook is not None else ()
+    return [
+        blocker_json(one, without[place] if place < len(without) else Outcome.UNKNOWN, found.recent_pods)
+        for place, one in enumerate(found.blockers)
+    ]

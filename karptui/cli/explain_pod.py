@@ -1,0 +1,114 @@
+"""`karptui explain pod`: NodePools against the gates, the nodes tried, what was said, and what would help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from karptui.cli.explain import no_such, width_of_terminal
+from karptui.cli.loading import Loaded
+from karptui.cli.source import UsageError
+from karptui.kube.pod import Pod
+from karptui.views.cluster_view import ClusterView
+from karptui.views.pending.desk import PendingDesk
+from karptui.views.pending.detail import PodDetail
+from karptui.views.pending.entry import PendingEntry
+from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
+from karptui.views.pending.freshness import hears_events
+from karptui.views.pending.remedy_table import gain_text, remedy_words
+from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.table import explain_pod as pod_sentence
+from karptui.views.pods.values import pod_values
+from karptui.views.prices import node_price_text
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import count_text
+from karptui.views.why.prepare import prepare_view
+
+Pieces = tuple[tuple[str, Tone], ...]
+Explained = tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]
+
+
+def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
+    """Return a pod as values and as lines.
+
+    Raises:
+        UsageError: when there is no such pod, or several.
+    """
+    from karptui.views.pending.detail_values import explained_values
+
+    view = loaded.view
+    pod = find_pod(view, args.name, args.namespace)
+    prepared, notes = prepare_view(view, loaded.now_ns)
+    loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+    desk = PendingDesk(tries_changes=not args.no_remedies)
+    desk.begin(prepared, view, notes)
+    while desk.look_at(pod.key):
+        pass
+    report = desk.report
+    group = report.by_pod.get(pod.key) if report is not None else None
+    if report is None or group is None:
+        return _settled(view, pod, loaded)
+    detail = report.detail
+    entry = PendingEntry(group, hears_events(view))
+    values = {"pod": pod.key, **explained_values(entry, detail, loaded.now_ns)}
+    width = width_of_terminal()
+    lines: list[Pieces] = [((title_text(group, loaded.now_ns), Tone.STRONG),), ()]
+    lines += explained_lines(
+        group, detail, view.state, now_ns=loaded.now_ns, width=width, hears_events=entry.hears_events
+    )
+    lines += _remedies(detail, group.name)
+    return [values], lines, loaded
+
+
+def find_pod(view: ClusterView, name: str, namespace: str) -> Pod:
+    """Return the pod that is meant.
+
+    Raises:
+        UsageError: when there is none, or several.
+    """
+    pods = view.state.pods
+    key = name if "/" in name else f"{namespace}/{name}" if namespace else ""
+    if key:
+        if key not in pods:
+            raise no_such("pod", key, pods)
+        return pods[key]
+    found = [pod for pod in pods.values() if pod.name == name]
+    if not found:
+        raise no_such("pod", name, [pod.name for pod in pods.values()])
+    if len(found) > 1:
+        spaces = ", ".join(sorted(pod.namespace for pod in found)[:5])
+        raise UsageError(f"there are {len(found)} pods {name}, in {spaces}: name one with -n or NAMESPACE/NAME")
+    return found[0]
+
+
+def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
+    """Return a pod that does not wait."""
+    node = view.node_of(pod.node_name)
+    entry = PodEntry(pod, node.pool if node is not None else "")
+    values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **pod_values(entry, loaded.now_ns)}
+    sentence = pod_sentence(entry, loaded.now_ns)
+    ended = "has ended" if pod.is_terminal else f"does not wait: it is on {clean(pod.node_name)}"
+    lines: list[Pieces] = [((f"{clean(pod.key)} {ended}", Tone.STRONG),), sentence]
+    if pod.node_name and not pod.is_terminal:
+        lines.append(((f"`karptui explain node {clean(pod.node_name)}` tells why its node is still here", Tone.MUTED),))
+    return [values], lines, loaded
+
+
+def _remedies(detail: PodDetail | None, name: str) -> Iterator[Pieces]:
+    report = detail.remedies if detail is not None else None
+    if report is None:
+        return
+    yield ()
+    yield (("What would help: ", Tone.STRONG), remedies_sentence(report))
+    for remedy in report.found:
+        gain = remedy.gain
+        price = f", {node_price_text(gain.price_per_hour)}/h" if gain.price_per_hour is not None else ""
+        lost = f"; {count_text(len(gain.displaced))} other pods lose their place" if gain.displaced else ""
+        some = "" if gain.placed == gain.asked else f" ({count_text(gain.placed)} of {count_text(gain.asked)} pods)"
+        words = f"  {remedy_words(remedy, name)}  → {gain_text(gain)}{price}{some}{lost}"
+        yield ((words, Tone.NORMAL),)
+    for sentence in report.left_out:
+        yield ((f"  {clean(sentence)}", Tone.MUTED),)

@@ -1,0 +1,50 @@
+"""`karptui explain pool`: its place in the order, limits, what a new node carries, and its types after each filter."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from karptui.cli.explain import no_such
+from karptui.cli.loading import Loaded
+from karptui.cli.pools import compared
+from karptui.views.export import as_text
+from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_values
+from karptui.views.pools.detail import detail_lines, title_parts
+from karptui.views.pools.entry import pool_rows
+from karptui.views.pools.values import pool_row_values
+from karptui.views.row import Tone
+from karptui.views.table import build_rows
+
+Pieces = tuple[tuple[str, Tone], ...]
+
+
+def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:
+    """Return a NodePool as values and as lines.
+
+    Raises:
+        UsageError: when there is no such NodePool.
+    """
+    if args.name not in loaded.view.state.nodepools:
+        raise no_such("NodePool", args.name, loaded.view.state.nodepools)
+    view, notes = compared(loaded.view, loaded.now_ns)
+    loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+    row = next(one for one in pool_rows(view) if one.name == args.name)
+    daemonsets = daemon_rows(row)
+    counts = [
+        {"filter": str(one.filter), "left": one.left, "removed_by": dict(one.reasons)} for one in row.types.found.counts
+    ]
+    values = {
+        **pool_row_values(row, loaded.now_ns),
+        "daemonsets": [daemon_values(one) for one in daemonsets],
+        "types_after_each_filter": counts,
+    }
+    lines: list[Pieces] = [title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row)]
+    if daemonsets:
+        rows = build_rows(TABLE, daemonsets, now_ns=loaded.now_ns)
+        shown = [index for index, heading in enumerate(TABLE.headings()) if not heading.is_wide_only]
+        lines += [(), (("DaemonSets on its new nodes", Tone.STRONG),)]
+        lines += [((line, Tone.NORMAL),) for line in as_text(TABLE.headings(), rows, shown).splitlines()]
+    return [values], lines, loaded

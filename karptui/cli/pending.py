@@ -1,0 +1,67 @@
+"""`karptui pending`: the Pending screen as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from karptui.views.pending.entry import PendingEntry
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("-n", "--namespace", metavar="NAME", default="", help="only pods of this namespace")
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace: the default")
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of="pods")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the pods that wait, folded by cause; 1 where something is missing from them."""
+    from dataclasses import replace
+
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.pending.entry import PendingEntry
+    from karptui.views.pending.freshness import hears_events
+    from karptui.views.pending.study import study_pending
+    from karptui.views.pending.table import TABLE
+    from karptui.views.pending.values import pending_values
+    from karptui.views.why.prepare import prepare_view
+
+    needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.EVENT)
+    try:
+        loaded = load(args, needed)
+        prepared, notes = prepare_view(loaded.view, loaded.now_ns)
+        loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
+        hears = hears_events(loaded.view)
+        entries = [PendingEntry(group, hears) for group in study_pending(prepared, loaded.view.state).groups]
+        if args.namespace and not args.all_namespaces:
+            entries = [entry for entry in entries if entry.group.first.namespace == args.namespace]
+        rows = rows_of(TABLE, entries, args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "pending")
+    print_rows(rows, lambda entry: pending_values(entry, loaded.now_ns), args)
+    if args.output in ("table", "wide"):
+        _tell(rows.items)
+    return report("pending", loaded)
+
+
+def _tell(entries: Sequence[PendingEntry]) -> None:
+    """Say where the verdicts differ, as the screen does under its table."""
+    from karptui.views.pending.words import remark_lines
+    from karptui.views.sanitize import clean
+
+    for entry in entries:
+        for line in remark_lines(entry.group):
+            print(f"{clean(entry.group.name)}: {''.join(text for text, _ in line)}", file=sys.stderr)
