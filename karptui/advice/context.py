@@ -57,6 +57,7 @@ class AdviceContext:
         fleet: The same as disruption sees it.
         findings: What is known of the disruption of each node, by the key of the analysis.
         evidence: What is known of types, settings and prices beside the objects.
+        hidden: Kinds that may not be listed, or have not arrived: their absence says nothing.
     """
 
     def __init__(
@@ -66,11 +67,13 @@ class AdviceContext:
         *,
         findings: Mapping[str, NodeFindings] = NOTHING_FOUND,
         evidence: Evidence = NO_EVIDENCE,
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
         self.prepared = prepared
         self.fleet = fleet
         self.findings = findings
         self.evidence = evidence
+        self.hidden = hidden
         self._accepting: dict[tuple[object, ...], int] = {}
 
     @property

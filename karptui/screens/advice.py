@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -46,6 +46,14 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
 
     entry_name = "advice"
     title_text = "Advice"
+    consequences: ClassVar[Mapping[str, str]] = {
+        "NodePool": "Most rules are about NodePools.",
+        "Node": "What nodes cost and carry needs it.",
+        "NodeClaim": "What Karpenter manages needs it.",
+        "Pod": "Rules about pods need it, and those about disruption.",
+        "PodDisruptionBudget": "Rules about PodDisruptionBudgets find nothing.",
+        "NodeClass": "Rules about NodeClasses find nothing.",
+    }
 
     def __init__(self) -> None:
         super().__init__(TABLE)

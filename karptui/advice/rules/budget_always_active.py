@@ -38,7 +38,7 @@ def _window(budget: DisruptionBudget) -> Window | None:
 
 RULE: Final = Rule(
     id="budget-always-active",
-    title="a date that never comes is always",
+    title="a budget date that never comes",
     what="A budget's schedule can be read but has no hit within five years, such as February 30th.",
     why="Karpenter asks for the next hit after now less the duration, and takes the window as open when that is not "
     "after now. The library answers a schedule without hits with the zero time, which is before now at all times.",

@@ -28,7 +28,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="budget-without-duration",
-    title="a schedule without duration never applies",
+    title="a budget without duration",
     what="A disruption budget has a schedule and no duration.",
     why="The window of a budget lasts for its duration from each hit of the schedule; without a duration it has no "
     "length. The API server asks for both, but objects that were stored before keep what they have.",

@@ -40,7 +40,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="claim-unsynced",
-    title="a claim without instance stops disruption",
+    title="a claim without instance blocks all",
     what="A NodeClaim is older than five minutes and has no provider id.",
     why="Disruption waits until the state of the cluster is synced, and it is not while a NodeClaim has no provider "
     "id. A pool that keeps failing to launch holds up drift and consolidation of all others.",

@@ -44,7 +44,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="node-candidate-only",
-    title="a consolidation candidate is no decision",
+    title="a candidate is no decision",
     what="Events have called a node ConsolidationCandidate or ConsolidationApproved more than once over half an hour.",
     why="ConsolidationCandidate is published while moves are computed, also for moves that a later rule refuses; "
     "ConsolidationApproved of the Balanced policy comes before the fifteen seconds of validation, which a new pod, a "

@@ -43,7 +43,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="node-dead-protection",
-    title="a node's do-not-disrupt that protects nothing",
+    title="a dead do-not-disrupt on a node",
     what="karpenter.sh/do-not-disrupt on a node has another value than true, or stands only on the NodeClaim.",
     why="On nodes the value is compared with true and nothing else: durations are understood on pods alone. "
     "Annotations of a NodeClaim are copied to its node once, when it registers; what is put there later has no effect.",

@@ -38,7 +38,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="node-unmanaged",
-    title="nodes that Karpenter does not manage",
+    title="nodes Karpenter does not manage",
     what="There are nodes without a NodeClaim.",
     why="Nodes of managed node groups, of Fargate or made by hand take part as places for pods, and nothing of "
     "Karpenter's disruption applies to them. A node that lost its NodeClaim is in the same state, and keeps costing.",

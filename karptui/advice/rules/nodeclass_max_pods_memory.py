@@ -48,7 +48,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="nodeclass-max-pods-memory",
-    title="maxPods does not change the memory reserve",
+    title="maxPods and the memory reserve",
     what="An EC2NodeClass of AL2, AL2023 or Custom sets maxPods without kubeReserved memory.",
     why="kubeReserved memory is 11 MiB a pod and 255 MiB. On AL2, AL2023 and Custom the pods are those of the type's "
     "network interfaces, whatever maxPods says; on Bottlerocket and Windows maxPods counts.",

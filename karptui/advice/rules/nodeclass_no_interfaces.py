@@ -27,7 +27,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="nodeclass-no-interfaces",
-    title="an empty networkInterfaces list means something",
+    title="an empty networkInterfaces list",
     what="spec.networkInterfaces of an EC2NodeClass is an empty list.",
     why="An empty list is not the same as none: EFA interfaces are then counted from the list, which makes them 0 "
     "everywhere, and types that cannot have the interfaces are ruled out, those without ENA among them.",

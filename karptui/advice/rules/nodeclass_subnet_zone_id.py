@@ -28,7 +28,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="nodeclass-subnet-zone-id",
-    title="subnets without zone id collapse",
+    title="subnets without zone id",
     what="Subnets in the status of an EC2NodeClass lie in several zones and have no zoneID.",
     why="Zones are told apart by their ids. Subnets without one count as the same zone, and only the first one's name "
     "is offered: pods that need another zone cannot be placed.",

@@ -27,7 +27,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="nodeclass-userdata-kubelet",
-    title="kubelet settings hide in userData",
+    title="kubelet settings in userData",
     what="userData of an EC2NodeClass sets maxPods, podsPerCore, reservations or eviction thresholds that spec.kubelet "
     "does not have, or has otherwise.",
     why="Karpenter never reads userData. It plans with spec.kubelet and the limits of the type's network interfaces; "

@@ -43,7 +43,7 @@ def _reason(context: AdviceContext, pool: NodePool) -> str:
 
 RULE: Final = Rule(
     id="nodeclass-windows-price",
-    title="Windows and dedicated cost more than shown",
+    title="cost more than shown",
     what="A NodePool's EC2NodeClass is of a Windows family, or the pool allows dedicated tenancy.",
     why="Karpenter's prices are those of Linux on shared hardware. The order of types is mostly the same; savings and "
     "totals are too low.",

@@ -64,7 +64,7 @@ def _spec(pdb: PodDisruptionBudget) -> str:
 
 RULE: Final = Rule(
     id="pdb-never-allows",
-    title="a PodDisruptionBudget that never allows",
+    title="a PDB that never allows",
     what="A PodDisruptionBudget with pods has maxUnavailable 0 or 0%, minAvailable 100%, or a minAvailable of as many "
     "pods as it expects.",
     why="Karpenter does not disrupt a node while a pod on it cannot be evicted, and says so on the node. A drain that "

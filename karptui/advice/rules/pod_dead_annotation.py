@@ -49,7 +49,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="pod-dead-annotation",
-    title="an annotation that Karpenter no longer reads",
+    title="an annotation no longer read",
     what="Pods or nodes carry do-not-evict, do-not-consolidate, or other names of the v1alpha5 and v1beta1 APIs.",
     why="Names of older APIs are not looked at any more, and nothing warns about them: what they should protect is "
     "disrupted like anything else.",

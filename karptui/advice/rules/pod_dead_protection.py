@@ -33,7 +33,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="pod-dead-protection",
-    title="a do-not-disrupt that protects nothing",
+    title="a dead do-not-disrupt on pods",
     what="The value of karpenter.sh/do-not-disrupt on a pod is neither true nor a positive duration.",
     why="Only true, exactly, and Go durations (90m, 4h, 1h30m) protect a pod. A trailing space, True, 1d or 90 raise a "
     "warning event on the pod and are ignored.",

@@ -11,10 +11,15 @@ from karptui.advice.rule import Rule
 from karptui.advice.words import counted, listed
 from karptui.kube.pod import Pod
 
+_VOLUME_KINDS: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass"})
+"""Where these may not be listed, a volume that seems to be missing may well be there."""
+
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
     by_cause: dict[tuple[str, bool], list[Pod]] = {}
     for one in context.prepared.ignored:
+        if one.pod.volumes and context.hidden & _VOLUME_KINDS:
+            continue
         cause = "; ".join(one.problems)
         by_cause.setdefault((cause, not cause), []).append(one.pod)
     for (cause, is_silent), pods in sorted(by_cause.items()):
@@ -35,7 +40,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="pod-fails-silently",
-    title="pending pods that Karpenter passes over",
+    title="pending pods passed over",
     what="Unschedulable pods fail Karpenter's validation, or their requirements exclude all NodePools.",
     why="Before it plans, Karpenter drops pods with a required term on kubernetes.io/hostname or another label that it "
     "may not set, with an unknown tenancy or capacity type, or with volumes that cannot be resolved: they get an event "

@@ -31,7 +31,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="pod-pending-in-simulations",
-    title="pending pods hold consolidation up",
+    title="pending pods slow consolidation",
     what="Pods have been unschedulable for more than ten minutes, and Karpenter manages nodes.",
     why="Each simulation of a removal places the pending pods along with those of the node. If one of them needs a new "
     "node, that node counts as the removal's replacement, and a plain deletion becomes a dearer exchange or nothing.",

@@ -37,7 +37,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="pod-preference-first-term",
-    title="a preference costs a required alternative",
+    title="a preference costs an alternative",
     what="Pods have several required node affinity terms and a preference that contradicts the first.",
     why="When a pod finds no place Karpenter relaxes it step by step, and the first step takes away a required "
     "OR-term. Only when one is left are preferences dropped. A preference that fights the first term loses the pod "

@@ -42,7 +42,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="pod-several-pdbs",
-    title="two PodDisruptionBudgets on a pod",
+    title="two PDBs select a pod",
     what="Two or more PodDisruptionBudgets select the same pod.",
     why="The eviction API refuses a pod that several budgets select, whatever they allow. Karpenter takes its node as "
     "blocked, and a drain that has begun waits for the pod until terminationGracePeriod ends it, if ever.",

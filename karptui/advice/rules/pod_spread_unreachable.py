@@ -84,7 +84,7 @@ def _finding(group: PodGroup, spread: TopologySpreadConstraint, lost: list[str],
 
 RULE: Final = Rule(
     id="pod-spread-unreachable",
-    title="a spread counts zones that nobody can reach",
+    title="a spread counts unreachable zones",
     what="A DoNotSchedule spread over zones counts a zone that only NodePools closed to the pods, or sold-out "
     "offerings, would reach, and no node stands there.",
     why="Domains come from every NodePool and instance type, whether or not the pods tolerate the taints and whether "

@@ -55,7 +55,7 @@ def _quiet_ns(node: StateNode, now_ns: int) -> int:
 
 RULE: Final = Rule(
     id="pool-consolidate-after-churn",
-    title="pods come faster than consolidateAfter",
+    title="pods outpace consolidateAfter",
     what="At least three nodes, and half of those three times as old as consolidateAfter, saw a pod come or go within "
     "consolidateAfter.",
     why="Every pod that is bound to a node or leaves it starts consolidateAfter anew, CronJobs' and batch pods too. A "

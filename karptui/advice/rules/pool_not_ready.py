@@ -19,7 +19,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         if pool.is_ready:
             continue
         ref = pool.node_class_ref
-        is_missing = bool(classes) and (ref.kind, ref.name) not in classes
+        is_missing = "NodeClass" not in context.hidden and (ref.kind, ref.name) not in classes
         reason = f"its {ref.kind} {ref.name} does not exist" if is_missing else _reason(pool)
         nodes = len(context.nodes_of(pool))
         yield Finding(

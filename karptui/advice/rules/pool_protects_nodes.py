@@ -39,7 +39,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="pool-protects-nodes",
-    title="the NodePool protects all its nodes",
+    title="the pool protects all its nodes",
     what="The template of a NodePool carries karpenter.sh/do-not-disrupt.",
     why="Annotations of the template are copied to each node once, when it registers. On a node only the value true "
     "counts, and it never runs out; durations are understood on pods alone. Adding or removing the annotation changes "

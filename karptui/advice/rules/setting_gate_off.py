@@ -34,7 +34,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="setting-gate-off",
-    title="an object whose feature gate is off",
+    title="a feature gate is off",
     what="There are static NodePools (spec.replicas), NodeOverlays or CapacityBuffers, and their gate is off.",
     why="StaticCapacity, NodeOverlay and CapacityBuffer are off by default. The API server accepts the objects all the "
     "same, and nothing acts on them.",

@@ -33,7 +33,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="setting-no-spot-prices",
-    title="spot is reckoned at on-demand prices",
+    title="spot counts at on-demand prices",
     what="Karpenter's metrics can be read, it has run for a quarter of an hour, and no spot price differs from the "
     "on-demand price beside it.",
     why="Until it has read spot prices Karpenter takes each type's on-demand price for them. A filter at launch then "

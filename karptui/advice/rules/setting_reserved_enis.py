@@ -24,7 +24,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 RULE: Final = Rule(
     id="setting-reserved-enis",
-    title="RESERVED_ENIS does not lower kubeReserved",
+    title="RESERVED_ENIS keeps kubeReserved",
     what="RESERVED_ENIS is above 0 and the cluster has EC2NodeClasses.",
     why="The setting takes interfaces away from the count of pods. Its help text says that kubeReserved follows; since "
     "version 1.6 it does not on AL2, AL2023 and Custom.",

@@ -9,10 +9,17 @@ from karptui.provisioning.problem import Prepared
 from karptui.views.cluster_view import ClusterView
 from karptui.views.why.prepare import prepare_view
 
+_ON_THE_WAY = frozenset({"connecting", "syncing", "disconnected"})
+
 
 def advice_context(view: ClusterView, prepared: Prepared, study: Study) -> AdviceContext:
     """Return what rules look at, from a study that has surveyed all nodes."""
-    return AdviceContext(prepared, study.fleet, findings=study.analysis.findings, evidence=view.evidence)
+    hidden = frozenset(
+        kind
+        for kind, status in view.statuses.items()
+        if status.phase == "forbidden" or (status.phase in _ON_THE_WAY and not status.count)
+    )
+    return AdviceContext(prepared, study.fleet, findings=study.analysis.findings, evidence=view.evidence, hidden=hidden)
 
 
 def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, ...]]:

@@ -10,10 +10,13 @@ import msgspec
 from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceGroup, AdviceLine, counts_text
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind, FieldValue
+from karptui.views.nodes.columns import short_name
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
+
+_SHORT_KINDS: Final = {"PodDisruptionBudget": "PDB"}
 
 
 def _cell(
@@ -32,6 +35,19 @@ def _field(read: Callable[[AdviceEntry], FieldValue]) -> Callable[[AdviceLine, i
 
 def _severity(entry: AdviceEntry) -> Cell:
     return Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity], MARKS[entry.severity])
+
+
+def _kind(entry: AdviceEntry) -> Cell:
+    kind = entry.first.kind if entry.first is not None else ""
+    return text_cell(_SHORT_KINDS.get(kind, kind), Tone.MUTED)
+
+
+def _object_cell(entry: AdviceEntry) -> Cell:
+    name = entry.object_name
+    if entry.first is None or entry.first.kind != "Node":
+        return text_cell(name, Tone.STRONG, short=name.rpartition("/")[2])
+    more = name.removeprefix(entry.first.key)
+    return text_cell(f"{short_name(entry.first.name)}{more}", Tone.STRONG)
 
 
 def _group_heading(group: AdviceGroup) -> Cell:
@@ -90,18 +106,18 @@ TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
         ),
         Column(
             Heading("kind", "KIND", "Kind of the object that tells most.", min_width=8, max_width=19, drop_order=3),
-            _cell(lambda one: text_cell(one.first.kind if one.first is not None else "", Tone.MUTED)),
+            _cell(_kind),
             _sort(lambda one: one.first.kind if one.first is not None else None),
         ),
         Column(
             Heading(
                 "name", "OBJECT", "The object that tells most, and how many more there are.", min_width=12, max_width=34
             ),
-            _cell(lambda one: text_cell(one.object_name, Tone.STRONG)),
+            _cell(_object_cell),
             _sort(lambda one: one.object_name or None),
         ),
         Column(
-            Heading("finding", "FINDING", "The trap in a few words.", min_width=20, max_width=48),
+            Heading("finding", "FINDING", "The trap in a few words.", min_width=30, max_width=48),
             _cell(lambda one: text_cell(one.rule.title), _group_counts),
             _sort(lambda one: one.rule.title),
         ),
@@ -120,12 +136,12 @@ TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
             _sort(lambda one: one.finding.per_hour),
         ),
         Column(
-            Heading("rule", "RULE", "Its id, as docs/advice.md has it.", min_width=14, max_width=30, drop_order=5),
+            Heading("rule", "RULE", "Its id, as docs/advice.md has it.", min_width=27, max_width=30, drop_order=5),
             _cell(lambda one: text_cell(one.rule.id, Tone.MUTED)),
             _sort(lambda one: one.rule.id),
         ),
         Column(
-            Heading("fact", "FACT", "What is so in this cluster.", min_width=30, max_width=300, is_wide_only=True),
+            Heading("fact", "FACT", "What is so in this cluster.", min_width=40, max_width=300, drop_order=6),
             _cell(lambda one: text_cell(one.finding.fact)),
             _sort(lambda one: one.finding.fact),
         ),

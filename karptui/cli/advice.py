@@ -1,0 +1,130 @@
+"""`karptui advice`: traps in a cluster's objects, with an exit status by severity."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Final
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
+"""Exit status by the worst severity; info is no reason to fail."""
+
+EXIT_TEXT: Final = """\
+exit status:
+  0  no finding, or none as bad as --fail-on says
+  1  done, and something could not be looked at
+  2  the command line, a file, the configuration or the cluster's address cannot be used
+  3  the worst finding is a warning (or an info, with --fail-on info)
+  4  the worst finding is an error
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.epilog = EXIT_TEXT
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    _add_row_flags(parser)
+    group = parser.add_argument_group("what counts")
+    group.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "info", "never"),
+        default="warning",
+        help="the least severity that makes the exit status other than 0 (default: warning)",
+    )
+    group.add_argument(
+        "--explain", metavar="RULE", help="print what a rule is about, and what to do, instead of looking at a cluster"
+    )
+    group.add_argument("--rules", action="store_true", help="list the rules instead of looking at a cluster")
+
+
+def _add_row_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that choose and print rows; findings have no labels to select by."""
+    group = parser.add_argument_group("which findings, and how")
+    parser.set_defaults(selector="")
+    group.add_argument(
+        "--filter", metavar="TEXT", default="", help="as typed behind / in the app: 'rule=pool-* severity=error $>1'"
+    )
+    group.add_argument(
+        "--sort-by", dest="sort_by", metavar="COLUMN=asc|dsc", default="", help="order, such as price=dsc"
+    )
+    group.add_argument(
+        "-o",
+        "--output",
+        choices=("table", "wide", "json", "csv"),
+        default="table",
+        help="form of the answer (default: table); json and csv hold facts, remedies, objects and edits",
+    )
+    group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the findings; the status says how bad the worst of those shown is."""
+    if args.rules or args.explain:
+        return _rules(args)
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.advice.entry import AdviceEntry, advice_entries
+    from karptui.views.advice.prepare import advice_of
+    from karptui.views.advice.table import TABLE, advice_values
+    from karptui.views.why.readiness import unready_because
+
+    needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
+    try:
+        loaded = load(args, needed)
+    except UsageError as error:
+        fail(str(error), "advice")
+    reason = unready_because(loaded.view)
+    if reason:
+        fail(f"the rules cannot be asked: {reason}", "advice")
+    try:
+        found, notes = advice_of(loaded.view, loaded.now_ns)
+        rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "advice")
+    print_rows(rows, advice_values, args)
+    _say((*notes, *found.failures))
+    status = report("advice", loaded)
+    shown = [line for line in rows.items if isinstance(line, AdviceEntry)]
+    worst = min((line.severity for line in shown), key=lambda severity: severity.rank, default=None)
+    return _status(None if worst is None else str(worst), args.fail_on) or status or int(bool(found.failures))
+
+
+def _status(worst: str | None, fail_on: str) -> int:
+    """Return the exit status for the worst severity shown."""
+    order = ("error", "warning", "info")
+    if worst is None or fail_on == "never" or order.index(worst) > order.index(fail_on):
+        return 0
+    return STATUSES[worst] or STATUSES["warning"]
+
+
+def _say(sentences: tuple[str, ...]) -> None:
+    from karptui.views.sanitize import clean
+
+    for sentence in sentences:
+        print(f"karptui advice: {clean(sentence)}", file=sys.stderr)
+
+
+def _rules(args: argparse.Namespace) -> int:
+    """List the rules, or explain one."""
+    from karptui.advice.catalogue import BY_ID, RULES
+    from karptui.advice.document import rule_text
+
+    if args.rules:
+        width = max(len(rule.id) for rule in RULES)
+        for rule in RULES:
+            print(f"{rule.id:<{width}}  {rule.title}")
+        return 0
+    if args.explain not in BY_ID:
+        import difflib
+
+        near = difflib.get_close_matches(args.explain, BY_ID, n=1)
+        hint = f"did you mean {near[0]}?" if near else "--rules lists them"
+        fail(f"there is no rule {args.explain!r}; {hint}", "advice")
+    print(rule_text(BY_ID[args.explain]), end="")
+    return 0
