@@ -1,0 +1,134 @@
+"""Quick edits of requirements: values of a label turned on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from karptui.whatif.documents.known_values import KnownValues
+from karptui.whatif.documents.problem import Path
+from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, refuse, value_at
+from karptui.whatif.documents.splice import REMOVE, append_item, get_value, remove_item, set_value
+
+REQUIREMENTS: Final[Path] = ("spec", "template", "spec", "requirements")
+_COUNTED: Final = frozenset({"In", "NotIn"})
+
+
+def requirement_field(
+    id_: str, title: str, key: str, *, usual: tuple[str, ...] = (), path: Path = REQUIREMENTS, kind: str = "NodePool"
+) -> QuickEdit:
+    """Makes a quick edit of the values that a requirement allows.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        key: The label.
+        usual: Values that are offered also where the cluster knows none.
+        path: The list of requirements.
+        kind: Of the documents.
+    """
+
+    def options(body: Body, known: KnownValues) -> tuple[Option, ...]:
+        requirements = value_at(body, path)
+        named = [value for one in _of_key(requirements, key) for value in one.get("values") or ()]
+        values = dict.fromkeys((*usual, *known.labels.get(key, ()), *(str(value) for value in named)))
+        return tuple(Option(value, allows(requirements, key, value)) for value in values)
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset({kind}),
+        path=path,
+        input=Input.TOGGLES,
+        current=lambda body: requirement_text(value_at(body, path), key),
+        put=_toggler(key, path, usual),
+        options=options,
+        hint=f"values of {key}",
+    )
+
+
+def toggle_value(
+    text: str, at: At, key: str, value: str, *, path: Path = REQUIREMENTS, others: tuple[str, ...] = ()
+) -> str:
+    """Turns one value of a requirement over.
+
+    A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Where there is neither, the
+    value is on, and is turned off by ``In`` with the ``others`` if these are all the values there are, else by
+    ``NotIn``.
+
+    Raises:
+        EditRefusedError: where the last value would go, which would leave a requirement that nothing meets.
+    """
+    requirements = get_value(text, at, path)
+    index, requirement = _counted(requirements, key)
+    if requirement is None:
+        rest = [other for other in others if other != value]
+        new = {"key": key, "operator": "In" if rest else "NotIn", "values": rest or [value]}
+        return append_item(text, at, path, new)
+    values = [str(one) for one in requirement.get("values") or ()]
+    inner = (*path, index, "values")
+    if value not in values:
+        return append_item(text, at, inner, value)
+    if len(values) > 1:
+        return remove_item(text, at, inner, requirement["values"][values.index(value)])
+    if requirement["operator"] == "In":
+        raise refuse(f"{value} is the last value of {key}: a requirement without values matches nothing")
+    return set_value(text, at, (*path, index), REMOVE)
+
+
+def set_requirement(
+    text: str, at: At, key: str, operator: str, values: Iterable[str], *, path: Path = REQUIREMENTS
+) -> str:
+    """Gives a requirement an operator and values, in the place of the first one of that key if there is one."""
+    requirements = get_value(text, at, path)
+    new = {"key": key, "operator": operator, "values": list(values)}
+    for index, one in enumerate(requirements if isinstance(requirements, list) else ()):
+        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED:
+            return set_value(text, at, (*path, index), {**one, **new})
+    return append_item(text, at, path, new)
+
+
+def allows(requirements: Any, key: str, value: str) -> bool:
+    """Says whether the In and NotIn requirements of a key leave a value."""
+    for one in _of_key(requirements, key):
+        values = [str(item) for item in one.get("values") or ()]
+        if (one.get("operator") == "In" and value not in values) or (
+            one.get("operator") == "NotIn" and value in values
+        ):
+            return False
+    return True
+
+
+def requirement_text(requirements: Any, key: str) -> str:
+    """Writes the requirements of a key on one line; empty where there is none."""
+    words: list[str] = []
+    for one in _of_key(requirements, key):
+        values = ", ".join(str(value) for value in one.get("values") or ())
+        operator = str(one.get("operator", ""))
+        words.append(values if operator == "In" else f"{operator} {values}".strip())
+    return " and ".join(words)
+
+
+def _of_key(requirements: Any, key: str) -> list[Mapping[str, Any]]:
+    found = requirements if isinstance(requirements, list) else []
+    return [one for one in found if isinstance(one, dict) and one.get("key") == key]
+
+
+def _counted(requirements: Any, key: str) -> tuple[int, dict[str, Any] | None]:
+    found = [
+        (index, one)
+        for index, one in enumerate(requirements if isinstance(requirements, list) else [])
+        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED
+    ]
+    # In decides what is left; NotIn only takes from it.
+    found.sort(key=lambda pair: pair[1]["operator"] != "In")
+    return found[0] if found else (0, None)
+
+
+def _toggler(key: str, path: Path, usual: tuple[str, ...]) -> Callable[[str, At, str], str]:
+    def put(text: str, at: At, value: str) -> str:
+        if not value:
+            raise refuse("choose a value")
+        return toggle_value(text, at, key, value, path=path, others=usual if value in usual else ())
+
+    return put

@@ -1,0 +1,238 @@
+"""Quick edits of single values: numbers, quantities, durations, choices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.whatif.documents.known_values import KnownValues
+from karptui.whatif.documents.problem import Path
+from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse, value_at
+from karptui.whatif.documents.splice import REMOVE, set_value
+
+DURATION: Final = re.compile(r"(?:[0-9]+[smh])+\Z")
+NEVER: Final = "Never"
+_QUANTITY_PARTS: Final = re.compile(r"([0-9]+)(?:\.[0-9]+)?([a-zA-Z]*)\Z")
+
+
+def number_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, low: int = 0, high: int | None = None, hint: str = ""
+) -> QuickEdit:
+    """Makes a quick edit of a whole number.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        low: The least value.
+        high: The greatest, if there is one.
+        hint: What the number means.
+    """
+
+    def fault(text: str) -> str:
+        if not text:
+            return ""
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= (int(text) if high is None else high):
+            return f"must be a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
+        return ""
+
+    def step(body: Body, direction: int) -> str:
+        value = value_at(body, path)
+        start = value if isinstance(value, int) else low if direction < 0 else low - 1
+        most = start + direction if high is None else min(start + direction, high)
+        return str(max(low, most))
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset(kinds),
+        path=path,
+        input=Input.NUMBER,
+        current=lambda body: as_text(value_at(body, path)),
+        put=_putter(path, fault, int),
+        fault=fault,
+        step=step,
+        hint=hint or (f"{low} to {high}" if high is not None else "a whole number"),
+    )
+
+
+def quantity_field(id_: str, title: str, kinds: Iterable[str], path: Path, *, start: str, hint: str) -> QuickEdit:
+    """Makes a quick edit of an amount of a resource, see ``number_field``; the first step from nothing is ``start``."""
+
+    def step(body: Body, direction: int) -> str:
+        current = as_text(value_at(body, path))
+        return step_quantity(current, direction) if current else start
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset(kinds),
+        path=path,
+        input=Input.QUANTITY,
+        current=lambda body: as_text(value_at(body, path)),
+        put=_putter(path, quantity_fault, quantity_value),
+        fault=quantity_fault,
+        step=step,
+        hint=hint,
+    )
+
+
+def duration_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, ladder: Sequence[str], removable: bool = True
+) -> QuickEdit:
+    """Makes a quick edit of a duration.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        ladder: Durations that a step goes through, the shortest first; ``Never`` among them allows it.
+        removable: The field may be missing.
+    """
+    words = "a duration such as 30s, 5m or 720h" + (", or Never" if NEVER in ladder else "")
+
+    def fault(text: str) -> str:
+        if not text:
+            return "" if removable else "must be given"
+        return "" if DURATION.match(text) or (text == NEVER and NEVER in ladder) else f"must be {words}"
+
+    def step(body: Body, direction: int) -> str:
+        return step_ladder(as_text(value_at(body, path)), ladder, direction)
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset(kinds),
+        path=path,
+        input=Input.DURATION,
+        current=lambda body: as_text(value_at(body, path)),
+        put=_putter(path, fault, str),
+        fault=fault,
+        options=lambda body, _: tuple(Option(one, one == as_text(value_at(body, path))) for one in ladder),
+        step=step,
+        hint=words,
+    )
+
+
+def choice_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, choices: Sequence[tuple[str, str]], truth: bool = False
+) -> QuickEdit:
+    """Makes a quick edit of one of a few values.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        choices: Values, each with what it means.
+        truth: The values are true and false, not text.
+    """
+    values = [value for value, _ in choices]
+
+    def fault(text: str) -> str:
+        return "" if not text or text in values else f"must be one of {', '.join(values)}"
+
+    def options(body: Body, _: KnownValues) -> tuple[Option, ...]:
+        current = as_text(value_at(body, path))
+        return tuple(Option(value, value == current, meaning) for value, meaning in choices)
+
+    def step(body: Body, direction: int) -> str:
+        current = as_text(value_at(body, path))
+        return values[(values.index(current) + direction) % len(values)] if current in values else values[0]
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset(kinds),
+        path=path,
+        input=Input.CHOICE,
+        current=lambda body: as_text(value_at(body, path)),
+        put=_putter(path, fault, (lambda text: text == "true") if truth else str),
+        fault=fault,
+        options=options,
+        step=step,
+        hint=", ".join(values),
+    )
+
+
+def text_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, fault: Callable[[str], str], hint: str
+) -> QuickEdit:
+    """Makes a quick edit of a line of text, see ``number_field``."""
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset(kinds),
+        path=path,
+        input=Input.TEXT,
+        current=lambda body: as_text(value_at(body, path)),
+        put=_putter(path, fault, str),
+        fault=fault,
+        hint=hint,
+    )
+
+
+def quantity_fault(text: str) -> str:
+    """Says what is wrong with an amount; nothing is wrong with none."""
+    if not text:
+        return ""
+    try:
+        return "must not be negative" if parse_quantity(text).nano < 0 else ""
+    except QuantityError:
+        return "must be a quantity such as 500m, 16 or 64Gi"
+
+
+def quantity_value(text: str) -> int | str:
+    """Gives an amount the type people write it with: a number where it is one, else text."""
+    return int(text) if re.fullmatch(r"0|[1-9][0-9]{0,17}", text) else text
+
+
+def step_quantity(text: str, direction: int) -> str:
+    """Goes one step up or down in the second digit of an amount: 400 to 410, 64Gi to 65Gi, 1000 to 1100."""
+    match = _QUANTITY_PARTS.match(text)
+    if match is None:
+        return text
+    number, suffix = int(match[1]), match[2]
+    stride = 10 ** max(0, len(match[1]) - 2)
+    if direction < 0 and number == 10 ** (len(match[1]) - 1) and number > 1:
+        stride = max(1, stride // 10)
+    return f"{max(0, number + direction * stride)}{suffix}"
+
+
+def step_ladder(text: str, ladder: Sequence[str], direction: int) -> str:
+    """Goes to the next longer or shorter of the usual durations."""
+    here = _seconds(text)
+    if here is None:
+        return ladder[0]
+    if direction > 0:
+        return next((one for one in ladder if _order(one) > here), ladder[-1])
+    return next((one for one in reversed(ladder) if _order(one) < here), ladder[0])
+
+
+def _order(text: str) -> float:
+    seconds = _seconds(text)
+    assert seconds is not None
+    return seconds
+
+
+def _seconds(text: str) -> float | None:
+    if text == NEVER:
+        return float("inf")
+    if not DURATION.match(text):
+        return None
+    units = {"s": 1, "m": 60, "h": 3600}
+    return float(sum(int(number) * units[unit] for number, unit in re.findall(r"([0-9]+)([smh])", text)))
+
+
+def _putter(path: Path, fault: Callable[[str], str], convert: Callable[[str], Any]) -> Callable[[str, At, str], str]:
+    def put(text: str, at: At, value: str) -> str:
+        sentence = fault(value)
+        if sentence:
+            raise refuse(sentence)
+        return set_value(text, at, path, convert(value) if value else REMOVE, prune=True)
+
+    return put
