@@ -1,4 +1,4 @@
-"""`karptui simulate`: what Karpenter would do with snapshots."""
+"""`karptui simulate`: what Karpenter would do with snapshots, as they are or as scenarios change them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.source import UsageError, fail
+from karptui.cli.whatif_scenarios import parse_condition, run_scenarios
 
 if TYPE_CHECKING:
     from karptui.provisioning import Prepared, Solution
@@ -15,7 +20,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "snapshots", metavar="SNAPSHOT", nargs="+", help="file or directory, each a snapshot; - is stdin"
+        "snapshots", metavar="SNAPSHOT", nargs="*", help="file or directory, each a snapshot; - is stdin"
     )
     parser.add_argument(
         "--disruption",
@@ -32,6 +37,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", choices=("table", "json"), default="table", help="form of the answer (default: table)"
     )
+    group = parser.add_argument_group("what if")
+    group.add_argument(
+        "--scenario",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="say what the edits of scenarios change, for the snapshots, a live cluster or --demo; repeatable",
+    )
+    group.add_argument(
+        "--replay", choices=("pending", "scratch", "remove", "next"), help="what is replayed, whatever scenarios say"
+    )
+    group.add_argument(
+        "--fail-on",
+        metavar="CONDITION",
+        action="append",
+        type=parse_condition,
+        help="end with status 3 if a scenario leaves more pods without a place (pending), drifts NodeClaims (drift), or"
+        " costs more (cost, cost+10%%, cost+2.50 in $/h); repeatable",
+    )
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
 
 
 def _count(text: str) -> int:
@@ -42,6 +68,15 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Answer each snapshot in turn; 1 where one cannot be read, the others are answered."""
+    if args.scenario:
+        try:
+            return run_scenarios(args)
+        except UsageError as error:
+            fail(str(error), "simulate")
+    if not args.snapshots:
+        fail("name a snapshot; a live cluster and --demo need a --scenario", "simulate")
+    if args.replay or args.fail_on:
+        fail("--replay and --fail-on go with --scenario", "simulate")
     from karptui.sources.snapshot.reader import SnapshotReader
 
     reader = SnapshotReader()

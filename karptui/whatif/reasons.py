@@ -30,6 +30,14 @@ _WORDS: Final = {
     "minValues": "a node of {pool} would fall below minValues",
 }
 
+_ORDER: Final = {
+    gate: rank
+    for rank, gate in enumerate(
+        ("reservations", "minValues", "limits", "topology", "volumes", "instance types", "requirements", "taints")
+    )
+}
+"""How near a NodePool comes that fails a pod at a gate, where numbers do not tell."""
+
 
 class Reasons:
     """Finds reasons for the pods of one replay; those of one template that fail alike share one.
@@ -79,7 +87,7 @@ def reason_of(found: NoPlace) -> tuple[str, str]:
     """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
     if not found.pools:
         return _WORDS["NodePools"], "NodePools"
-    nearest = min(found.pools, key=lambda miss: miss.distance)
+    nearest = min(found.pools, key=lambda miss: (miss.distance, _ORDER.get(miss.gate, len(_ORDER))))
     alike = [miss.pool_name for miss in found.pools if _cause(miss) == _cause(nearest)]
     text = _miss_text(nearest, alike)
     others = len(found.pools) - len(alike)

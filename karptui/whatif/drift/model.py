@@ -99,11 +99,10 @@ class DriftModel:
     def _of_nodepool(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
         current, because = self._pool_hash(pool)
         known = self._base_pools.get(pool.name)
-        has_versions = _same_version(claim.annotations, known, NODEPOOL_HASH_VERSION_KEY)
-        if known is None or not has_versions:
+        if known is None:
             return None
-        own = claim.annotations.get(NODEPOOL_HASH, known.annotations.get(NODEPOOL_HASH, _UNMARKED))
-        return Drift(DriftReason.NODEPOOL, because) if own != current else None
+        own = _hash_of(claim.annotations, known.annotations, NODEPOOL_HASH, NODEPOOL_HASH_VERSION_KEY)
+        return Drift(DriftReason.NODEPOOL, because) if own not in (None, current) else None
 
     def _pool_hash(self, pool: NodePool) -> tuple[str | None, str]:
         found = self._pool_hashes.get(pool.name)
@@ -151,11 +150,9 @@ class DriftModel:
         nodeclass, known = self._nodeclasses.get(key), self._base_nodeclasses.get(key)
         if nodeclass is None or known is None:
             return None
-        if not _same_version(claim.annotations, known, NODECLASS_HASH_VERSION_KEY):
-            return None
         current, because = self._nodeclass_hash(nodeclass, known)
-        own = claim.annotations.get(NODECLASS_HASH, known.annotations.get(NODECLASS_HASH, _UNMARKED))
-        return Drift(DriftReason.NODECLASS, because) if own != current else None
+        own = _hash_of(claim.annotations, known.annotations, NODECLASS_HASH, NODECLASS_HASH_VERSION_KEY)
+        return Drift(DriftReason.NODECLASS, because) if own not in (None, current) else None
 
     def _nodeclass_hash(self, nodeclass: NodeClass, known: NodeClass) -> tuple[str | None, str]:
         found = self._nodeclass_hashes.get(nodeclass.key)
@@ -214,7 +211,7 @@ def _unmet(claim: NodeClaim, requirements: Requirements) -> Drift | None:
 
 
 _UNMARKED: Final = "as it was"
-"""Stands for the hash of objects that Karpenter has not marked: NodeClaims are taken to be made from what is there."""
+"""Stands for the hash of objects that Karpenter has not marked."""
 _CHANGED: Final = "changed"
 """Stands for a hash that cannot be worked out, but is another one than before."""
 _MADE_EARLIER: Final = "it was made from an earlier template"
@@ -231,10 +228,16 @@ def _new_nodeclass_hash(nodeclass: NodeClass, known: NodeClass) -> tuple[str | N
     return shifted or _CHANGED, because
 
 
-def _same_version(annotations: Mapping[str, str], owner: NodePool | NodeClass | None, key: str) -> bool:
-    """Whether hashes may be compared: those of other versions are not."""
-    theirs = "" if owner is None else owner.annotations.get(key, "")
-    return annotations.get(key, theirs) == theirs
+def _hash_of(claim: Mapping[str, str], owner: Mapping[str, str], key: str, version_key: str) -> str | None:
+    """Return the hash that a NodeClaim was made with, None where its version cannot be compared.
+
+    Where Karpenter has not marked the NodePool or NodeClass, NodeClaims are taken to be made from it as it is; so is a
+    NodeClaim without a mark.
+    """
+    marked = owner.get(key)
+    if marked is None:
+        return _UNMARKED
+    return claim.get(key, marked) if claim.get(version_key, owner.get(version_key)) == owner.get(version_key) else None
 
 
 def _asked(claim: NodeClaim) -> Requirements:

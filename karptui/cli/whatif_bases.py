@@ -1,0 +1,70 @@
+"""The clusters that what-if commands start from: snapshots by name, a live cluster, or the demo."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from karptui.cli.source import UsageError
+
+if TYPE_CHECKING:
+    from karptui.whatif.situation import WhatIfBase
+
+
+class NamedBase(NamedTuple):
+    """A cluster, or why there is none."""
+
+    name: str
+    base: WhatIfBase | None
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
+    """Yield the clusters that the arguments name, one for each snapshot.
+
+    Raises:
+        UsageError: where the flags name no cluster that can be had.
+    """
+    if args.snapshots and (args.snapshot or args.demo or args.context):
+        raise UsageError("give snapshots either by themselves or as --snapshot, and no other cluster beside them")
+    if args.snapshots:
+        for path in args.snapshots:
+            yield _of_snapshot(path)
+    else:
+        yield _of_flags(args)
+
+
+def _of_snapshot(path: str) -> NamedBase:
+    from karptui.aws.evidence import Evidence
+    from karptui.karpenter.inventory import Inventory
+    from karptui.karpenter.settings import Settings
+    from karptui.sources.base import SourceError
+    from karptui.sources.snapshot.reader import SnapshotReader
+    from karptui.views.why.prepare import pool_instance_types
+    from karptui.whatif.situation import TypesResult, WhatIfBase
+
+    try:
+        snapshot = SnapshotReader().read([path], strict=True)
+    except SourceError as error:
+        return NamedBase(path, None, str(error))
+    evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
+
+    def types_for(inventory: Inventory, settings: Settings) -> TypesResult:
+        types, notes = pool_instance_types(inventory, settings, evidence)
+        return TypesResult(types, notes, is_fixed=snapshot.instance_types is not None)
+
+    base = WhatIfBase(snapshot.inventory, types_for, snapshot.settings, snapshot.captured_at_ns)
+    return NamedBase(snapshot.name, base, notes=snapshot.notes)
+
+
+def _of_flags(args: argparse.Namespace) -> NamedBase:
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.views.whatif.base import base_of
+
+    needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
+    loaded = load(args, needed)
+    name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
+    return NamedBase(name, base_of(loaded.view, loaded.now_ns), notes=(*loaded.complaints, *loaded.notes))

@@ -1,0 +1,188 @@
+"""What a scenario changes, as lines for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+MAX_NAMES: Final = 3
+MAX_LINES: Final = 20
+"""Lines of each part; JSON has all."""
+_TITLES: Final = {
+    "pending": "pending now",
+    "scratch": "from scratch",
+    "remove": "without the removed nodes",
+    "next": "next disruption",
+}
+
+
+def lines_of(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of an answer."""
+    head = f"{document['name']}: {document['scenario']}"
+    if "error" in document:
+        yield head
+        yield f"  {document['error']}"
+        return
+    yield f"{head} ({_TITLES[document['replay']]})"
+    yield from _indented(_totals(document))
+    yield from _indented(_pools(document["nodePools"]))
+    yield from _part("new nodes that the edits bring", _claims(document["newNodeClaims"]))
+    yield from _part("new nodes that come no more", _claims(document["newNodeClaimsGone"]))
+    yield from _part("pods that find a place now", _moves(document["nowFit"]))
+    yield from _part("pods that find no place any more", _unplaced(document["noLongerFit"]))
+    yield from _part("pods that still find no place", _unplaced(document["stillPending"]))
+    yield from _part("pods that go elsewhere", _moves(document["moves"]))
+    yield from _part("NodeClaims that would drift", _drift(document["driftGained"]))
+    yield from _part("NodeClaims that would no longer be drifted", _drift(document["driftLost"]))
+    yield from _part("blockers gained", _blockers(document["blockersGained"]))
+    yield from _part("blockers lost", _blockers(document["blockersLost"]))
+    yield from _part("disruption budgets", _budgets(document["budgets"]))
+    if "nextAfter" in document:
+        yield from _part("Karpenter's next disruption now", _next(document["nextBefore"]))
+        yield from _part("Karpenter's next disruption after the edits", _next(document["nextAfter"]))
+    for title, key in (("note", "notes"), ("approximated", "approximated"), ("not modelled", "notModelled")):
+        yield from (f"  {title}: {sentence}" for sentence in document[key])
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows with columns of one width; the first column stands left, the others right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [cell.rjust(widths[i]) if i else cell.ljust(widths[i]) for i, cell in enumerate(row)]
+        yield "  ".join(cells).rstrip()
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
+    shown = list(lines)
+    if not shown:
+        return
+    yield f"  {title}:"
+    yield from (f"    {line}" for line in shown[:MAX_LINES])
+    if len(shown) > MAX_LINES:
+        yield f"    and {len(shown) - MAX_LINES} more (-o json has all)"
+
+
+def _totals(document: dict[str, Any]) -> Iterator[str]:
+    before, after = document["before"], document["after"]
+    change, price = document["priceDeltaPerHour"], before["pricePerHour"]
+    share = f" ({change / price:+.1%})" if price else ""
+    rows = [
+        ("", "now", "edited", "change"),
+        *(
+            (name, str(before[name]), str(after[name]), f"{after[name] - before[name]:+d}")
+            for name in ("nodes", "launched", "pending", "drifted")
+        ),
+        ("$/h", f"{price:.4f}", f"{after['pricePerHour']:.4f}", f"{change:+.4f}{share}"),
+    ]
+    yield from table(rows)
+    if after["unpriced"]:
+        yield f"{after['unpriced']} nodes without a known price count as nothing"
+
+
+def _pools(pools: Sequence[dict[str, Any]]) -> Iterator[str]:
+    changed = [
+        pool
+        for pool in pools
+        if pool["isNew"]
+        or pool["isGone"]
+        or (pool["nodesBefore"], round(pool["pricePerHourBefore"], 6))
+        != (pool["nodesAfter"], round(pool["pricePerHourAfter"], 6))
+    ]
+    if not changed:
+        return
+    yield ""
+    rows = [("NODEPOOL", "NODES", "NEW", "$/H", "")]
+    for pool in changed:
+        word = "new" if pool["isNew"] else "gone" if pool["isGone"] else ""
+        rows.append(
+            (
+                pool["name"] or "(none)",
+                f"{pool['nodesBefore']} -> {pool['nodesAfter']}",
+                f"{pool['launchedBefore']} -> {pool['launchedAfter']}",
+                f"{pool['pricePerHourBefore']:.4f} -> {pool['pricePerHourAfter']:.4f}",
+                word,
+            )
+        )
+    yield from table(rows)
+    yield ""
+
+
+def _claims(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for claim in claims:
+        if not claim["isChanged"]:
+            continue
+        types = claim["instanceTypes"]
+        first = types[0] if types else {"name": "no type", "pricePerHour": None, "capacityType": "", "zone": ""}
+        price = "n/a" if first["pricePerHour"] is None else f"${first['pricePerHour']:.4f}/h"
+        more = f" or {len(types) - 1} dearer types" if len(types) > 1 else ""
+        where = " ".join(filter(None, (first["capacityType"], first["zone"])))
+        yield f"{claim['nodePool']}: {first['name']} {price} {where}{more}, for {_names(claim['pods'])}"
+
+
+def _moves(moves: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for move in moves:
+        yield f"{_names(move['pods'])}: {_place(move['before'])} -> {_place(move['after'])}"
+
+
+def _place(place: dict[str, Any]) -> str:
+    match place["kind"]:
+        case "node":
+            return str(place["node"])
+        case "new node":
+            return f"new node of {place['nodePool']}"
+        case kind:
+            return str(kind)
+
+
+def _unplaced(pods: Sequence[dict[str, Any]]) -> Iterator[str]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for pod in pods:
+        groups.setdefault((pod["owner"] or pod["pod"], pod["reason"]), []).append(pod["pod"])
+    for (_, reason), names in groups.items():
+        yield f"{_names(names)}: {reason}"
+
+
+def _drift(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for line in lines:
+        groups.setdefault((line["nodePool"], line["reason"], line["because"]), []).append(line["nodeClaim"])
+    for (pool, reason, because), names in groups.items():
+        yield f"{len(names)} of {pool}: {reason}, {because} ({_names(names)})"
+
+
+def _blockers(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
+    counts = Counter((line["code"], line["object"] or line["nodeName"], line["message"]) for line in lines)
+    for (code, name, message), count in counts.items():
+        times = f" on {count} nodes" if count > 1 else ""
+        yield f"{code} {name}{times}: {message}"
+
+
+def _budgets(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for line in lines:
+        before, after = (_count(line[key]) for key in ("allowedBefore", "allowedAfter"))
+        left = f"left now {_count(line['leftBefore'])} -> {_count(line['leftAfter'])}"
+        yield f"{line['nodePool']} {line['reason']}: {before} -> {after} nodes, {left}"
+
+
+def _count(count: int | None) -> str:
+    return "no limit" if count is None else str(count)
+
+
+def _next(side: dict[str, Any]) -> Iterator[str]:
+    if not side["commands"]:
+        yield side["because"]
+    for command in side["commands"]:
+        made = ", ".join(filter(None, (f"{one['nodePool']} {one['instanceType']}" for one in command["replacements"])))
+        by = f" by {made}" if made else ""
+        saved = f"saves {command['savingsPerHour']:.4f} $/h"
+        yield f"{command['method']}: {command['decision']} {_names(command['nodes'])}{by}, {saved}"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MAX_NAMES])
+    return f"{shown} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else shown

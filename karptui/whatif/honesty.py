@@ -1,0 +1,107 @@
+"""What of a result is exact, what is approximated, and what is not modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from karptui.provisioning.not_modelled import not_modelled
+from karptui.whatif.edits import AnyEdit, PutObject, ScaleWorkload, SetField
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import Edited, WhatIfBase
+
+MODELLED_VERSION: Final = "1.14.1"
+"""The version of Karpenter that the model is compared with."""
+_EXACT: Final = (
+    "order of NodePools, limits, requirements, taints, DaemonSets, resources, volumes, spread and affinity: compared"
+    " with Karpenter's own code"
+)
+_EXACT_NEXT: Final = "gates, blockers, budgets and consolidation: compared with Karpenter's own code"
+_SELECTORS: Final = (
+    "amiSelectorTerms",
+    "subnetSelectorTerms",
+    "securityGroupSelectorTerms",
+    "capacityReservationSelectorTerms",
+)
+
+
+class Honesty(msgspec.Struct, frozen=True):
+    """How far a result can be trusted, in sentences."""
+
+    exact: tuple[str, ...]
+    approximated: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+    found_version: str = ""
+    """Karpenter's version in the cluster, empty where it is not known."""
+    modelled_version: str = MODELLED_VERSION
+
+    @property
+    def is_other_version(self) -> bool:
+        """Whether the cluster is known to run another version, patch releases of the same minor aside."""
+        return bool(self.found_version) and _minor(self.found_version) != _minor(self.modelled_version)
+
+
+def honesty(base: WhatIfBase, edited: Edited, mode: Replay) -> Honesty:
+    """Return what to say beside a result.
+
+    Args:
+        base: The cluster as it is.
+        edited: The cluster as the edits make it.
+        mode: What was replayed.
+    """
+    return Honesty(
+        exact=(_EXACT, _EXACT_NEXT) if mode is Replay.NEXT else (_EXACT,),
+        approximated=tuple(dict.fromkeys(_approximated(edited, mode))),
+        not_modelled=tuple(dict.fromkeys(_not_modelled(edited, mode))),
+        found_version=base.karpenter_version,
+    )
+
+
+def _approximated(edited: Edited, mode: Replay) -> Iterator[str]:
+    yield "a new node counts at the cheapest offering that it may have; AWS may launch a dearer one"
+    match mode:
+        case Replay.SCRATCH:
+            yield "all workload pods come at once; in a cluster they come over time, and nodes fill up differently"
+            yield "nodes that Karpenter does not manage stay with their pods"
+        case Replay.REMOVE:
+            yield "the pods of removed nodes move whatever protects them"
+        case Replay.NEXT:
+            yield "of equal candidates the first by name goes; Karpenter takes any"
+    if edited.removed and mode is not Replay.REMOVE:
+        yield "the pods of removed nodes are new pods; protections and budgets do not hold them back"
+    if any(_is_text_of_workload(edit) for edit in edited.edits):
+        yield "the pods of a workload change at once, where they are, without a rollout"
+    yield from edited.types.notes
+
+
+def _not_modelled(edited: Edited, mode: Replay) -> Iterator[str]:
+    yield from not_modelled(edited.inventory, edited.settings)
+    if mode is Replay.NEXT:
+        yield "the 15 seconds for which Karpenter waits before it checks a command again"
+    else:
+        yield "kube-scheduler, which may put pods on other existing nodes than Karpenter expects"
+    touched = sorted({name for edit in edited.edits for name in _SELECTORS if _mentions(edit, name)})
+    if touched:
+        yield f"what {', '.join(touched)} of an EC2NodeClass find: the objects found before are taken as before"
+    if any(isinstance(edit, PutObject) for edit in edited.edits):
+        yield "admission: LimitRanges, quotas and webhooks may change or refuse an object"
+    if any(isinstance(edit, PutObject | SetField) for edit in edited.edits):
+        yield "drift by image, subnet, security group or reservation, which only AWS can tell"
+
+
+def _is_text_of_workload(edit: AnyEdit) -> bool:
+    if isinstance(edit, SetField):
+        return edit.path[:2] == ("spec", "template") and edit.object.kind != "NodePool"
+    return isinstance(edit, ScaleWorkload)
+
+
+def _mentions(edit: AnyEdit, name: str) -> bool:
+    if isinstance(edit, SetField):
+        return name in edit.path and edit.object.kind == "EC2NodeClass"
+    return isinstance(edit, PutObject) and name in edit.text and "EC2NodeClass" in edit.text
+
+
+def _minor(version: str) -> tuple[str, ...]:
+    return tuple(version.removeprefix("v").split("."))[:2]
