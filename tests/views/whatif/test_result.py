@@ -1,0 +1,226 @@
+"""The result in lines: figures, placements, consequences, and what a line opens to."""
+
+from __future__ import annotations
+
+from karptui.views.row import Tone
+from karptui.views.whatif.line import Pieces, ResultLine, wrapped
+from karptui.views.whatif.result import opened, result_lines
+from karptui.views.whatif.totals import figures, mode_sentence, mode_text, totals_lines
+from karptui.whatif.outcome import ABSENT
+from karptui.whatif.scenario import Replay
+from tests.views.whatif.differences import (
+    GENERAL,
+    NOWHERE,
+    OLD_NODE,
+    BudgetLine,
+    CommandLine,
+    DriftLine,
+    MoveLine,
+    NextLines,
+    NodeLine,
+    a_claim,
+    a_difference,
+    a_pool,
+    a_type,
+    totals,
+    unplaced,
+)
+
+
+def text(pieces: Pieces) -> str:
+    return "".join(part for part, _ in pieces)
+
+
+def texts(lines: tuple[ResultLine, ...]) -> list[str]:
+    return [text(line.pieces).rstrip() for line in lines]
+
+
+def test_nothing_changes() -> None:
+    assert texts(result_lines(a_difference(pools=(a_pool(),)))) == ["  nothing changes"]
+
+
+def test_figures_say_what_is_better_and_what_is_worse() -> None:
+    after = totals(nodes=64, launched=2, price_per_hour=25.63, pending=0, drifted=48)
+    rows = {one.label: one for one in figures(a_difference(after=after))}
+    assert (rows["nodes"].delta, rows["nodes"].tone, rows["nodes"].note) == ("+2", Tone.STRONG, "new: 0 → 2")
+    assert (rows["$/h"].delta, rows["$/h"].tone, rows["$/h"].note) == ("+0.63", Tone.WARNING, "+2.5%")
+    assert (rows["pending"].delta, rows["pending"].tone) == ("-3", Tone.GOOD)
+    assert (rows["drifted"].delta, rows["drifted"].tone) == ("+48", Tone.WARNING)
+
+
+def test_figures_without_a_change_are_quiet() -> None:
+    rows = figures(a_difference(before=totals(launched=1), after=totals(launched=1, unpriced=2)))
+    assert {one.delta for one in rows} == {"0"}
+    assert {one.tone for one in rows} == {Tone.MUTED}
+    assert rows[0].note == "new: 1"
+    assert rows[1].note == "without 2 of unknown price"
+
+
+def test_savings_are_good_and_a_free_cluster_has_no_percent() -> None:
+    row = figures(a_difference(before=totals(price_per_hour=0.0), after=totals(price_per_hour=1.0)))[1]
+    assert row.note == ""
+    row = figures(a_difference(after=totals(price_per_hour=24.0)))[1]
+    assert (row.delta, row.tone) == ("-1.00", Tone.GOOD)
+
+
+def test_the_table_is_aligned() -> None:
+    lines = [text(line) for line in totals_lines(a_difference(after=totals(nodes=1_064)))]
+    assert lines[0] == f"{'now':>22}{'edited':>10}{'Δ':>10}"
+    assert lines[1] == f"{'nodes':<12}{'62':>10}{'1,064':>10}{'+1,002':>10}"
+
+
+def test_pools_whose_figures_change_are_named() -> None:
+    pools = (
+        a_pool(nodes_after=49, price_after=17.711, launched_after=1),
+        a_pool("spare", nodes_before=0, nodes_after=0, price_before=0.0, price_after=0.0, is_new=True),
+        a_pool("old", nodes_after=40, price_after=10.0, is_gone=True),
+        a_pool("", nodes_after=47),
+        a_pool("same"),
+    )
+    lines = result_lines(a_difference(pools=pools))
+    assert texts(lines) == [
+        "NodePools  1 unchanged",
+        "  general          48 → 49 nodes      +0.31 $/h",
+        "  spare            0 → 0 nodes         new NodePool",
+        "  old              48 → 40 nodes      -7.40 $/h  NodePool is gone",
+        "  not Karpenter's  48 → 47 nodes",
+    ]
+    assert [line.object for line in lines[1:]] == [("NodePool", "general"), None, ("NodePool", "old"), None]
+    assert text(lines[1].details[0]).strip() == "launches 0 → 1"
+
+
+def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> None:
+    claims = (
+        a_claim("web/a", types=(a_type(), a_type("m7i.4xlarge", None, zone="", capacity_type="on-demand"))),
+        a_claim("web/b", types=(a_type(), a_type("m7i.4xlarge", None, zone="", capacity_type="on-demand"))),
+        a_claim("web/c", is_changed=False),
+        a_claim("web/d", types=()),
+        a_claim("web/e", pool_name="spot", types=(a_type("r5.large", None),)),
+    )
+    lines = result_lines(a_difference(claims=claims))
+    assert texts(lines) == [
+        "New nodes: 5  4 other than now",
+        "  + 2 × general  c7i.4xlarge … 2 types from $0.3110  ← web/a, web/b",
+        "    general  c7i.4xlarge from $0.3110  ← web/c",
+        "  + general  without a type  ← web/d",
+        "  + spot  r5.large  ← web/e",
+    ]
+    details = [text(row) for row in lines[1].details]
+    assert details[0].strip() == "asks for cpu 2 memory 4Gi, its DaemonSets' pods included"
+    assert details[1].split() == ["c7i.4xlarge", "$0.3110", "spot", "us-east-1a"]
+    assert details[2].split() == ["m7i.4xlarge", "n/a", "on-demand"]
+    assert [row.strip() for row in details[3:]] == ["node 1: 1 pod", "web/a", "node 2: 1 pod", "web/b"]
+
+
+def test_a_long_list_of_types_is_cut_and_says_so() -> None:
+    types = tuple(a_type(f"t{number}") for number in range(50))
+    lines = result_lines(a_difference(claims=(a_claim(types=types),)))
+    assert any(text(row).strip() == "and 10 dearer ones" for row in lines[1].details)
+
+
+def test_nodes_that_come_no_more_are_told_apart() -> None:
+    lines = result_lines(a_difference(claims_before=(a_claim(),)))
+    assert texts(lines)[1:] == [
+        "New nodes that come no more: 1  as things are now",
+        "  − general  c7i.4xlarge from $0.3110  ← web/front-1",
+    ]
+
+
+def test_pods_that_lose_their_place_come_first_with_the_reason_in_full() -> None:
+    lost = (unplaced(was=OLD_NODE), unplaced("trino/worker-1", was=OLD_NODE), unplaced("web/x", owner="", remark=""))
+    lines = result_lines(a_difference(no_longer_fit=lost, still_pending=(unplaced("a/b", owner="", was=NOWHERE),)))
+    assert texts(lines) == [
+        "No longer placed: 3 pods",
+        "  ✘ trino/worker (2 pods of the StatefulSet)  was: ip-10-0-8-41",
+        "    short by memory 6,846Mi",
+        "  ✘ web/x",
+        "    short by memory 6,846Mi",
+        "Still without a place: 1 pod",
+        "  ✘ a/b",
+        "    short by memory 6,846Mi",
+    ]
+    assert [text(row).strip() for row in lines[1].details] == [
+        "Karpenter would say: no instance type has enough resources",
+        "trino/worker-0",
+        "trino/worker-1",
+    ]
+    assert lines[3].details == ()
+
+
+def test_pods_that_gain_or_change_their_place() -> None:
+    lines = result_lines(
+        a_difference(
+            now_fit=(MoveLine("Job/ci/run", NOWHERE, GENERAL, ("ci/run-1", "ci/run-2")),),
+            moves=(MoveLine("", OLD_NODE, GENERAL, ("web/x",)), MoveLine("", ABSENT, OLD_NODE, ("web/y",))),
+            nodes=(
+                NodeLine("ip-10-0-8-41.ec2.internal", "general", ("web/y",), True),
+                NodeLine("n", "", ("a/b",), False),
+            ),
+        )
+    )
+    assert texts(lines) == [
+        "Placed now: 2 pods",
+        "  ✔ ci/run (2 pods of the Job)  → a new node of general",
+        "Placed elsewhere: 2 pods",
+        "  ~ web/x  ip-10-0-8-41 → a new node of general",
+        "  ~ web/y  not there → ip-10-0-8-41",
+        "Existing nodes used: 2",
+        "  + ip-10-0-8-41  general  ← web/y",
+        "    n  ← a/b",
+    ]
+    assert [text(row).strip() for row in lines[1].details] == ["ci/run-1", "ci/run-2"]
+
+
+def test_drift_is_told_by_cause() -> None:
+    gained = tuple(
+        DriftLine(f"general-{number}", f"n{number}", "general", "NodePoolDrifted", "spec.template.spec.taints changed")
+        for number in range(2)
+    )
+    lost = (DriftLine("spot-1", "n9", "spot", "RequirementsDrifted", "arm64 is allowed again"),)
+    lines = result_lines(a_difference(drift_gained=gained, drift_lost=lost))
+    assert texts(lines) == [
+        "Would drift: 2 NodeClaims  Karpenter replaces them as budgets allow",
+        "  ⟳ 2 of general  spec.template.spec.taints changed  NodePoolDrifted",
+        "No longer drifted: 1 NodeClaim",
+        "  ⟳ 1 of spot  arm64 is allowed again  RequirementsDrifted",
+    ]
+    assert text(lines[1].details[0]).strip() == "general-0  n0"
+
+
+def test_budgets_and_the_next_command_of_both_sides() -> None:
+    command = CommandLine("Emptiness", "delete", ("n1",), (), 0.5)
+    replace = CommandLine("Drift", "replace", ("n2",), (("general", "m7i.large"),), 0.0)
+    lines = result_lines(
+        a_difference(
+            mode=Replay.NEXT,
+            budgets=(BudgetLine("general", "Drifted", None, 1, None, 0),),
+            next_before=NextLines((), "every budget is used up"),
+            next_after=NextLines((command, replace)),
+        )
+    )
+    assert texts(lines) == [
+        "Karpenter's next command, edited  saves $0.5000/h",
+        "    Emptiness: delete n1  saves $0.5000/h",
+        "    Drift: replace n2 → m7i.large in general  saves $0.0000/h",
+        "As things are now  every budget is used up",
+        "Disruption budgets",
+        "    general Drifted  no limit → 1 nodes  left now no limit → 0",
+    ]
+    quiet = result_lines(a_difference(next_before=NextLines(()), next_after=NextLines(())))
+    assert texts(quiet) == ["Karpenter's next command, edited  nothing to do", "As things are now  nothing to do"]
+
+
+def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
+    line = ResultLine("a", (("head", Tone.NORMAL),), details=((("   word word word", Tone.MUTED),),))
+    shown = opened((line,), frozenset({"a"}), 60)
+    assert [one.key for one in shown] == ["a", "a#0"]
+    assert opened((line,), frozenset(), 60) == (line,)
+    why = ResultLine("b", (("    " + "reason " * 12, Tone.NORMAL),), wraps=True)
+    rows = opened((why,), frozenset(), 40)
+    assert len(rows) > 1
+    assert all(text(row.pieces).startswith("    r") for row in rows)
+    assert wrapped((("short", Tone.GOOD),), 40) == ((("short", Tone.GOOD),),)
+
+
+def test_every_mode_has_a_name_and_a_sentence() -> None:
+    assert len({mode_text(mode) for mode in Replay}) == len({mode_sentence(mode) for mode in Replay}) == len(Replay)
