@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +24,11 @@ from karptui.kube.node import Node
 
 MarketOf = Callable[[str, Iterable[SubnetZone]], Market]
 """Returns the market of a region for the zones of a cluster."""
+
+
+_MOST_KNOWN: Final = 16
+_known: Final[list[tuple[Any, tuple[InstanceType, ...]]]] = []
+"""What the last NodeClasses came to, and what of: NodeClasses change seldom, and clusters several times a second."""
 
 
 class NodeClassTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -76,13 +82,30 @@ def cluster_types(
             one = _with_zones(nodeclass, seen, notes)
             market = market_of(_region(inventory.nodes, one), _merged(one.zones, seen))
             memory = reported.get(one.name, {})
-            types = instance_types(one, settings, market, facts=chosen, discovered_memory_bytes=memory)
+            types = _resolved(one, settings, market, chosen, memory)
         except NodeClassError as error:
             problems[nodeclass.name] = str(error)
             continue
         found[one.name] = NodeClassTypes(nodeclass=one, market=market, types=types, discovered_memory_bytes=memory)
         notes |= dict.fromkeys(_notes(one, market))
     return ClusterTypes(by_nodeclass=found, problems=problems, notes=tuple(notes))
+
+
+def _resolved(
+    nodeclass: Ec2NodeClass,
+    settings: Settings,
+    market: Market,
+    facts: tuple[InstanceTypeFacts, ...],
+    memory_bytes: Mapping[str, int],
+) -> tuple[InstanceType, ...]:
+    """Return the same types for the same inputs: to compare them is quicker by far, and what is indexed stays so."""
+    inputs = (nodeclass, settings, msgspec.structs.astuple(market), facts, memory_bytes)
+    for known, types in tuple(_known):
+        if known == inputs:
+            return types
+    types = instance_types(nodeclass, settings, market, facts=facts, discovered_memory_bytes=memory_bytes)
+    _known[:] = ((inputs, types), *_known[: _MOST_KNOWN - 1])
+    return types
 
 
 def node_zones(nodes: Iterable[Node]) -> tuple[SubnetZone, ...]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.cluster_types import ClusterTypes, cluster_types, node_zones
-from karptui.aws.market import Market, built_in_market
+from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
@@ -127,3 +127,15 @@ def test_zones_of_nodes() -> None:
         Node(name="d"),
     ]
     assert node_zones(nodes) == (SubnetZone("us-east-1a", "use1-az4"), SubnetZone("us-east-1c", ""))
+
+
+def test_the_same_inputs_come_to_the_same_types_and_others_do_not() -> None:
+    def sold_out(region: str, zones: Iterable[SubnetZone]) -> Market:
+        refused = frozenset({OfferingKey("spot", "m5.large", "us-east-1a")})
+        return replace(built_in_market(region, zones), sold_out=refused)
+
+    first, again, refused = resolve(a_class()), resolve(a_class()), resolve(a_class(), market_of=sold_out)
+    learned = resolve(a_class(), nodes=(a_node(),))
+    types = [one.by_nodeclass["default"].types for one in (first, again, refused, learned)]
+    assert types[0] is types[1]
+    assert len({id(one) for one in types}) == 3
