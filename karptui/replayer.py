@@ -86,13 +86,25 @@ class Replayer:
 
         while (question := self._next_question()) is not None:
             try:
-                answer = self._answer(question)
+                self._work(question)
             except Cancelled:
                 continue
             except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
-                answer = _failed(question, error)
-            self.answered = question.number
-            self._tell(answer)
+                self._give(question, _failed(question, error))
+
+    def _work(self, question: Question) -> None:
+        """Answer, and then again with what takes longer."""
+        from karptui.views.whatif.answer import answer, with_blockers  # noqa: PLC0415 - as above
+
+        turns = _Turns(self, question.number)
+        first = answer(self._base_of(question), question.scenario, turns, time.monotonic)
+        self._give(question, first)
+        if not first.problem:
+            self._give(question, with_blockers(first, turns))
+
+    def _give(self, question: Question, answer: Answer) -> None:
+        self.answered = question.number
+        self._tell(answer)
 
     def _next_question(self) -> Question | None:
         with self._wake:
@@ -100,11 +112,6 @@ class Replayer:
                 self._wake.wait()
             question, self._question = self._question, None
             return None if self._is_stopped else question
-
-    def _answer(self, question: Question) -> Answer:
-        from karptui.views.whatif.answer import answer  # noqa: PLC0415 - as above
-
-        return answer(self._base_of(question), question.scenario, _Turns(self, question.number), time.monotonic)
 
     def _base_of(self, question: Question) -> WhatIfBase:
         """Return the cluster as it is, made ready once for all questions about it."""

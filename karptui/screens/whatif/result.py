@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,12 +16,15 @@ from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 from karptui.views.whatif.answer import Answer
 from karptui.views.whatif.line import Pieces, ResultLine
-from karptui.views.whatif.result import opened, result_lines
+from karptui.views.whatif.result import answer_lines, opened
 from karptui.views.whatif.totals import mode_text, totals_lines
-from karptui.views.whatif.trust import trust_lines
+from karptui.views.whatif.trust import trust_lines, version_text
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList
 from karptui.widgets.plain import phrase
+
+WIDE: Final = 60
+"""Columns from which on there is room for versions in the title."""
 
 
 class ResultPane(Vertical):
@@ -58,8 +63,11 @@ class ResultPane(Vertical):
 
     def show_title(self, mode: Replay, answer: Answer | None) -> None:
         """Say what is replayed and how long it took."""
-        took = f" · {_took(answer.seconds)}" if answer is not None and answer.scenario.replay is mode else ""
-        self.border_title = Content(f" Result ─ {mode_text(mode)}{took} ")
+        is_shown = answer is not None and answer.scenario.replay is mode
+        took = f" · {_took(answer.seconds)}" if answer is not None and is_shown else ""
+        honesty = answer.honesty if answer is not None else None
+        version = f" · {version_text(honesty)}" if honesty is not None and self.size.width > WIDE else ""
+        self.border_title = Content(f" Result ─ {mode_text(mode)}{took}{version} ")
 
     def show_busy(self, replayer: Replayer) -> None:
         """Say how far a replay that is under way has come."""
@@ -93,7 +101,7 @@ class ResultPane(Vertical):
         else:
             if answer is not self._answer:
                 self._answer = answer
-                self._lines = result_lines(answer.difference)
+                self._lines = answer_lines(answer)
             self._update(self.figures, (*lead, *totals_lines(answer.difference)))
             self._update(self.trust, trust_lines(answer))
         self._show_lines()
@@ -122,7 +130,7 @@ class ResultPane(Vertical):
         content = Content("\n").join([phrase(line) for line in lines])
         if content != static.content:
             static.update(content)
-        static.display = bool(lines)
+        static.set_class(not lines, "-empty")
 
 
 def _signed(line: ResultLine, open_keys: frozenset[str]) -> Pieces:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+from msgspec.structs import replace
 
 from karptui.provisioning.reporter import Reporter
 from karptui.whatif.apply import apply
+from karptui.whatif.blocker_difference import BlockerLine, blocker_changes
 from karptui.whatif.difference import Difference, difference
 from karptui.whatif.errors import EditError
+from karptui.whatif.honesty import Honesty, honesty
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Scenario
 from karptui.whatif.situation import Edited, WhatIfBase
@@ -22,10 +25,14 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     base: WhatIfBase | None = None
     edited: Edited | None = None
     difference: Difference | None = None
+    honesty: Honesty | None = None
     seconds: float = 0.0
     """From the edit to the difference."""
     problem: str = ""
     """Why there is no difference, in a sentence; empty where there is one."""
+    blockers_gained: tuple[BlockerLine, ...] | None = None
+    """None until they have been worked out, which comes after the difference."""
+    blockers_lost: tuple[BlockerLine, ...] | None = None
 
 
 def answer(base: WhatIfBase, scenario: Scenario, reporter: Reporter, clock: Callable[[], float]) -> Answer:
@@ -48,4 +55,16 @@ def answer(base: WhatIfBase, scenario: Scenario, reporter: Reporter, clock: Call
         return Answer(scenario, base, problem=str(error), seconds=clock() - began)
     after = replay(edited, scenario.replay, reporter)
     found = difference(before, after)
-    return Answer(scenario, base, edited, found, clock() - began)
+    return Answer(scenario, base, edited, found, honesty(base, edited, scenario.replay), clock() - began)
+
+
+def with_blockers(known: Answer, reporter: Reporter) -> Answer:
+    """Return an answer with the blockers that its edits bring and take away.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    if known.base is None or known.edited is None or not known.scenario.edits:
+        return replace(known, blockers_gained=(), blockers_lost=())
+    gained, lost = blocker_changes(known.base, known.edited, reporter)
+    return replace(known, blockers_gained=gained, blockers_lost=lost)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from karptui.views.nodes.columns import short_name
 from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.line import Pieces, ResultLine, heading, listed, names_text, plural
+from karptui.whatif.blocker_difference import BlockerLine
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import BudgetLine, CommandLine, DriftLine, NextLines
 
@@ -47,6 +49,43 @@ def _drift_line(alike: Sequence[DriftLine], section: str) -> ResultLine:
         ),
         details=listed((f"{claim.claim_name}  {claim.node_name}" for claim in alike), "      "),
         object=("NodePool", one.pool_name),
+    )
+
+
+def blocker_lines(gained: Sequence[BlockerLine], lost: Sequence[BlockerLine]) -> tuple[ResultLine, ...]:
+    """Return the blockers that come and that go, by kind and what stands behind them."""
+    lines: list[ResultLine] = []
+    if gained:
+        lines.append(heading("blockers", f"Blockers gained: {count_text(len(gained))}", tone=Tone.WARNING))
+        lines += [_blocker_line(alike, "gained") for alike in _alike(gained)]
+    if lost:
+        lines.append(heading("blockers-lost", f"Blockers lost: {count_text(len(lost))}", tone=Tone.GOOD))
+        lines += [_blocker_line(alike, "lost") for alike in _alike(lost)]
+    return tuple(lines)
+
+
+def _alike(blockers: Sequence[BlockerLine]) -> list[list[BlockerLine]]:
+    groups: dict[tuple[str, str, str], list[BlockerLine]] = {}
+    for one in blockers:
+        groups.setdefault((one.code, one.pool_name, one.owner), []).append(one)
+    return list(groups.values())
+
+
+def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
+    one = alike[0]
+    nodes = sorted({blocker.node_name for blocker in alike if blocker.node_name})
+    where = f" on {plural(len(nodes), 'node')}" if nodes else ""
+    behind = f"  {one.owner}" if one.owner else ""
+    return ResultLine(
+        f"blockers-{section}/{one.code}/{one.pool_name}/{one.owner}",
+        (
+            ("  + " if section == "gained" else "  − ", Tone.WARNING if section == "gained" else Tone.GOOD),
+            (one.code, Tone.STRONG),
+            (f"{where} of {one.pool_name}" if one.pool_name else where, Tone.NORMAL),
+            (behind, Tone.MUTED),
+        ),
+        details=tuple(((f"      {short_name(b.node_name)}  {b.message}", Tone.NORMAL),) for b in alike),
+        object=("Node", one.node_name) if one.node_name else None,
     )
 
 

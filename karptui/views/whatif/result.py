@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from karptui.views.row import Tone
-from karptui.views.whatif.consequences import budget_lines, drift_lines, next_lines
+from karptui.views.whatif.answer import Answer
+from karptui.views.whatif.consequences import blocker_lines, budget_lines, drift_lines, next_lines
 from karptui.views.whatif.line import ResultLine, wrapped
 from karptui.views.whatif.placements import claim_lines, fit_lines, move_lines, node_lines
 from karptui.views.whatif.totals import pool_lines
+from karptui.views.whatif.trust import trust_section
 from karptui.whatif.difference import Difference
 
 
-def result_lines(difference: Difference) -> tuple[ResultLine, ...]:
-    """Return everything below the table of figures."""
+def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
+    """Return everything below the table of figures, and at the end how far it can be trusted."""
+    if answer.difference is None:
+        return ()
+    blockers = blocker_lines(answer.blockers_gained or (), answer.blockers_lost or ())
+    return (*result_lines(answer.difference, blockers), *trust_section(answer))
+
+
+def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) -> tuple[ResultLine, ...]:
+    """Return what differs, what matters most first."""
     lines = (
         *fit_lines(difference),
         *next_lines(difference),
         *pool_lines(difference),
         *drift_lines(difference),
+        *blockers,
         *claim_lines(difference),
         *move_lines(difference),
         *node_lines(difference),
