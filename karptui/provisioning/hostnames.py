@@ -17,8 +17,8 @@ class Hostnames:
 
     def __init__(self) -> None:
         self._given = 0
-        self._known: tuple[str, ...] = ()
-        """Every host name there is at the end of the run."""
+        self._known: Iterable[str] = ()
+        """Every host name there is at the end of the run; walked through only once a message shows them."""
         self._shown: dict[TopologyGroup, dict[str, int]] = {}
 
     def next(self) -> str:
@@ -42,10 +42,11 @@ class Hostnames:
         Args:
             known: Host names of the nodes that exist and of the claims.
         """
-        self._known = tuple(known)
+        self._known = known
         for group, counts in self._shown.items():
             self._fill(group, counts)
 
     def _fill(self, group: TopologyGroup, counts: dict[str, int]) -> None:
+        self._known = tuple(self._known)
         counts.update(dict.fromkeys(self._known, 0))
         counts.update(group.counts)

@@ -197,10 +197,29 @@ class Prepared:
 
     def remaining_limits(self, template: Template, variant: Variant) -> dict[str, int]:
         """Return what a NodePool's limits leave at the beginning of a run, in nano-units."""
-        states = [
-            state for state in self._states_by_pool.get(template.name, ()) if state.provider_id not in variant.excluded
+        known = self._remaining.get(template.name)
+        if known is None:
+            states = self._states_by_pool.get(template.name, ())
+            known = self._remaining[template.name] = remaining_limits(template.pool, states)
+        gone = [
+            state
+            for provider_id in variant.excluded
+            for state in self._states_by_provider.get(provider_id, ())
+            if state.nodepool_name == template.name
         ]
-        return remaining_limits(template.pool, states)
+        return {name: left + sum(state.capacity_nano.get(name, 0) for state in gone) for name, left in known.items()}
+
+    @cached_property
+    def _remaining(self) -> dict[str, dict[str, int]]:
+        """What the limits of NodePools leave while no node is taken away, filled in as it is asked for."""
+        return {}
+
+    @cached_property
+    def _states_by_provider(self) -> dict[str, list[StateNode]]:
+        by_provider: dict[str, list[StateNode]] = {}
+        for state in self.active_states:
+            by_provider.setdefault(state.provider_id, []).append(state)
+        return by_provider
 
     @cached_property
     def _states_by_pool(self) -> dict[str, list[StateNode]]:
