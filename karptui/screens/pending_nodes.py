@@ -32,7 +32,7 @@ class PendingNodesScreen(ObjectKeys, ListScreen[NodeRefusal]):
             explanation: Why nothing takes them.
         """
         super().__init__(TABLE)
-        self._name = name
+        self._title_name = name
         self._explanation = explanation
 
     def items_of(self, view: ClusterView) -> Sequence[NodeRefusal]:  # noqa: ARG002 - they stay as they were
@@ -46,7 +46,7 @@ class PendingNodesScreen(ObjectKeys, ListScreen[NodeRefusal]):
     def explain_item(self, item: NodeRefusal) -> Pieces:
         """Return all nodes by reason, and the one under the cursor."""
         return (
-            (f"{clean(self._name)}: {refusals_text(self._explanation)}", Tone.STRONG),
+            (f"{clean(self._title_name)}: {refusals_text(self._explanation)}", Tone.STRONG),
             (f" · {clean(item.reason)}", Tone.NORMAL),
         )
 

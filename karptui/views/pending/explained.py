@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karptui.aws.lint.wildcard import wildcard_values
+from karptui.provisioning import PodExplanation
 from karptui.state.cluster import ClusterState
 from karptui.views.pending.detail import PodDetail
 from karptui.views.pending.gates import gate_lines
@@ -64,17 +65,19 @@ def explained_lines(
         if explanation.given_up:
             given_up = "; ".join(map(clean, explanation.given_up))
             lines.append((("gave up in vain: ", Tone.MUTED), (given_up, Tone.NORMAL)))
-        lines += _findings(state)
+        lines += _findings(explanation, state)
         lines.append(())
     lines += quote_lines(group, now_ns, hears_events=hears_events, most=1_000)
     return tuple(lines)
 
 
-def _findings(state: ClusterState) -> tuple[Pieces, ...]:
-    """Return what is wrong with requirements of NodePools whatever the pod."""
+def _findings(explanation: PodExplanation, state: ClusterState) -> tuple[Pieces, ...]:
+    """Return what is wrong with the requirements of NodePools that take no part."""
+    idle = {one.nodepool for one in explanation.pools if one.takes_no_part}
     return tuple(
         (("! ", Tone.WARNING), (f"{clean(finding.object)}: {clean(finding.fact)}", Tone.NORMAL))
         for pool in state.nodepools.values()
+        if pool.name in idle
         for finding in wildcard_values(f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
     )
 

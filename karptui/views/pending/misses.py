@@ -76,7 +76,8 @@ def _short_text(one: Shortfall) -> str:
     name, need, room = clean(one.resource), one.need.nano, one.room.nano
     if name == PODS:
         return f"{name} {amount_text(name, room)} of {amount_text(name, need)}"
-    return f"{name} short by {amount_text(name, need - room)}"
+    amount = amount_text(name, need - room)
+    return f"{name} short by {amount}{' cores' if name == CPU and not amount.endswith('m') else ''}"
 
 
 def furthest(explanation: PodExplanation) -> PoolExplanation | None:

@@ -1,0 +1,204 @@
+"""Pending pods on the screen: the story of the memory that is short, the wildcard that is none, and the silent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from karptui.app import KarptuiApp
+from karptui.aws.evidence import Evidence
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.pending import PendingScreen
+from karptui.screens.pending_detail import PendingDetailScreen
+from karptui.screens.pending_nodes import PendingNodesScreen
+from karptui.screens.text import TextScreen
+from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.sources.evidence import EvidenceSource
+from karptui.sources.snapshot.source import SnapshotSource
+from karptui.widgets.prompt import PromptInput
+from karptui.widgets.row_table import RowTable
+from karptui.widgets.tab_line import TabLine
+from tests.story_d import story_snapshot
+from tests.ui.conftest import PromptAnalyst
+from tests.ui.fleet import ready, screen_text
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+Compare = Callable[..., bool]
+MakeStory = Callable[..., KarptuiApp]
+
+
+@pytest.fixture
+def make_story(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeStory:
+    """Return what makes the app over stories B and D."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
+    snapshot = story_snapshot(tmp_path)
+
+    def make(**given: Any) -> KarptuiApp:
+        app = KarptuiApp(
+            SnapshotSource(snapshot),
+            config=Config(screen="pending", **given),
+            clock=FrozenClock(snapshot.captured_at_ns),
+            evidence_of=lambda _: EvidenceSource(Evidence(settings=snapshot.settings)),
+        )
+        app.animation_level = "none"
+        return app
+
+    return make
+
+
+async def settled(pilot: Pilot[None]) -> KarptuiApp:
+    """Wait until what is looked at has been worked out and drawn."""
+    for _ in range(3):
+        app = await ready(pilot)
+    return app
+
+
+def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
+    async def run(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+
+    return run
+
+
+def rows(app: KarptuiApp, column: int = 0) -> list[str]:
+    return [row.cells[column].text.strip() for row in app.screen.query_one(RowTable).rows]  # type: ignore[attr-defined]
+
+
+def said(app: KarptuiApp, name: str) -> str:
+    return str(app.screen.query_one(name, Static).content)
+
+
+async def test_pods_are_folded_with_three_verdicts_side_by_side(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(200, 60)) as pilot:
+        app = await settled(pilot)
+        assert rows(app) == [
+            "batch/flex-{0,1,2}",
+            "trino/worker-{0,1}",
+            "infra/host-0",
+            "infra/pinned-0",
+            "web/front-7d4-x2kq9",
+            "web/gated-0",
+        ]
+        text = screen_text(app)
+        for part in (
+            "✘ trino: memory short by 6,846Mi on r5a.8xlarge",
+            "FailedScheduling 2m",
+            "FailedScheduling 12s",
+            "≠ nominated 30m ago",
+            "ignored in silence",
+        ):
+            assert part in text
+        assert app.screen.query_one(TabLine).notes == {"pending": "9"}
+
+
+async def test_the_sentences_say_who_said_what(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(160, 40)) as pilot:
+        app = await settled(pilot)
+        assert "closest: flex: no instance type is compatible and on offer" in said(app, "#story")
+        await pilot.press("slash", *"front", "enter")
+        await settled(pilot)
+        story = said(app, "#story")
+        assert "nominated 30m ago to general-x1, which is gone, still pending" in story
+        assert "Karpenter 30m ago: Nominated: Pod should schedule on: nodeclaim/general-x1" in story
+        await pilot.press("escape", "slash", *"pinned", "enter")
+        await settled(pilot)
+        assert "Karpenter passes over it without a word" in said(app, "#story")
+
+
+async def test_story_d_is_explained_with_what_would_help(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(160, 50)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, PendingDetailScreen)
+        lines = said(app, "#pending-lines")
+        assert "✘ memory short by 6,846Mi on r5a.8xlarge" in lines
+        assert "nodes  3 tried: 3 memory" in lines
+        assert "Karpenter 2m ago, 9 times: FailedScheduling" in lines
+        assert rows(app)[:2] == [
+            "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488",
+            "ask for at most 238,914Mi (233Gi) of memory",
+        ]
+        assert "allow node.kubernetes.io/instance-type r5a.12xlarge" in rows(app)
+        assert "6 single changes tried on the engine, 5 help" in screen_text(app)
+
+
+async def test_a_change_opens_as_text_and_as_a_what_if(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(160, 50)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("down", "e")
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, TextScreen)
+        assert "settings.vmMemoryOverheadPercent=0.0488" in app.screen.area.text
+        await pilot.press("escape", "ctrl+t")
+        await settled(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "VM_MEMORY_OVERHEAD_PERCENT" in screen_text(app)
+
+
+async def test_the_nodes_that_were_tried_open_one_by_one(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(160, 50)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        await pilot.press("n")
+        await settled(pilot)
+        assert isinstance(app.screen, PendingNodesScreen)
+        assert rows(app, 1) == ["memory"] * 3
+        assert "3 tried: 3 memory" in screen_text(app)
+        await pilot.press("c", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, NodeDetailScreen)
+
+
+async def test_a_gated_pod_has_nothing_to_try(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("G", "enter")
+        await settled(pilot)
+        text = screen_text(app)
+        assert "scheduling gates hold it" in text
+        assert "there is nothing to try" in text
+        await pilot.press("n")
+        await pilot.pause()
+        assert "the nodes have not been tried for this pod" in screen_text(app)
+
+
+async def test_from_pods_to_the_same_explanation(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("4", "slash", *"worker-1", "enter", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, PendingDetailScreen)
+        assert "2 pods · trino/worker-{0,1} · 28 cpu 240Gi" in screen_text(app)
+        await pilot.press("escape", "5")
+        await settled(pilot)
+        assert isinstance(app.screen, PendingScreen)
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_pending_looks(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int], theme: str) -> None:
+    assert snap_compare(make_story(theme=theme), terminal_size=size, run_before=pressing("down", "up"))
+
+
+@pytest.mark.parametrize("story", ["b", "d"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_looks(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int], story: str) -> None:
+    keys = ("enter",) if story == "b" else ("down", "enter")
+    assert snap_compare(make_story(), terminal_size=size, run_before=pressing(*keys))
