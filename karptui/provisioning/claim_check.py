@@ -16,6 +16,7 @@ from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.exhausted_types import types_exhausted
 from karptui.provisioning.hostnames import Hostnames
+from karptui.provisioning.narrowing import Ruled, narrowed
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import (
     DomainUnreachable,
@@ -30,7 +31,6 @@ from karptui.provisioning.requirement_set import RequirementSet, TypeFilter
 from karptui.provisioning.reservations import Reservations
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template, unmet_min_values
-from karptui.provisioning.topology import Ruled, narrowed
 from karptui.provisioning.topology_spec import host_allowed
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class ClaimCheck:
         return found
 
     def _narrow(self, stage_run: StageRun, labels: RequirementSet) -> tuple[RequirementSet, ...] | Literal[False]:
-        """Return what a claim may have with the pod, for each volume alternative that its topology rules allow."""
+        """Return what a claim may have with the pod, for each volume alternative and way that topology rules leave."""
         stage = stage_run.stage
         base = self._interner.join_claim(labels, stage.asked)
         if base is False:
@@ -137,15 +137,15 @@ class ClaimCheck:
             joined = self._interner.join_claim(base, wanted)
             if not joined or not host_allowed(host, _PLACEHOLDER):
                 continue
-            if stage_run.rules:
-                left, choices, unmet = narrowed(stage_run.rules, joined.value, stage.strict.value)
-                if unmet is not None:
-                    continue
+            if not stage_run.rules:
+                found.append(joined)
+                continue
+            ways, choices, unmet = narrowed(stage_run.rules, joined.value, stage.strict.value)
+            if unmet is None:
                 stage_run.note_ties(labels, choices)
-                joined = self._interner.join_claim(joined, self._interner.left(left))
-                if not joined:
-                    continue
-            found.append(joined)
+                found += [
+                    final for left in ways if (final := self._interner.join_claim(joined, self._interner.left(left)))
+                ]
         return tuple(found)
 
     def _reserve(
@@ -189,7 +189,7 @@ class ClaimCheck:
                 outcome = self._requirements_unmet(base, wanted, host, hostname, VolumeUnreachable)
                 continue
             ruled = self._ruled(stage_run, labels, joined, hostname)
-            outcome = ruled if isinstance(ruled, Rejection) else self._judge_types(queued, template, types, ruled)
+            outcome = ruled if isinstance(ruled, Rejection) else self._judge_ways(queued, template, types, ruled)
             if isinstance(outcome, Fit):
                 return outcome
         assert outcome is not None
@@ -209,8 +209,8 @@ class ClaimCheck:
 
     def _ruled(
         self, stage_run: StageRun, before: RequirementSet, joined: RequirementSet, hostname: str
-    ) -> RequirementSet | Rejection:
-        """Return what topology rules leave of a new claim, or the first rule that cannot be met.
+    ) -> Sequence[RequirementSet] | Rejection:
+        """Return what topology rules leave of a new claim in each way, or the first rule that cannot be met.
 
         Args:
             stage_run: The pod's stage.
@@ -218,16 +218,16 @@ class ClaimCheck:
             joined: What it has with it.
             hostname: The claim's.
         """
-        left, choices, unmet = narrowed(stage_run.rules, joined.value, stage_run.stage.strict.value)
+        ways, choices, unmet = narrowed(stage_run.rules, joined.value, stage_run.stage.strict.value)
         unmet = self._first_unmet(stage_run, unmet, hostname)
         if unmet is not None:
             return self._topology_unmet(unmet, stage_run, joined, hostname)
         stage_run.note_ties(before, choices)
-        ruled = self._interner.left(left)
-        final = self._interner.join_claim(joined, ruled)
-        if not final:
-            return DomainUnreachable(tuple(joined.value.incompatibilities(ruled.value, WELL_KNOWN)))
-        return final
+        ruled = [self._interner.left(left) for left in ways]
+        found = [final for one in ruled if (final := self._interner.join_claim(joined, one))]
+        if not found:
+            return DomainUnreachable(tuple(joined.value.incompatibilities(ruled[0].value, WELL_KNOWN)))
+        return found
 
     @staticmethod
     def _first_unmet(stage_run: StageRun, unmet: Ruled | None, hostname: str) -> Ruled | None:
@@ -251,6 +251,14 @@ class ClaimCheck:
         else:
             pod_domains, node_domains = stage.strict.value.get(key), joined.value.get(key)
         return TopologyUnmet(group.kind.value, key, self._hostnames.shown_counts(group), pod_domains, node_domains)
+
+    def _judge_ways(
+        self, queued: QueuedPod, template: Template, types: int, ways: Sequence[RequirementSet]
+    ) -> Fit | Rejection:
+        """Return the first way in which the pod fits, or what is wrong with the first of all."""
+        outcomes = (self._judge_types(queued, template, types, labels) for labels in ways)
+        first = next(outcomes)
+        return first if isinstance(first, Fit) else next((one for one in outcomes if isinstance(one, Fit)), first)
 
     def _judge_types(
         self, queued: QueuedPod, template: Template, types: int, labels: RequirementSet

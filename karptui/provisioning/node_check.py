@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final, Literal
 from karptui.kube.pod import Pod
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.ladder import Ladder, roomy
+from karptui.provisioning.narrowing import narrowed
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_run import StageRun
-from karptui.provisioning.topology import Topology, narrowed
+from karptui.provisioning.topology import Topology
 from karptui.provisioning.topology_spec import host_allowed
 
 if TYPE_CHECKING:
@@ -144,13 +145,12 @@ class NodeCheck:
                 continue
             if not stage_run.rules:
                 return joined
-            left, choices, unmet = narrowed(stage_run.rules, joined.value, stage.strict.value)
-            if unmet is not None:
-                continue
-            final = self._interner.join_node(joined, self._interner.left(left))
-            if final:
-                stage_run.note_ties(labels, choices)
-                return final
+            ways, choices, _ = narrowed(stage_run.rules, joined.value, stage.strict.value)
+            for left in ways:
+                final = self._interner.join_node(joined, self._interner.left(left))
+                if final:
+                    stage_run.note_ties(labels, choices)
+                    return final
         return None
 
     def _measure(self) -> None:
@@ -181,7 +181,7 @@ class NodeCheck:
         filled = self.filled.get(destination.index)
         if filled is None:
             filled = self.filled[destination.index] = FilledNode(destination)
-        for key, equals in stage_run.ties.get(filled.labels, ()):
+        for key, equals in stage_run.ties_of(filled.labels, labels):
             self._ties.append((queued.pod.key, key, equals))
         owner = queued.owner
         self._placed_since += 1

@@ -7,12 +7,13 @@ Rules: ``Solve``, ``trySchedule`` and ``add`` in ``scheduler.go``, and ``queue.g
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from karptui.kube.pod import Pod
 from karptui.provisioning.claim import Claim, ClaimOrder
 from karptui.provisioning.claim_check import ClaimCheck, Fit
+from karptui.provisioning.destination import Destination
 from karptui.provisioning.hostnames import Hostnames
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import NodeCheck
@@ -26,6 +27,7 @@ from karptui.provisioning.rejection import (
     Rejection,
 )
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.reservations import Reservations
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template
@@ -120,7 +122,7 @@ class Run:
                 self.errors[queued.pod.uid] = error
                 queue.append(queued)
                 queued.last_length = len(queue)
-        self._hostnames.finish(self._known_hosts())
+        self._hostnames.finish(_known_hosts(self.prepared.destinations, self.variant.excluded, self.claims))
         reporter(total - len(queue), total)
 
     def _try(self, queued: QueuedPod) -> PodError | None:
@@ -180,7 +182,7 @@ class Run:
                 dead[claim.index] = 1
                 stage_run.dead_count += 1
             elif verdict is not None:
-                self._note_ties(queued, stage_run, claim.labels)
+                self._note_ties(queued, stage_run, claim.labels, verdict)
                 position = self.order.position(claim)
                 self._add(queued, claim, verdict)
                 self.order.grew(position)
@@ -218,7 +220,7 @@ class Run:
                 if isinstance(outcome, NotReservable):
                     break
                 continue
-            self._note_ties(queued, stage_run, template.requirements)
+            self._note_ties(queued, stage_run, template.requirements, outcome)
             claim = Claim(len(self.claims), self._hostnames.next(), template, self.prepared.columns.zero)
             self.relaxed[template.index] = outcome.is_relaxed
             self.claims.append(claim)
@@ -240,15 +242,8 @@ class Run:
         stage_run.new_claims[template.index] = (state, outcome)
         return outcome
 
-    def _known_hosts(self) -> Iterator[str]:
-        for destination in self.prepared.destinations:
-            if destination.state.provider_id not in self.variant.excluded:
-                yield destination.hostname
-        for claim in self.claims:
-            yield claim.hostname
-
-    def _note_ties(self, queued: QueuedPod, stage_run: StageRun, labels: object) -> None:
-        for key, equals in stage_run.ties.get(labels, ()):  # type: ignore[call-overload]
+    def _note_ties(self, queued: QueuedPod, stage_run: StageRun, labels: RequirementSet, fit: Fit) -> None:
+        for key, equals in stage_run.ties_of(labels, fit.labels):
             self.ties.append((queued.pod.key, key, equals))
 
     def _add(self, queued: QueuedPod, claim: Claim, fit: Fit) -> None:
@@ -264,3 +259,14 @@ class Run:
             claim.ports.append((queued.pod.key, owner.host_ports))
         self.reservations.exchange(claim.reserved, fit.reserved)
         claim.reserved = fit.reserved
+
+
+def _known_hosts(
+    destinations: Iterable[Destination], excluded: Container[str], claims: Iterable[Claim]
+) -> Iterator[str]:
+    # Not a method: it is walked through late, if ever, and must not keep the run alive until then.
+    for destination in destinations:
+        if destination.state.provider_id not in excluded:
+            yield destination.hostname
+    for claim in claims:
+        yield claim.hostname

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from karptui.kube.taints import Taint, untolerated
+from karptui.provisioning.narrowing import Ruled
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.requirement_set import RequirementSet
-from karptui.provisioning.topology import Ruled, Topology
+from karptui.provisioning.topology import Topology
 from karptui.provisioning.topology_group import Choice, TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind
 
@@ -47,7 +48,7 @@ class StageRun:
         self.node_sets: dict[RequirementSet, RequirementSet | Literal[False] | None] = {}
         """The same for nodes, where the first alternative decides."""
         self.ties: dict[RequirementSet, list[tuple[str, tuple[str, ...]]]] = {}
-        """By what a candidate has: keys whose domain was chosen among equals."""
+        """By what a candidate has: keys whose domain is chosen among equals, and these."""
         self.dead_claims = bytearray()
         """By claim: whether it will never take the pod."""
         self.dead_count = 0
@@ -88,7 +89,7 @@ class StageRun:
         return self.stamp + sum(group.version for group, _ in self.host_rules if group.kind is TopologyKind.AFFINITY)
 
     def note_ties(self, labels: RequirementSet, choices: Sequence[Choice]) -> None:
-        """Remember which choices for a candidate with these labels were made among equals."""
+        """Remember which choices for a candidate with these labels are made among equals."""
         equals = [
             (group.spec.key, choice.equals)
             for (group, _), choice in zip(self.rules, choices, strict=True)
@@ -96,6 +97,17 @@ class StageRun:
         ]
         if equals:
             self.ties[labels] = equals
+
+    def ties_of(self, labels: RequirementSet, final: RequirementSet) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield each key whose domain was chosen among equals, and these, the chosen one first.
+
+        Args:
+            labels: What the candidate had without the pod.
+            final: What it has with it.
+        """
+        for key, equals in self.ties.get(labels, ()):
+            chosen = final.value.get(key)
+            yield key, tuple(sorted(equals, key=lambda domain: not chosen.allows(domain)))
 
     def tolerates(self, taints: tuple[Taint, ...]) -> bool:
         """Return whether the stage tolerates all of these taints."""

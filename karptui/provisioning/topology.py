@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.taints import Taint
 from karptui.provisioning.pod_class import PodClass, Stage
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.topology_counts import BaseCount, RunningPods
-from karptui.provisioning.topology_group import Choice, TopologyGroup
+from karptui.provisioning.topology_group import TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind, TopologySpec
-
-Ruled = tuple[TopologyGroup, bool]
-"""A rule that binds a pod, and whether it selects that pod."""
 
 
 class InverseBase:
@@ -186,34 +182,3 @@ class Topology:
 
 def _is_host(spec: TopologySpec) -> bool:
     return spec.key == "kubernetes.io/hostname"
-
-
-def narrowed(
-    rules: Sequence[Ruled], labels: Requirements, strict: Requirements
-) -> tuple[dict[str, Requirement], list[Choice], Ruled | None]:
-    """Return what rules leave of their keys on a node or claim.
-
-    Every rule sees the same labels; two rules on one key that choose differently leave nothing of it.
-
-    Args:
-        rules: Rules on keys other than the host name.
-        labels: Of the node or claim, with what the pod asks.
-        strict: What the pod asks without preferences.
-
-    Returns:
-        Requirements by key, the choices that were made, and the first rule that cannot be met, if any.
-    """
-    left: dict[str, Requirement] = {}
-    choices: list[Choice] = []
-    for rule in rules:
-        group, is_selected = rule
-        key = group.spec.key
-        node_domains = labels.find(key)
-        choice = group.choose(strict.find(key), node_domains, is_selected=is_selected)
-        if not choice.domains:
-            return left, choices, rule
-        choices.append(choice)
-        picked = Requirement(key, False, choice.domains)
-        before = left.get(key, node_domains)
-        left[key] = picked if before is None else before.intersect(picked)
-    return left, choices, None

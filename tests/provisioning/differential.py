@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.quantity import NANO, parse_quantity
-from karptui.provisioning import Solution
-from karptui.provisioning.topology_group import Choice, TopologyGroup
+from karptui.provisioning import Solution, narrowing
+from karptui.provisioning.narrowing import Left, Ruled
+from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.topology import Topology
+from karptui.provisioning.topology_group import Choice
 from karptui.provisioning.topology_spec import TopologyKind
 
 Json = dict[str, Any]
@@ -59,6 +63,13 @@ def decision(provisioning: Json) -> str:
     return json.dumps([claims, nodes, sorted(provisioning["podErrors"])])
 
 
+def shape(provisioning: Json) -> str:
+    """Return a decision without which domain and which of several pods alike: what chance leaves as it is."""
+    claims = sorted([claim["nodePool"], len(claim["pods"])] for claim in provisioning["newNodeClaims"])
+    nodes = sorted([node["name"], len(node["pods"])] for node in provisioning["existingNodes"])
+    return json.dumps([claims, nodes, len(provisioning["podErrors"])])
+
+
 def words(provisioning: Json) -> dict[str, str]:
     """Return the words of errors."""
     return {key: tidy(text) for key, text in provisioning["podErrors"].items()}
@@ -95,6 +106,10 @@ class Karpenter:
             return "decision"
         return "" if all(_is_mix(text, [one[key] for one in same]) for key, text in words(ours).items()) else "words"
 
+    def has_shape(self, ours: Json) -> bool:
+        """Return whether an answer has the shape of one that Karpenter gave."""
+        return shape(ours) in map(shape, self._asked)
+
 
 def _is_mix(text: str, texts: Sequence[str]) -> bool:
     """Return whether a pod's error is made of reasons that Karpenter gives for it, in as many parts.
@@ -107,17 +122,31 @@ def _is_mix(text: str, texts: Sequence[str]) -> bool:
 
 
 def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
-    """Yield our answers with ties broken by dice, as Karpenter breaks them."""
-    first = TopologyGroup._first
+    """Yield our answers with ties broken by dice in every attempt, as Karpenter breaks them."""
+    refresh = StageRun.refresh
+
+    def forget(stage_run: StageRun, topology: Topology) -> None:
+        stage_run.stamp = -1
+        stage_run.new_claims.clear()
+        refresh(stage_run, topology)
+
     for seed in range(times):
         dice = random.Random(seed)
 
-        def throw(group: TopologyGroup, equals: tuple[str, ...], dice: random.Random = dice) -> Choice:
-            choice = first(group, tuple(dice.sample(equals, len(equals))))
-            # The first pod of a self-affine group leaves its claim one domain or two.
-            if len(equals) > 1 and group.kind is TopologyKind.AFFINITY and dice.random() < 0.5:
-                return Choice(frozenset(choice.equals[:2]), choice.equals)
-            return choice
+        def throw(
+            rules: Sequence[Ruled], choices: Sequence[Choice], labels: Requirements, dice: random.Random = dice
+        ) -> Iterator[Left]:
+            picks = [
+                _pick(dice, choice, group.kind) if choice.equals else choice.domains
+                for (group, _), choice in zip(rules, choices, strict=True)
+            ]
+            yield narrowing._meet(rules, picks, labels)
 
-        with patch.object(TopologyGroup, "_first", throw):
+        with patch.object(narrowing, "_ways", throw), patch.object(StageRun, "refresh", forget):
             yield decide().as_json()
+
+
+def _pick(dice: random.Random, choice: Choice, kind: TopologyKind) -> frozenset[str]:
+    """Return a domain; the first pod of a self-affine group leaves its claim one or two."""
+    count = 2 if kind is TopologyKind.AFFINITY and dice.random() < 0.5 else 1
+    return frozenset(dice.sample(choice.equals, count))

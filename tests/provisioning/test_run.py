@@ -95,6 +95,32 @@ class TestResults:
             {"pod": "default/web-1", "topologyKey": ZONE, "domains": ["us-east-1a", "us-east-1b"]}
         ]
 
+    def test_of_equal_domains_one_in_which_the_pod_fits_is_chosen(self) -> None:
+        """Karpenter draws anew in every attempt, until it draws one."""
+        spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
+        [one] = [an_instance_type(name="small", cpu="2")]
+        elsewhere = a_requirement(ZONE, "In", "us-east-1a")
+        left = tuple(
+            msgspec.structs.replace(offering, is_available=elsewhere not in offering.requirements)
+            for offering in one.offerings
+        )
+        types = [msgspec.structs.replace(one, offerings=left)]
+        cluster = prepare(
+            Inventory(pods=(a_pod(topology_spread=(spread,)),), nodepools=(a_nodepool(),)), types, Settings(), NOW_NS
+        )
+        solution = cluster.solve()
+        assert places(solution) == {"default/web-1": "general"}
+        assert [tie.domains for tie in solution.ties] == [("us-east-1b", "us-east-1a")]
+
+    def test_rules_on_one_key_choose_the_same_of_equal_domains(self) -> None:
+        """The one may be in either zone, the other only where there is no database yet."""
+        spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", WEB)
+        away = PodAffinityTerm(ZONE, LabelSelector((("app", "db"),)))
+        database = a_pod(name="db", node="node-1", labels={"app": "db"})
+        pod = a_pod(cpu="3", topology_spread=(spread,), pod_anti_affinity=(away,))
+        cluster = prepared(database, pod, nodes=(a_node(),), nodeclaims=(a_nodeclaim(),))
+        assert places(cluster.solve()) == {"default/web-1": "general"}
+
     def test_ties_on_existing_claims_and_nodes_are_told(self) -> None:
         spread = TopologySpreadConstraint(1, ZONE, "DoNotSchedule", LabelSelector((("app", "b"),)))
         pods = (
