@@ -157,6 +157,7 @@ class _Reader:
     def _finite(self, value: Any, node: Node) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             self.faults.append(Fault(node.start, node.end, "infinity and not-a-number have no place in JSON"))
+            return str(value)
         return value
 
     def _alias(self, event: Any) -> Node:

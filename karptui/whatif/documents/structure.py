@@ -75,9 +75,8 @@ def _type_fault(value: Any, schema: Schema) -> str | None:
         wanted = schema.get("type", "")
         return f"must be {_TYPE_WORDS[wanted]}, but nothing is given" if wanted and not schema.get("nullable") else None
     if schema.get("x-kubernetes-int-or-string"):
-        return (
-            None if actual in {"integer", "string"} else "must be a whole number or text" + _quote_hint(value, actual)
-        )
+        fits = actual in {"integer", "string"} or (actual == "number" and value == int(value))
+        return None if fits else "must be a whole number or text" + _quote_hint(value, actual)
     if schema.get("format") == "quantity":
         return None if actual in {"integer", "number", "string"} else "must be a quantity"
     wanted = schema.get("type", actual)

@@ -14,7 +14,7 @@ from karptui.whatif.documents.parse import parse
 from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.splice import REMOVE, EditRefusedError, append_item, get_value, remove_item, set_value
 from karptui.whatif.edits import ObjectRef
-from tests.whatif.documents.yaml_texts import NAMES, VALUES, texts
+from .yaml_texts import NAMES, VALUES, texts
 
 
 def body_of(text: str) -> Any:
@@ -74,7 +74,9 @@ def test_removes_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.D
 @given(texts(), st.data())
 def test_adds_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, before = drawn
-    around = data.draw(st.sampled_from([path for path in [(), *paths(before)] if isinstance(at(before, path), dict | list)]))
+    around = data.draw(
+        st.sampled_from([path for path in [(), *paths(before)] if isinstance(at(before, path), dict | list)])
+    )
     whole = at(before, around)
     step: str | int
     if isinstance(whole, list):

@@ -9,7 +9,26 @@ from hypothesis import strategies as st
 
 NAMES = st.sampled_from(["spec", "limits", "cpu", "key", "values", "a.b/c-d", "taints", "x", "name", "with space"])
 TEXTS = st.sampled_from(
-    ["a", "In", "100m", "yes", "12", "", "a b", "a: b", "# no", "-x", "- x", "it's", 'say "hi"', "*", "1e3", "12:30", "é😀", "~"]
+    [
+        "a",
+        "In",
+        "100m",
+        "yes",
+        "12",
+        "",
+        "a b",
+        "a: b",
+        "# no",
+        "-x",
+        "- x",
+        "it's",
+        'say "hi"',
+        "*",
+        "1e3",
+        "12:30",
+        "é😀",
+        "~",
+    ]
 )
 SCALARS = st.one_of(TEXTS, st.integers(-5, 5000), st.booleans(), st.sampled_from([0.5, -1.25, 1e-7]))
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -86,7 +105,14 @@ class Writer:
         if isinstance(value, list):
             return "[" + ", ".join(self._flow(item) for item in value) + "]"
         if isinstance(value, str):
-            if value and value.isalnum() and value.isascii() and value.isalpha() and value not in {"yes"} and self._chance(70):
+            if (
+                value
+                and value.isalnum()
+                and value.isascii()
+                and value.isalpha()
+                and value not in {"yes"}
+                and self._chance(70)
+            ):
                 return value
             if self._chance(40):
                 return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,148 @@
+"""What the what-if editor says of an object, and what a real kube-apiserver says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from whatif.documents.mutations import mutate
+from whatif.documents.objects import DEPLOYMENT, OBJECTS, PDB
+
+from karptui.whatif.documents.patch import strategic_patch
+from karptui.whatif.documents.problem import Severity
+from karptui.whatif.documents.schema import KindSchema, shipped_schemas
+from karptui.whatif.documents.validate import object_findings
+
+from .control_plane import Client, ControlPlane
+
+pytestmark = pytest.mark.apiserver
+
+MUTATIONS = 150
+"""Per kind."""
+
+
+def definition(kind: KindSchema) -> dict[str, Any]:
+    """Makes the CustomResourceDefinition of a shipped schema."""
+    group, _, version = kind.api_version.partition("/")
+    names = {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower(), "listKind": f"{kind.kind}List"}
+    one = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": kind.schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{kind.plural}.{group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, a test"},
+        },
+        "spec": {
+            "group": group,
+            "names": names,
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "versions": [one],
+        },
+    }
+
+
+def collection(kind: KindSchema) -> str:
+    """Gives the path of a kind's collection."""
+    inner = f"namespaces/default/{kind.plural}" if kind.namespaced else kind.plural
+    return f"/apis/{kind.api_version}/{inner}"
+
+
+@pytest.fixture(scope="module")
+def client(plane: ControlPlane) -> Client:
+    """Returns a client of an API server that has Karpenter's kinds."""
+    client = Client(plane)
+    kinds = [kind for kind in shipped_schemas().kinds.values() if not kind.built_in]
+    for kind in kinds:
+        client.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind))
+    for kind in kinds:
+        while "items" not in str(client.request("GET", collection(kind), expect=None)):
+            pass
+    return client
+
+
+def answer(client: Client, method: str, path: str, body: Any) -> str:
+    """Returns what the API server objects to; empty where it takes the object."""
+    reply = client.request(method, f"{path}?dryRun=All&fieldValidation=Strict", body, expect=None)
+    if isinstance(reply, dict) and reply.get("kind") == body["kind"]:
+        return ""
+    return str(reply["message"]) if isinstance(reply, dict) else str(reply)
+
+
+def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
+    """Returns what the editor objects to."""
+    kind = shipped_schemas().get(body["apiVersion"], body["kind"])
+    assert kind is not None
+    findings, unchecked = object_findings(body, kind, old)
+    assert not unchecked
+    return "; ".join(f"{one.path}: {one.message}" for one in findings if one.severity is Severity.ERROR)
+
+
+def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Iterator[str]:
+    """Yields the mutations on which the two disagree."""
+    kind = shipped_schemas().get(base["apiVersion"], base["kind"])
+    assert kind is not None
+    path = collection(kind)
+    for seed in range(MUTATIONS):
+        body, done = mutate(base, seed)
+        if is_update:
+            theirs = answer(client, "PUT", f"{path}/{base['metadata']['name']}", body)
+            ours = own_answer(body, base)
+        else:
+            theirs = answer(client, "POST", path, body)
+            ours = own_answer(body)
+        if bool(theirs) != bool(ours):
+            yield f"seed {seed}: {done}\n  server: {theirs or 'takes it'}\n  editor: {ours or 'takes it'}"
+
+
+@pytest.mark.parametrize("base", OBJECTS, ids=lambda base: base["kind"])
+def test_agrees_on_new_objects(client: Client, base: dict[str, Any]) -> None:
+    found = list(differences(client, base, is_update=False))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("base", OBJECTS, ids=lambda base: base["kind"])
+def test_agrees_on_changes(client: Client, base: dict[str, Any]) -> None:
+    kind = shipped_schemas().get(base["apiVersion"], base["kind"])
+    assert kind is not None
+    stored = client.request("POST", collection(kind), json.loads(json.dumps(base)), expect=410)
+    base = {**base, "metadata": {**base["metadata"], "resourceVersion": stored["metadata"].get("resourceVersion", "")}}
+    found = list(differences(client, base, is_update=True))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("base", [DEPLOYMENT, PDB], ids=lambda base: base["kind"])
+def test_refuses_of_kubernetes_kinds_only_what_the_server_refuses(client: Client, base: dict[str, Any]) -> None:
+    kind = shipped_schemas().get(base["apiVersion"], base["kind"])
+    assert kind is not None
+    refused, found = 0, []
+    for seed in range(2 * MUTATIONS):
+        body, done = mutate(base, seed)
+        ours = own_answer(body)
+        refused += bool(ours)
+        if ours and not answer(client, "POST", collection(kind), body):
+            found.append(f"seed {seed}: {done}\n  editor: {ours}")
+    assert refused > MUTATIONS / 2
+    assert not found, "\n".join(found)
+
+
+def test_strategic_patches_make_the_object_that_was_asked_for(client: Client) -> None:
+    kind = shipped_schemas().get(DEPLOYMENT["apiVersion"], DEPLOYMENT["kind"])
+    assert kind is not None
+    path = f"{collection(kind)}/{DEPLOYMENT['metadata']['name']}"
+    client.request("POST", collection(kind), DEPLOYMENT)
+    taken, found = 0, []
+    for seed in range(3 * MUTATIONS):
+        body, done = mutate(DEPLOYMENT, seed)
+        if answer(client, "PUT", path, body):
+            continue
+        taken += 1
+        wanted = client.request("PUT", f"{path}?dryRun=All", body)["spec"]
+        patch = strategic_patch(DEPLOYMENT, body, kind.schema)
+        reply = client.request("PATCH", f"{path}?dryRun=All", patch, patch="strategic-merge", expect=None)
+        if not isinstance(reply, dict) or reply.get("spec") != wanted:
+            found.append(f"seed {seed}: {done}\n  patch: {json.dumps(patch)}\n  answer: {str(reply)[:300]}")
+    assert taken > MUTATIONS / 4
+    assert not found, "\n".join(found)
