@@ -149,8 +149,6 @@ def _cause(pod: Pod, standing: Standing, voices: Voices, origins: OriginIndex) -
     gates: object = standing.problems
     if standing.error is not None:
         gates = tuple((pool, rejection.gate) for pool, rejection in standing.error.rejections)
-    elif standing.place is not None:
-        gates = standing.place.nodepool
     return (
         origins.of(pod),
         tuple(sorted((name, amount.nano) for name, amount in pod.requests.items())),

@@ -53,6 +53,22 @@ def gain_text(gain: Gain) -> str:
     return " and ".join(parts)
 
 
+def _short_keys(words: str) -> str:
+    """Return words with label keys less the domains that everybody knows."""
+    for domain in ("node.kubernetes.io/", "karpenter.k8s.aws/", "karpenter.sh/", "topology.kubernetes.io/"):
+        words = words.replace(domain, "")
+    return words
+
+
+def _short_gain(gain: Gain) -> str:
+    """Return the same in a few characters: types and counts without their NodePool."""
+    if not gain.new_nodes:
+        return short_name(clean(gain.nodes[0])) if gain.nodes else ""
+    more = "+" if gain.other_types else ""
+    times = f"{count_text(gain.new_nodes)} × " if gain.new_nodes > 1 else "new "
+    return f"{times}{clean(gain.instance_type)}{more}"
+
+
 def remedy_words(remedy: Remedy, pods: str = "") -> str:
     """Return a change in a line: ``NodePool trino: allow …``.
 
@@ -88,7 +104,7 @@ def _loses(entry: RemedyEntry, _: int) -> Cell:
 COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
     Column(
         Heading("change", "CHANGE", "A single change; everything else stays as it is.", 34, 100, fill_width=100),
-        lambda entry, _: Cell(clean(entry.remedy.words), Tone.STRONG),
+        lambda entry, _: Cell(clean(entry.remedy.words), Tone.STRONG, _short_keys(clean(entry.remedy.words))),
         lambda entry: entry.remedy.words,
     ),
     Column(
@@ -103,7 +119,7 @@ COLUMNS: Final[tuple[Column[RemedyEntry], ...]] = (
     ),
     Column(
         Heading("gives", "GIVES", "Where they go then.", 20, 60),
-        lambda entry, _: Cell(gain_text(entry.remedy.gain)),
+        lambda entry, _: Cell(gain_text(entry.remedy.gain), short=_short_gain(entry.remedy.gain)),
         lambda entry: gain_text(entry.remedy.gain),
     ),
     Column(

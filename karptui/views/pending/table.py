@@ -103,7 +103,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     ),
     Column(
         Heading(
-            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 38, 90, fill_width=90
+            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 38, 90, fill_width=70
         ),
         _now,
         _rank,

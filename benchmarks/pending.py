@@ -1,0 +1,117 @@
+"""How long it takes until the screen says why pods wait, what would help, and how much keys lag meanwhile.
+
+    python benchmarks/pending.py [--nodes N] [--pods N]
+
+A running fleet (default 5,000 nodes with 100,000 pods) and 1,000 pending pods of 40 workloads: half fit on nodes that
+are there, the others ask for more cpu than any type has, for a label that no NodePool gives, or are kept away by a
+taint. The analyst works in its thread as in the app; a ticker in the main thread wants to run every 4 ms, as the screen
+does while somebody types, and notes how late it comes. One run. Times begin when the Pending screen opens on a cluster
+that has been taken in already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from analysis import say, tick_until
+from blockers import NOW_NS, fleet, instance_types
+from msgspec.structs import replace
+
+from karptui.analyst import Analyst, Focus
+from karptui.aws.evidence import Evidence
+from karptui.kube.owners import OwnerReference
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.quantity import parse_quantity
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+
+PENDING, WORKLOADS = 1_000, 40
+KINDS = (
+    {"cpu": "250m", "selector": {}},
+    {"cpu": "500m", "selector": {}},
+    {"cpu": "5000", "selector": {}},
+    {"cpu": "250m", "selector": {"company.example/tier": "gold"}},
+)
+
+
+def waiting() -> tuple[Pod, ...]:
+    templates = []
+    for i in range(WORKLOADS):
+        kind = KINDS[i % len(KINDS)]
+        templates.append(
+            PodTemplate(
+                namespace="default",
+                labels={"app": f"new-{i}"},
+                owners=(OwnerReference("apps/v1", "StatefulSet", f"new-{i}", controller=True),),
+                requests={"cpu": parse_quantity(str(kind["cpu"])), "memory": parse_quantity("512Mi")},
+                node_selector=kind["selector"],  # type: ignore[arg-type]
+            )
+        )
+    return tuple(
+        Pod(
+            name=f"new-{i % WORKLOADS}-{i // WORKLOADS}",
+            uid=f"new-{i}",
+            template=templates[i % WORKLOADS],
+            phase="Pending",
+            created_ns=NOW_NS - 600_000_000_000,
+            scheduled_reason="Unschedulable",
+        )
+        for i in range(PENDING)
+    )
+
+
+def measure(nodes: int, pods: int) -> None:
+    inventory = fleet(nodes, pods)
+    inventory = replace(inventory, pods=(*inventory.pods, *waiting()))
+    view = ClusterView(state_of(inventory), {}, evidence=Evidence(instance_types=instance_types()))
+    print(f"{nodes:,} nodes, {pods:,} pods, {PENDING:,} pending of {WORKLOADS} workloads")
+    analyst = Analyst()
+    analyst.submit(view, NOW_NS)
+    say("the cluster is taken in", *tick_until(lambda: analyst.latest is not None))
+    analyst.look_at(Focus(wants_pending=True))
+    say("groups with all three verdicts", *tick_until(lambda: analyst.pending is not None))
+    say("every group explained", *tick_until(lambda: _is_explained(analyst)))
+    report = analyst.pending
+    assert report is not None
+    print(f"  {len(report.groups)} groups, {sum(one.turn == 'no place' for one in report.groups)} without a place")
+    key = next(one.first.key for one in report.groups if one.turn == "no place" and one.first.template.node_selector)
+    began = time.perf_counter()
+    analyst.look_at(Focus(wants_pending=True, pod=key))
+    say("one pod at length: every NodePool and node", *tick_until(lambda: _detail(analyst, key) is not None))
+    say("and every change tried for it", *tick_until(lambda: _is_tried(analyst, key)))
+    detail = _detail(analyst, key)
+    assert detail is not None
+    assert detail.remedies is not None
+    print(
+        f"  {detail.remedies.tried} changes in {time.perf_counter() - began:.1f} s, {len(detail.remedies.found)} help"
+    )
+    analyst.stop()
+
+
+def _is_explained(analyst: Analyst) -> bool:
+    report = analyst.pending
+    return report is not None and report.explained == len(report.groups)
+
+
+def _detail(analyst: Analyst, key: str):  # type: ignore[no-untyped-def]
+    report = analyst.pending
+    found = report.detail if report is not None else None
+    return found if found is not None and found.pod_key == key else None
+
+
+def _is_tried(analyst: Analyst, key: str) -> bool:
+    detail = _detail(analyst, key)
+    return detail is not None and detail.remedies is not None and detail.remedies.is_complete
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--pods", type=int, default=100_000)
+    args = parser.parse_args()
+    measure(args.nodes, args.pods)
+
+
+if __name__ == "__main__":
+    main()
