@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 from textual import work
 
-from karptui.decode.yaml_text import to_yaml as as_document
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.files import FileError, open_scenarios, save_scenarios
@@ -20,6 +19,7 @@ from karptui.views.units import count_text
 from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.documents import parse
+from karptui.whatif.documents.render import as_document
 from karptui.whatif.documents.splice import REMOVE, EditRefusedError, set_value
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
 from karptui.whatif.scenario import Replay
@@ -101,7 +101,7 @@ class Asking(FrameScreen):
         Raises:
             SourceError: when it cannot be read.
         """
-        raw: dict[str, Any] = await self.host.fetch_object(ref.kind, ref.key)
+        raw = await self.host.fetch_object(ref.kind, ref.key)
         text = as_document(raw)
         for document in parse(text).documents:
             if document.body is not None:

@@ -71,9 +71,10 @@ class Documents:
 
     def complete(self, text: str, line: int, column: int) -> Completion:
         """Return what could be typed at a place."""
-        return complete(text, line, column, self.schemas, self._known_values())
+        return complete(text, line, column, self.schemas, self.known_values())
 
-    def _known_values(self) -> KnownValues:
+    def known_values(self) -> KnownValues:
+        """Return names and values of the cluster."""
         view = self.known
         if view is None:
             return KnownValues()

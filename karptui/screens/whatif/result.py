@@ -18,7 +18,7 @@ from karptui.views.whatif.answer import Answer
 from karptui.views.whatif.line import Pieces, ResultLine
 from karptui.views.whatif.result import answer_lines, opened
 from karptui.views.whatif.totals import mode_text, totals_lines
-from karptui.views.whatif.trust import trust_lines, version_text
+from karptui.views.whatif.trust import price_note, trust_lines, version_text
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList
 from karptui.widgets.plain import phrase
@@ -102,7 +102,7 @@ class ResultPane(Vertical):
             if answer is not self._answer:
                 self._answer = answer
                 self._lines = answer_lines(answer)
-            self._update(self.figures, (*lead, *totals_lines(answer.difference)))
+            self._update(self.figures, (*lead, *totals_lines(answer.difference, price_note(answer))))
             self._update(self.trust, trust_lines(answer))
         self._show_lines()
 

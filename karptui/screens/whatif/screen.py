@@ -16,18 +16,20 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from karptui.screens.frame import FrameScreen, Pieces
-from karptui.screens.whatif.asking import Asking
+from karptui.screens.frame import Pieces
+from karptui.screens.whatif.adding import Adding
 from karptui.screens.whatif.desk import Desk
 from karptui.screens.whatif.documents import Documents
+from karptui.screens.whatif.exporting import Exporting
 from karptui.screens.whatif.result import ResultPane
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.answer import Answer
-from karptui.views.whatif.controls import controls_of
+from karptui.views.whatif.controls import controls_of, focused
 from karptui.views.whatif.notes import line_notes, problem_at
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
+from karptui.whatif.documents import Document
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionItem, CompletionList, Completions, LineNote, YamlEditor
 
@@ -37,7 +39,7 @@ FOLLOW_AFTER_NS: Final = 2_000_000_000
 """How long the base may be behind a cluster that keeps changing."""
 
 
-class WhatIfScreen(Asking, FrameScreen):
+class WhatIfScreen(Adding, Exporting):
     """Edits and their consequences."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -112,6 +114,7 @@ class WhatIfScreen(Asking, FrameScreen):
         if self._opening is not NOTHING:
             self.result.say("reading the documents…")
             failed = await self.open_documents(self._opening)
+            self.controls.highlighted = 0
             if failed:
                 self.say(failed, Tone.WARNING)
         self.ask()
@@ -133,9 +136,12 @@ class WhatIfScreen(Asking, FrameScreen):
         self.refresh_info()
 
     def _show_controls(self) -> None:
-        row = self.editor.cursor_location[0]
-        found = controls_of(self.documents.parsed, row, self.desk.sheet, self.desk.originals, self.host.view)
-        self.controls.show_controls(found)
+        document, settings = self.focused_document(), self.host.view.evidence.settings
+        self.controls.show_controls(controls_of(document, self.desk.sheet.edits, self.desk.originals, settings))
+
+    def focused_document(self) -> Document | None:
+        """Return the document that the cursor is in."""
+        return focused(self.documents.parsed, self.editor.cursor_location[0])
 
     def _show_titles(self) -> None:
         sheet, count = self.desk.sheet, len(self.desk.histories)

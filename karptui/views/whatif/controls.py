@@ -1,13 +1,103 @@
-"""Quick edits of the document under the cursor, and the edits beside the documents."""
+"""Quick edits of the document under the cursor, Karpenter's settings, and the edits beside the documents."""
 
 from __future__ import annotations
 
-from karptui.views.cluster_view import ClusterView
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from karptui.karpenter.settings import Settings
 from karptui.views.control import Control
-from karptui.whatif.documents import Parsed
-from karptui.whatif.sheet import Originals, Sheet
+from karptui.views.whatif.edit_text import edit_text
+from karptui.whatif.documents import Document, Parsed
+from karptui.whatif.documents.quick import SETTING_EDITS, QuickEdit, SettingEdit, quick_edits_for
+from karptui.whatif.edits import AnyEdit, SetSetting
+from karptui.whatif.sheet import Originals
+
+QUICK: Final = "quick"
+SETTING: Final = "setting"
+EDIT: Final = "edit"
+_USUAL: Final = frozenset({"VM_MEMORY_OVERHEAD_PERCENT", "RESERVED_ENIS", "PREFERENCE_POLICY", "MIN_VALUES_POLICY"})
+"""Settings that are always listed; others only where they are changed."""
 
 
-def controls_of(parsed: Parsed, row: int, sheet: Sheet, originals: Originals, view: ClusterView) -> tuple[Control, ...]:
-    """Return the controls."""
-    return ()
+def focused(parsed: Parsed, row: int) -> Document | None:
+    """Return the document that a line belongs to, else the first that can be read."""
+    found = parsed.at_line(row)
+    if found is not None and found.body is not None:
+        return found
+    return next((document for document in parsed.documents if document.body is not None), None)
+
+
+def controls_of(
+    document: Document | None, edits: tuple[AnyEdit, ...], originals: Originals, settings: Settings
+) -> tuple[Control, ...]:
+    """Return what can be changed without typing: fields of a document, settings, and the other edits.
+
+    Args:
+        document: The document in focus.
+        edits: The edits that are not text.
+        originals: Objects as they are in the cluster.
+        settings: Karpenter's, as the cluster has them.
+    """
+    fields = tuple(_fields(document, originals.get(document.ref))) if document is not None else ()
+    return (*_edits(edits), *fields, *_settings(edits, settings))
+
+
+def _fields(document: Document, original: Mapping[str, Any] | None) -> Iterator[Control]:
+    assert document.body is not None
+    for quick in quick_edits_for(document.kind):
+        now = _current(quick, document.body)
+        before = _current(quick, original) if original is not None else now
+        yield Control(
+            f"{QUICK}/{quick.id}",
+            quick.title,
+            now or "-",
+            hint=f"was {before or 'not set'}" if before != now else "" if now else quick.hint,
+            is_changed=before != now,
+            can_step=quick.step is not None,
+        )
+
+
+def _current(quick: QuickEdit, body: Mapping[str, Any]) -> str:
+    return quick.current(body)
+
+
+def _settings(edits: tuple[AnyEdit, ...], settings: Settings) -> Iterator[Control]:
+    changed = {edit.name: edit.value for edit in edits if isinstance(edit, SetSetting)}
+    for one in SETTING_EDITS:
+        if one.name in _USUAL or one.name in changed:
+            before = setting_value(one, settings)
+            now = changed.get(one.name, before)
+            yield Control(
+                f"{SETTING}/{one.name}",
+                one.title,
+                now,
+                hint=f"was {before}" if now != before else one.hint,
+                is_changed=now != before,
+                can_step=bool(one.choices or one.stride),
+            )
+
+
+def setting_value(setting: SettingEdit, settings: Settings) -> str:
+    """Return what the cluster has for a setting."""
+    if setting.name.startswith("FEATURE_GATES."):
+        return str(settings.gate(setting.name.removeprefix("FEATURE_GATES."))).lower()
+    match setting.name:
+        case "VM_MEMORY_OVERHEAD_PERCENT":
+            return f"{settings.vm_memory_overhead_percent:.10g}"
+        case "RESERVED_ENIS":
+            return str(settings.reserved_enis)
+        case "PREFERENCE_POLICY":
+            return settings.preference_policy
+        case "MIN_VALUES_POLICY":
+            return settings.min_values_policy
+        case "IGNORE_DRA_REQUESTS":
+            return str(settings.ignore_dra_requests).lower()
+        case _:
+            return setting.default
+
+
+def _edits(edits: tuple[AnyEdit, ...]) -> Iterator[Control]:
+    for index, edit in enumerate(edits):
+        if not isinstance(edit, SetSetting):
+            yield Control(f"{EDIT}/{index}", "edit", edit_text(edit), hint="⌫ takes it back", is_changed=True)

@@ -54,11 +54,13 @@ def listed(names: Iterable[str], indent: str = "  ", tone: Tone = Tone.NORMAL) -
 
 
 def wrapped(pieces: Pieces, width: int) -> tuple[Pieces, ...]:
-    """Return a line in as many rows as it takes, the later ones as far in as the first; long ones are of one tone."""
+    """Return a line in as many rows as it takes, the later ones as far in as the first."""
     text = "".join(part for part, _ in pieces)
     if len(text) <= width:
         return (pieces,)
     indent = " " * (len(text) - len(text.lstrip()))
     rows = textwrap.wrap(text, max(width, len(indent) + 20), subsequent_indent=indent, break_on_hyphens=False)
-    tone = max(pieces, key=lambda piece: len(piece[0]))[1]
-    return tuple(((row if number else f"{indent}{row.lstrip()}", tone),) for number, row in enumerate(rows))
+    (lead, lead_tone), *rest = pieces
+    tone = max(rest, key=lambda piece: len(piece[0]))[1] if rest else lead_tone
+    first = ((lead, lead_tone), (rows[0][len(lead) :], tone)) if rows[0].startswith(lead) else ((rows[0], tone),)
+    return (first, *(((row, tone),) for row in rows[1:]))

@@ -27,11 +27,16 @@ class Figure(NamedTuple):
     note: str = ""
 
 
-def totals_lines(difference: Difference) -> tuple[Pieces, ...]:
-    """Return the table: a heading and a line for each figure."""
+def totals_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, ...]:
+    """Return the table: a heading and a line for each figure.
+
+    Args:
+        difference: What differs.
+        price_note: What is to be said of prices.
+    """
     columns = f"{'':<{LABEL_WIDTH}}{'now':>{FIGURE_WIDTH}}{'edited':>{FIGURE_WIDTH}}{'Δ':>{FIGURE_WIDTH}}"
     lines: list[Pieces] = [((columns, Tone.MUTED),)]
-    for one in figures(difference):
+    for one in figures(difference, price_note):
         text = f"{one.before:>{FIGURE_WIDTH}}{one.after:>{FIGURE_WIDTH}}"
         lines.append(
             (
@@ -44,7 +49,7 @@ def totals_lines(difference: Difference) -> tuple[Pieces, ...]:
     return tuple(lines)
 
 
-def figures(difference: Difference) -> tuple[Figure, ...]:
+def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
     """Return the rows of the table."""
     before, after = difference.before, difference.after
     share = difference.price_delta_share
@@ -60,7 +65,7 @@ def figures(difference: Difference) -> tuple[Figure, ...]:
             f"{after.price_per_hour:,.2f}",
             f"{change:+,.2f}" if abs(change) >= 0.005 else "0",
             Tone.MUTED if abs(change) < 0.005 else Tone.WARNING if change > 0 else Tone.GOOD,
-            " · ".join(note for note in (percent, unpriced) if note),
+            " · ".join(note for note in (percent, unpriced, price_note) if note),
         ),
         _counted("pending", before.pending, after.pending, better=-1),
         _counted("drifted", before.drifted, after.drifted, better=-1),

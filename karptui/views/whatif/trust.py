@@ -21,6 +21,12 @@ def trust_lines(answer: Answer) -> tuple[Pieces, ...]:
     )
 
 
+def price_note(answer: Answer) -> str:
+    """Return what is to be said beside dollars."""
+    notes = answer.honesty.approximated if answer.honesty is not None else ()
+    return "spot as on-demand" if any("spot counts at the on-demand price" in one for one in notes) else ""
+
+
 def _first(sentences: tuple[str, ...]) -> str:
     if not sentences:
         return "nothing"
