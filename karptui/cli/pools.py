@@ -78,7 +78,7 @@ def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
 
 
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:
-    from karptui.views.pools.cluster import cluster_lines
+    from karptui.views.pools.cluster import cluster_lines, cost_text
     from karptui.views.pools.story import pool_story
     from karptui.views.pools.table import pools_table
     from karptui.views.pools.values import pool_row_values
@@ -87,7 +87,10 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
     print_rows(shown, lambda row: pool_row_values(row, loaded.now_ns), args)
     if args.output in ("table", "wide"):
         stories = [line for row in shown.items for line in pool_story(row)]
+        cost = "" if args.disable_pricing else cost_text(loaded.view)
         _say((*stories, *cluster_lines(loaded.view, rows, loaded.now_ns)))
+        if cost:
+            print(f"cost of all pools: {cost}", file=sys.stderr)
 
 
 def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:

@@ -37,12 +37,14 @@ def pool_daemonsets(
     """
     types: Counter[str] = Counter()
     excluded: dict[str, list[str]] = {}
+    too_many: dict[str, list[str]] = {}
     for index, group in groups.items():
         verdict = verdicts[index]
         types.update(daemon.daemonset_key for daemon in group.daemons)
         if verdict.removed_by is not Filter.DAEMONSETS:
             continue
         have = allocatable_nano(verdict.instance_type)
+        too_many.setdefault(_one_too_many(verdict, group.daemons), []).append(verdict.instance_type.name)
         for daemon in group.daemons:
             others = resources.subtract(verdict.daemons, with_pod_slots(daemon.requests))
             if not shortages(verdict.instance_type, have, others):
@@ -53,10 +55,21 @@ def pool_daemonsets(
             requests=daemon.requests,
             types=types[daemon.daemonset_key],
             excluded=tuple(excluded.get(daemon.daemonset_key, ())),
+            one_too_many=tuple(too_many.get(daemon.daemonset_key, ())),
             why_not="" if types[daemon.daemonset_key] else _why_not(pool, requirements, daemon, has_types=bool(groups)),
         )
         for daemon in daemons
     )
+
+
+def _one_too_many(verdict: TypeVerdict, daemons: Sequence[DaemonPod]) -> str:
+    """Return the DaemonSet from which on a type has no room, in the order of their names."""
+    have = allocatable_nano(verdict.instance_type)
+    for count in range(1, len(daemons)):
+        need = with_pod_slots(resources.add(*(one.requests for one in daemons[:count])), count)
+        if shortages(verdict.instance_type, have, need):
+            return daemons[count - 1].daemonset_key
+    return daemons[-1].daemonset_key
 
 
 def _why_not(pool: NodePool, requirements: Requirements, daemon: DaemonPod, *, has_types: bool) -> str:

@@ -77,6 +77,8 @@ class PoolDaemonSet(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the types that requirements and offerings leave it runs on."""
     excluded: tuple[str, ...] = ()
     """Types that DaemonSets rule out and that would have room without this one."""
+    one_too_many: tuple[str, ...] = ()
+    """Types that have room for the DaemonSets before it by name, and none for this one too."""
     why_not: str = ""
     """Why it runs on none of the types, in words."""
 

@@ -96,7 +96,7 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
         else:
             has_prices = not self.host.config.disable_pricing
             self.panel.border_title = phrase(title_parts(row, has_prices=has_prices))
-            lines = hanging(detail_lines(row), self.lines.size.width)
+            lines = hanging(detail_lines(row), self.lines.content_size.width)
             content = Content("\n").join([phrase(line) for line in lines])
         if content != self.lines.content:
             self.lines.update(content)

@@ -16,7 +16,7 @@ from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.cluster_view import ClusterView
-from karptui.views.pools.cluster import cluster_lines
+from karptui.views.pools.cluster import cluster_lines, cost_text
 from karptui.views.pools.entry import PoolRow, pool_rows
 from karptui.views.pools.story import pool_story
 from karptui.views.pools.table import pools_table
@@ -49,7 +49,6 @@ class PoolsScreen(ObjectKeys, StoryScreen[PoolRow]):
     ]
 
     entry_name = "pools"
-    title_text = "Pools ─ in the order in which Karpenter tries them"
     kind = "NodePool"
     consequences = CONSEQUENCES
 
@@ -57,6 +56,13 @@ class PoolsScreen(ObjectKeys, StoryScreen[PoolRow]):
 
     def __init__(self) -> None:
         super().__init__(pools_table())
+
+    @property
+    def title_text(self) -> str:  # type: ignore[override]
+        """What the table is called, and what all pools cost."""
+        view = self.host.view
+        cost = "" if self._rows is None or self.host.config.disable_pricing else cost_text(view)
+        return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
 
     def prepare(self) -> None:
         """Leave prices out where they are off, and say that it takes a moment."""
@@ -89,8 +95,9 @@ class PoolsScreen(ObjectKeys, StoryScreen[PoolRow]):
         super().refresh_info()
         lines: tuple[Pieces, ...] = ()
         if self._rows is not None and self._rows.total:
-            lines = cluster_lines(self.host.view, list(self._items), self.host.now_ns())
-        width = self.cluster.size.width
+            is_short = self.has_class("-narrow")
+            lines = cluster_lines(self.host.view, self._items, self.host.now_ns(), is_short=is_short)
+        width = self.cluster.content_size.width
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
         if content != self.cluster.content:
             self.cluster.update(content)
@@ -105,7 +112,7 @@ class PoolsScreen(ObjectKeys, StoryScreen[PoolRow]):
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
         """Return the pool in sentences."""
-        return hanging(pool_story(item), self.story.size.width)
+        return hanging(pool_story(item), self.story.content_size.width)
 
     def name_of(self, item: PoolRow) -> str:
         """Return the NodePool's name."""

@@ -8,8 +8,9 @@ import pytest
 
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
-from karptui.kube.pod import HostPort
+from karptui.kube.pod import HostPort, PodVolume
 from karptui.kube.taints import Taint, Toleration
+from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import PENDING, PODS_A_STEP, UNMANAGED, Overlap, overlap, overlap_steps
 from tests import builders
@@ -109,6 +110,36 @@ def test_where_pods_run_now() -> None:
     (kind,) = result.kinds
     assert dict(kind.running) == {"second": 2, UNMANAGED: 2, PENDING: 1}
     assert result.pools["second"].running == 2
+
+
+def test_pods_of_one_template_are_one_kind() -> None:
+    shared = builders.a_pod_template(owners=(builders.an_owner(),))
+    daemon = builders.a_pod_template(owners=(builders.an_owner(kind="DaemonSet", name="agent"),))
+    pods = [builders.a_pod(name=f"web-{i}", template=shared) for i in range(3)]
+    pods += [builders.a_pod(name=f"agent-{i}", template=daemon) for i in range(3)]
+    (kind,) = found(*pods, pools=POOLS).kinds
+    assert kind.pods == 3
+
+
+def test_volumes_keep_pods_to_their_zone() -> None:
+    pools = tuple(
+        builders.a_nodepool(
+            name=zone[-1], requirements=(builders.a_requirement("topology.kubernetes.io/zone", "In", zone),)
+        )
+        for zone in ("us-east-1a", "us-east-1b")
+    )
+    term = NodeSelectorTerm((builders.a_requirement("topology.kubernetes.io/zone", "In", "us-east-1b"),))
+    volume = PersistentVolume(name="disk", required_node_terms=(term,), is_aws_ebs=True)
+    gone = NodeSelectorTerm((builders.a_requirement("topology.kubernetes.io/zone", "In", "us-east-1z"),))
+    other = PersistentVolume(name="gone", required_node_terms=(gone,), is_aws_ebs=True)
+    claims = tuple(PersistentVolumeClaim(name=name, namespace="default", volume_name=name) for name in ("disk", "gone"))
+    result = found(
+        *(builders.a_pod(name=name, volumes=[PodVolume(name="v", claim_name=name)]) for name in ("disk", "gone")),
+        pools=pools,
+        volumes=(volume, other),
+        claims=claims,
+    )
+    assert {kind.example: kind.pools for kind in result.kinds} == {"default/disk": ("b",), "default/gone": ()}
 
 
 def test_steps_are_short() -> None:

@@ -220,12 +220,12 @@ def test_what_each_daemonset_does_to_the_types() -> None:
     )
     types = (a_type("few", memory="32Gi", pods="1"), a_type("small", memory="6Gi"), a_type("large", memory="32Gi"))
     told = {one.key.partition("/")[2]: one for one in found(*types, pool=pool, daemonsets=daemonsets).daemonsets}
-    assert {name: (one.types, one.excluded) for name, one in told.items()} == {
-        "agent": (3, ("few", "small")),
-        "heavy": (3, ("few", "small")),
-        "intolerant": (0, ()),
-        "picky": (0, ()),
-        "typed": (0, ()),
+    assert {name: (one.types, one.excluded, one.one_too_many) for name, one in told.items()} == {
+        "agent": (3, ("few", "small"), ()),
+        "heavy": (3, ("few", "small"), ("few", "small")),
+        "intolerant": (0, (), ()),
+        "picky": (0, (), ()),
+        "typed": (0, (), ()),
     }
     assert told["agent"].why_not == ""
     assert told["intolerant"].why_not == "does not tolerate dedicated=x:NoSchedule"
@@ -262,3 +262,10 @@ def test_what_limits_count_and_leave() -> None:
         nodeclaims=(claims[0], builders.a_nodeclaim(name="claim-1", node="node-1", deletion_ns=1)),
     )
     assert leaving.used["nodes"] == 10**9
+
+
+def test_from_which_daemonset_on_there_is_no_room() -> None:
+    daemonsets = tuple(builders.a_daemonset(name=name) for name in "abcd")
+    result = found(a_type("two", pods="2"), a_type("one", pods="1"), a_type("ten"), daemonsets=daemonsets)
+    told = {one.key.partition("/")[2]: (one.one_too_many, one.excluded) for one in result.daemonsets}
+    assert told == {"a": ((), ()), "b": (("one",), ()), "c": (("two",), ()), "d": ((), ())}

@@ -23,12 +23,14 @@ SPREAD: Final = (
 )
 
 
-def cluster_lines(view: ClusterView, rows: Sequence[PoolRow], now_ns: int) -> tuple[Pieces, ...]:
+def cluster_lines(
+    view: ClusterView, rows: Sequence[PoolRow], now_ns: int, *, is_short: bool = False
+) -> tuple[Pieces, ...]:
     """Return the lines under the sentences of the row: overlap, and the check of what has come of weights."""
-    return (*overlap_lines(view), check_line(view, rows, now_ns), cost_line(view, rows))
+    return (*overlap_lines(view, is_short=is_short), check_line(view, rows, now_ns))
 
 
-def overlap_lines(view: ClusterView) -> tuple[Pieces, ...]:
+def overlap_lines(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces, ...]:
     """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
     analysis = view.analysis
     if analysis is None or analysis.overlap is None:
@@ -45,7 +47,7 @@ def overlap_lines(view: ClusterView) -> tuple[Pieces, ...]:
     if found.none:
         pieces.append((f" · {count_text(found.none)} match none", Tone.WARNING))
     lines: list[Pieces] = [tuple(pieces)]
-    if found.several:
+    if found.several and not is_short:
         lines.append(((f"  {SPREAD}", Tone.MUTED),))
     return tuple(lines)
 
@@ -82,9 +84,7 @@ def check_line(view: ClusterView, rows: Sequence[PoolRow], now_ns: int) -> Piece
     return ((label, Tone.MUTED), (named, Tone.NORMAL), (seen, Tone.ACTIVE))
 
 
-def cost_line(view: ClusterView, rows: Sequence[PoolRow]) -> Pieces:
-    """Return what the nodes of all NodePools cost; nothing where prices are off."""
-    if view.evidence.price_settings.is_disabled:
-        return ()
-    total = total_of(node for row in rows for node in row.nodes)
-    return (("cost of all pools: ", Tone.MUTED), (total_words(total), Tone.STRONG))
+def cost_text(view: ClusterView) -> str:
+    """Return what the nodes of all NodePools cost; nothing without such nodes."""
+    nodes = [node for node in view.node_entries if node.pool]
+    return total_words(total_of(nodes)) if nodes else ""

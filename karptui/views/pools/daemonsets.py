@@ -63,10 +63,16 @@ def note(row: DaemonRow) -> tuple[str, Tone]:
     found = row.found
     if not row.is_carried:
         return f"not carried: {found.why_not}", Tone.MUTED
-    if not found.excluded:
-        return "", Tone.NORMAL
-    more = f" and {count_text(len(found.excluded) - _NAMED)} more" if len(found.excluded) > _NAMED else ""
-    return f"without it room on {', '.join(found.excluded[:_NAMED])}{more}", Tone.WARNING
+    if found.excluded:
+        return f"without it room on {_listed(found.excluded)}", Tone.WARNING
+    if found.one_too_many:
+        return f"with those before it too much for {_listed(found.one_too_many)}", Tone.WARNING
+    return "", Tone.NORMAL
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {count_text(len(names) - _NAMED)} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _amount(amount: int, text: str) -> Cell:
@@ -88,7 +94,9 @@ FIELDS: Final[Mapping[str, Field[DaemonRow]]] = {
     "name": Field(FieldKind.TEXT, lambda row, _: row.found.key, help="namespace/name"),
     "cpu": Field(FieldKind.CPU, lambda row, _: row.cpu_millis, help="what its pod asks"),
     "mem": Field(FieldKind.BYTES, lambda row, _: row.memory_bytes, help="what its pod asks"),
-    "excludes": Field(FieldKind.COUNT, lambda row, _: len(row.found.excluded), help="types with room without it"),
+    "excludes": Field(
+        FieldKind.COUNT, lambda row, _: len(row.found.one_too_many), help="types that it is too much for"
+    ),
     "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
 }
 
@@ -127,7 +135,7 @@ TABLE: Final[TableSpec[DaemonRow]] = TableSpec(
             Heading(
                 "excludes",
                 "EXCLUDES",
-                "Types that DaemonSets rule out and that would have room without this one.",
+                "Types that have room for the DaemonSets before it by name, and none for it too.",
                 8,
                 9,
                 is_right_aligned=True,
@@ -135,9 +143,9 @@ TABLE: Final[TableSpec[DaemonRow]] = TableSpec(
                 drop_order=1,
             ),
             lambda row, _: Cell(
-                count_text(len(row.found.excluded)), Tone.WARNING if row.found.excluded else Tone.MUTED
+                count_text(len(row.found.one_too_many)), Tone.WARNING if row.found.one_too_many else Tone.MUTED
             ),
-            lambda row: float(len(row.found.excluded)),
+            lambda row: float(len(row.found.one_too_many)),
         ),
         Column(
             Heading("note", "NOTE", "Why it is not carried, or the types that would have room without it.", 16, 90),
@@ -148,7 +156,7 @@ TABLE: Final[TableSpec[DaemonRow]] = TableSpec(
     subject=Subject(text=lambda row: f"{row.found.key} {note(row)[0]}".lower(), fields=FIELDS),
     key=lambda row: row.found.key,
     default_sort=Sort("name"),
-    is_notable=lambda row: bool(row.found.excluded),
+    is_notable=lambda row: bool(row.found.excluded or row.found.one_too_many),
 )
 """One row per DaemonSet."""
 
@@ -161,6 +169,7 @@ def daemon_values(row: DaemonRow) -> dict[str, Any]:
         "memory_bytes": row.memory_bytes,
         "on_types": row.found.types,
         "of_types": row.offered,
-        "excludes": list(row.found.excluded),
+        "excludes": list(row.found.one_too_many),
+        "room_without_it_on": list(row.found.excluded),
         "not_carried_because": row.found.why_not or None,
     }

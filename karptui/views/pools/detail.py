@@ -10,7 +10,7 @@ from karptui.provisioning.type_verdict import Filter
 from karptui.views.budgets.entry import line_text
 from karptui.views.pools.entry import PoolRow
 from karptui.views.pools.limits import amount_text, limit_sentence
-from karptui.views.pools.story import ordinal, pool_story
+from karptui.views.pools.story import order_line, ordinal, pool_story
 from karptui.views.pools.words import budget_left, policy_text
 from karptui.views.prices import total_words
 from karptui.views.row import Tone
@@ -35,7 +35,9 @@ def title_parts(row: PoolRow, *, has_prices: bool) -> Pieces:
 def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
     """Return everything about a NodePool but its DaemonSets, a line each."""
     return (
-        *pool_story(row),
+        order_line(row)[1:],
+        *pool_story(row)[1:],
+        *_section("What to do", _remedies(row)),
         *_section("Requirements", _requirements(row)),
         *_section("Taints", _taints(row)),
         *_section("Limits", _limits(row)),
@@ -45,7 +47,13 @@ def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
     )
 
 
+def _remedies(row: PoolRow) -> tuple[Pieces, ...]:
+    return tuple(((clean(one.remedy), Tone.GOOD),) for one in row.types.findings)
+
+
 def _section(title: str, lines: tuple[Pieces, ...]) -> tuple[Pieces, ...]:
+    if not lines:
+        return ()
     return ((), ((title, Tone.STRONG),), *((("  ", Tone.NORMAL), *line) for line in lines))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
 from karptui.views.pools.entry import Neighbour, PoolRow
 from karptui.views.pools.limits import limit_line
@@ -30,9 +31,14 @@ def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
         *weight_lines(row),
         overlap_line(row),
         carries_line(row),
-        *finding_lines(row.types),
+        *_facts(row),
     )
     return tuple(line for line in lines if line)
+
+
+def _facts(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return the findings without what to do, which the detail has."""
+    return tuple(line[:2] for line in finding_lines(row.types))
 
 
 def order_line(row: PoolRow) -> Pieces:
@@ -42,21 +48,21 @@ def order_line(row: PoolRow) -> Pieces:
     if row.rank is None:
         return (head, (f"takes no part: {clean(why_not)}", Tone.WARNING))
     share = row.share_percent
-    held = f" · it has {share:.0f}% of the nodes now" if share is not None else ""
-    said = f"tried {ordinal(row.rank)}. {_order(row)}; running nodes never move for it{held}"
+    held = f" · {share:.0f}% of the nodes now" if share is not None else ""
+    said = f"tried {ordinal(row.rank)}: {_order(row)}{held}; running nodes never move for a weight"
     problem: Pieces = ((f" · {clean(why_not)}", Tone.FAULT),) if why_not else ()
     return (head, (said, Tone.NORMAL), *problem)
 
 
 def _order(row: PoolRow) -> str:
-    weight = "Weight is an order, not a share"
+    weight = "weight is an order, not a share"
     if row.after and row.before:
-        return f"{weight}: it sees what {clean(row.before)} does not take, and {clean(row.after)} what it leaves"
+        return f"{weight}, so it sees what {clean(row.before)} does not take, {clean(row.after)} what it leaves"
     if row.after:
-        return f"{weight}: it gets every pod it can hold before {clean(row.after)} sees one"
+        return f"{weight}, so it gets every pod it can hold before {clean(row.after)} sees one"
     if row.before:
-        return f"{weight}: it sees only what {clean(row.before)} and those before do not take"
-    return "The only NodePool that takes part: its weight changes nothing"
+        return f"{weight}, so it sees only what {clean(row.before)} and those before leave"
+    return "alone, so its weight changes nothing"
 
 
 def ordinal(number: int) -> str:
@@ -68,7 +74,7 @@ def ordinal(number: int) -> str:
 def types_line(row: PoolRow) -> Pieces:
     """Return why no type is left; nothing where one is."""
     entry = row.types
-    if entry.left or entry.problem:
+    if entry.left or entry.problem or any(use.is_closed for use in row.limits):
         return ()
     if not entry.wanted:
         first = next(
@@ -109,17 +115,25 @@ def overlap_line(row: PoolRow) -> Pieces:
     found = row.overlap
     if found is None or not found.matching:
         return (("no pod of the cluster matches it", Tone.MUTED),) if found is not None and row.rank is not None else ()
-    said = f"matches {count_text(found.matching)} pods"
+    said = f"matches {count_text(found.matching)} pod{'s' * (found.matching != 1)}"
     if found.shared:
-        said += f", {count_text(found.shared)} of them others match too ({_by_name(found.shared_with)})"
+        amount = "all" if found.shared == found.matching else count_text(found.shared)
+        said += f", {amount} of them others match too ({_by_name(found.shared_with)})"
     pieces: list[tuple[str, Tone]] = [(said, Tone.NORMAL)]
     if found.lost_to:
         pieces.append((f"; {_by_name(found.lost_to)} would take theirs first", Tone.WARNING))
-    amount = (
-        "none" if not found.goes_here else "all" if found.goes_here == found.matching else count_text(found.goes_here)
-    )
-    pieces.append((f"; new nodes for {amount} of them come from here", Tone.GOOD if found.goes_here else Tone.MUTED))
+    pieces.append((f"; {_from_here(found)}", Tone.GOOD if found.goes_here else Tone.MUTED))
     return tuple(pieces)
+
+
+def _from_here(found: PoolOverlap) -> str:
+    """Return for how many of its pods a new node would come from it."""
+    if found.matching == 1:
+        return f"a new node for it {'comes' if found.goes_here else 'does not come'} from here"
+    amount = (
+        count_text(found.goes_here) if 0 < found.goes_here < found.matching else "all" if found.goes_here else "none"
+    )
+    return f"new nodes for {amount} of them come from here"
 
 
 def _by_name(counts: Mapping[str, int]) -> str:

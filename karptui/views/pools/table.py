@@ -90,7 +90,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
     Column(
         _number(
             "types",
-            "Types that the requirements allow / of these, types with an offering; ✘ none is left, ▲ none for the pods that wait.",
+            "Types that the requirements allow / of these, with an offering; ✘ none left, ▲ none for pods that wait.",
             width=7,
             drop_order=2,
         ),

@@ -80,7 +80,7 @@ def _excluded(row: PoolRow) -> Pieces:
     ]
     pieces: list[tuple[str, Tone]] = []
     if out:
-        named = ", ".join(f"{clean(one.name)} {shortages_text(one.verdict.shortages)}" for one in out[:_NAMED])
+        named = ", ".join(f"{clean(one.name)} ({shortages_text(one.verdict.shortages[:1])})" for one in out[:_NAMED])
         more = f" and {count_text(len(out) - _NAMED)} more" if len(out) > _NAMED else ""
         pieces.append((f" · they rule out {count_text(len(out))} types: {named}{more}", Tone.WARNING))
     if full:

@@ -1,0 +1,199 @@
+"""The Pools screen and the detail of a NodePool: what keys do, and how stories A and C look on them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
+from karptui.aws.evidence import Evidence
+from karptui.aws.prices import PriceSettings
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.karpenter.inventory import Inventory
+from karptui.screens.pool_detail import PoolDetailScreen
+from karptui.screens.pools import PoolsScreen
+from karptui.screens.text import TextScreen
+from karptui.screens.types import TypesOfPoolScreen
+from karptui.sources.evidence import EvidenceSource
+from karptui.widgets.prompt import PromptInput
+from tests.builders import NOW_NS
+from tests.stories import stories_source
+from tests.story_a import StoryASource, evidence
+from tests.ui.conftest import PromptAnalyst
+from tests.ui.fleet import screen_text
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+Compare = Callable[..., bool]
+MakeApp = Callable[..., KarptuiApp]
+
+
+@pytest.fixture
+def make_story(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
+    """Return what makes the app over story A, or over stories C and D."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
+
+    def make(story: str = "a", *, known: Evidence | None = None, **given: Any) -> KarptuiApp:
+        source: Any = StoryASource()
+        clock, base = FrozenClock(NOW_NS), evidence()
+        if story == "c":
+            source, clock = stories_source()
+            base = Evidence()
+        config = Config(**{"screen": "pools", **given})
+        if config.disable_pricing:
+            base = Evidence(instance_types=base.instance_types, price_settings=PriceSettings(is_disabled=True))
+        app = KarptuiApp(source, config=config, clock=clock, evidence_of=lambda _: EvidenceSource(known or base))
+        app.animation_level = "none"
+        return app
+
+    return make
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Wait until the source has been heard, NodePools are compared and every thread has answered."""
+    app = pilot.app
+    assert isinstance(app, KarptuiApp)
+    for _ in range(3):
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        app.poll_now()
+    await pilot.pause()
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def pressing(*keys: str, is_framed: bool = False) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Return what presses keys one after the other."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+        for part in () if is_framed else pilot.app.screen.query("TopBar, TabLine"):
+            part.display = False  # the frame has pictures of its own
+        await pilot.pause()
+
+    return run
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_a(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int], theme: str) -> None:
+    assert snap_compare(make_story(theme=theme), terminal_size=size, run_before=pressing("down", "down"))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_a_counted_by_karpenter(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int]) -> None:
+    app = make_story(known=evidence(has_metrics=True))
+    assert snap_compare(app, terminal_size=size, run_before=pressing())
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_c(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int]) -> None:
+    assert snap_compare(make_story("c"), terminal_size=size, run_before=pressing("slash", *"small", "enter"))
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_c_in_detail(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int], theme: str) -> None:
+    keys = ("slash", *"small", "enter", "enter")
+    assert snap_compare(make_story("c", theme=theme), terminal_size=size, run_before=pressing(*keys))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_story_a_in_detail(snap_compare: Compare, make_story: MakeApp, size: tuple[int, int]) -> None:
+    assert snap_compare(make_story(), terminal_size=size, run_before=pressing("enter"))
+
+
+async def test_pools_stand_in_the_order_in_which_they_are_tried(make_story: MakeApp) -> None:
+    app = make_story()
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settled(pilot)
+        screen = app.screen
+        assert isinstance(screen, PoolsScreen)
+        assert list(screen.table.rows.keys) == ["primary", "spare", "secondary", "extra", "rest", "gpu"]
+        text = screen_text(app)
+        assert "it gets every pod it can hold before spare sees one" in text
+        assert "12 cores left and the smallest allowed type needs 2" in text
+        await pressing("down", is_framed=True)(pilot)
+        text = screen_text(app)
+        assert "no new node: smallest allowed type needs 2, 1 core left" in text
+        assert "same weight as secondary: the name that sorts last goes first" in text
+        assert "65 of 66 pods" not in text
+        assert "overlap: 64 of 66 pods (96%) match several pools" in text
+
+
+async def test_from_a_pool_to_its_detail_nodes_types_and_budgets(make_story: MakeApp) -> None:
+    app = make_story()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("enter", is_framed=True)(pilot)
+        detail = app.screen
+        assert isinstance(detail, PoolDetailScreen)
+        assert "primary" in str(detail.panel.border_title)
+        assert list(detail.table.rows.keys) == ["kube-system/aws-node", "kube-system/kube-proxy", "kube-system/logs"]
+        assert [item.found.key for item in detail.chosen()] == ["kube-system/aws-node"]
+        await pressing("ctrl+d", is_framed=True)(pilot)
+        assert detail.panel.scroll_y > 0
+        await pressing("ctrl+u", "t", is_framed=True)(pilot)
+        assert isinstance(app.screen, TypesOfPoolScreen)
+        await pressing("q", "enter", is_framed=True)(pilot)
+        assert isinstance(app.screen, TextScreen)
+        await pressing("q", "c", "y", is_framed=True)(pilot)
+        assert isinstance(app.screen, TextScreen)
+        await pressing("q", "b", is_framed=True)(pilot)
+        assert app.current_mode == "budgets"
+        await pressing("2", "d", is_framed=True)(pilot)
+        assert isinstance(app.screen, PoolDetailScreen)
+        await pressing("o", is_framed=True)(pilot)
+        assert app.current_mode == "nodes"
+        await pressing("2", "down", "t", is_framed=True)(pilot)
+        assert isinstance(app.screen, TypesOfPoolScreen)
+        await pressing("q", "b", is_framed=True)(pilot)
+        assert app.current_mode == "budgets"
+        await pressing("2", "o", is_framed=True)(pilot)
+        assert app.current_mode == "nodes"
+
+
+async def test_only_pools_with_something_wrong(make_story: MakeApp) -> None:
+    app = make_story()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("ctrl+z", "c", "y", is_framed=True)(pilot)
+        await pressing("q", is_framed=True)(pilot)
+        assert isinstance(app.screen, PoolsScreen)
+        assert list(app.screen.table.rows.keys) == ["spare", "gpu"]
+
+
+async def test_a_pool_that_is_gone_is_said(make_story: MakeApp) -> None:
+    app = make_story()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.push_screen(PoolDetailScreen("nowhere"))
+        await settled(pilot)
+        assert isinstance(app.screen, PoolDetailScreen)
+        assert "there is no NodePool nowhere" in str(app.screen.lines.content)
+
+
+async def test_no_prices_where_they_are_off(make_story: MakeApp) -> None:
+    app = make_story(disable_pricing=True)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settled(pilot)
+        assert "$" not in screen_text(app)
+        await pressing("enter", is_framed=True)(pilot)
+        assert "$" not in screen_text(app)
+
+
+async def test_without_pools_nothing_is_computed(make_story: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.story_a.inventory", Inventory)
+    app = make_story()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pressing("enter", "d", "o", "t", "b", is_framed=True)(pilot)
+        assert isinstance(app.screen, PoolsScreen)
+        assert "there are no NodePools" in screen_text(app)

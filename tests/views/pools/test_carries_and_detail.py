@@ -1,0 +1,144 @@
+"""What new nodes carry, and one NodePool at length: story C."""
+
+from __future__ import annotations
+
+from karptui.disruption.study import Study, study_all
+from karptui.kube.taints import Taint
+from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_sentence, daemon_values, note
+from karptui.views.pools.detail import detail_lines, title_parts
+from karptui.views.pools.entry import pool_rows
+from karptui.views.pools.story import ordinal, pool_story, types_line
+from karptui.views.pools.table import COLUMNS, is_notable
+from karptui.views.pools.words import carries_line
+from karptui.views.why.prepare import prepare_view
+from tests import builders
+from tests.builders import HOUR_NS, NOW_NS
+from tests.stories import said, stories_view
+from tests.views.pools.rows import ROWS, cells, rows_of, text_of
+
+
+def test_story_c() -> None:
+    view = stories_view()
+    prepared, _ = prepare_view(view, NOW_NS)
+    study = Study(prepared, 0)
+    study_all(study, ())
+    row = next(one for one in pool_rows(view) if one.name == "small")
+    assert text_of(carries_line(row)) == (
+        "a new node carries 11 DaemonSet pods = 460m / 896Mi / 11 slots · they rule out 7 types: "
+        "t3.micro (pods 4 of 11 needed), t3.nano (pods 4 of 11 needed), t3a.micro (pods 4 of 11 needed) and 4 more · "
+        "2 types have no slot left for a pod beside them"
+    )
+    assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
+    daemons = {one.found.key: one for one in daemon_rows(row)}
+    assert len(daemons) == 11
+    assert daemon_values(daemons["kube-system/cni"])["excludes"] == ["t3a.small"]
+    assert note(daemons["kube-system/agent-04"])[0].endswith("too much for t3.micro, t3a.micro, t4g.micro")
+    told = said(detail_lines(row))
+    assert "userData sets maxPods 110" in told
+    assert "Set spec.kubelet.maxPods: 110 in the EC2NodeClass" in told
+    assert is_notable(row)
+
+
+def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
+    pool = builders.a_nodepool()
+    (row,) = rows_of(pool, pods=(builders.a_pod(memory="900Gi"),)).values()
+    assert cells(row)["types"] == "▲ 4/4"
+    assert "▲ none of its types is left for the pods that wait: " in said(pool_story(row))
+    assert types_line(ROWS["primary"]) == ()
+
+
+def test_requirements_that_allow_nothing() -> None:
+    literal = builders.a_requirement("node.kubernetes.io/instance-type", "In", "*")
+    (row,) = rows_of(builders.a_nodepool(requirements=(literal,))).values()
+    told = said(pool_story(row))
+    assert "✘ its requirements allow no type: node.kubernetes.io/instance-type In [*]" in told
+    assert "* is not a wildcard" in told
+
+
+def test_types_without_any_offering_or_room() -> None:
+    zone = builders.a_requirement("topology.kubernetes.io/zone", "In", "nowhere-1a")
+    (row,) = rows_of(builders.a_nodepool(requirements=(zone,))).values()
+    assert "no type" in said(pool_story(row))
+    heavy = builders.a_daemonset(memory="900Gi")
+    (row,) = rows_of(builders.a_nodepool(), daemonsets=(heavy,)).values()
+    assert text_of(types_line(row)).startswith("✘ no type is left: ")
+    assert "up to" not in text_of(carries_line(row))
+    assert note(daemon_rows(row)[0])[0].startswith("without it room on m5.large, m5.xlarge")
+
+
+def test_daemonsets_that_only_some_types_carry() -> None:
+    picky = builders.a_daemonset(name="picky", node_selector={"node.kubernetes.io/instance-type": "m5.large"})
+    gpu = builders.a_daemonset(name="gpu", node_selector={"kind": "gpu"})
+    (row,) = rows_of(builders.a_nodepool(), daemonsets=(builders.a_daemonset(), picky, gpu)).values()
+    assert text_of(carries_line(row)).startswith("a new node carries up to 2 DaemonSet pods = ")
+    carried, absent = daemon_rows(row)[2], daemon_rows(row)[1]
+    assert [TABLE.column("types").cell(one, NOW_NS).text for one in (carried, absent)] == ["1/4", "no"]
+    assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no further type would have room")
+    assert "not carried: " in text_of(daemon_sentence(absent))
+    assert daemon_values(absent)["not_carried_because"]
+
+
+def test_no_daemonsets() -> None:
+    (row,) = rows_of(builders.a_nodepool()).values()
+    assert text_of(carries_line(row)) == "a new node carries no DaemonSets"
+    cell = COLUMNS[7].cell(row, NOW_NS)
+    assert (cell.text, cell.short) == ("no DaemonSets", "none")
+
+
+# One at length
+
+
+def test_detail_has_every_section() -> None:
+    pool = builders.a_nodepool(
+        requirements=(
+            builders.a_requirement("node.kubernetes.io/instance-type", "NotIn", *map(str, range(10)), "t3.nano"),
+            builders.a_requirement("kubernetes.io/os", "In", "linux", min_values=1),
+            builders.a_requirement("kubernetes.io/arch", "Exists"),
+        ),
+        template_labels={"team": "shop"},
+        taints=(Taint("dedicated", "NoSchedule", "x"),),
+        startup_taints=(Taint("cilium", "NoExecute"),),
+        limits=builders.amounts({"cpu": "100"}),
+        expire_after_ns=720 * HOUR_NS,
+        termination_grace_period_ns=24 * HOUR_NS,
+    )
+    nodes = tuple(builders.a_node(name=name) for name in ("a", "b", "c"))
+    claims = tuple(builders.a_nodeclaim(name=f"claim-{one.name}", node=one.name, deletion_ns=NOW_NS) for one in nodes)
+    (row,) = rows_of(pool, nodes=nodes, nodeclaims=claims).values()
+    told = said(detail_lines(row))
+    for words in (
+        "7 and 3 more]  −1 types",
+        "kubernetes.io/os In [linux], at least 1 of them offered",
+        "kubernetes.io/arch Exists",
+        "label team=shop",
+        "dedicated=x:NoSchedule",
+        "cilium:NoExecute until started",
+        "0 cores of 100 cores",
+        "3 nodes on their way out do not count",
+        "nodes expire after: 30d · terminationGracePeriod: 24h",
+    ):
+        assert words in told
+    alone = rows_of(pool, nodes=nodes[:1], nodeclaims=claims[:1])["general"]
+    assert "1 node on its way out does not count" in said(detail_lines(alone))
+    bare = said(detail_lines(rows_of(builders.a_nodepool(requirements=()))["general"]))
+    assert "none: every type that its NodeClass comes to" in bare
+    assert "none: every pod may come" in bare
+    assert "none: it grows as far as the cloud lets it" in bare
+    assert "nodes expire after: never" in bare
+
+
+def test_titles() -> None:
+    assert text_of(title_parts(ROWS["primary"], has_prices=True)) == (
+        " primary ─ weight 100 · tried 1st · 6 nodes · $4.61/h · $3,364/mo "
+    )
+    assert text_of(title_parts(ROWS["spare"], has_prices=False)) == " spare ─ weight 50 · tried 2nd · 1 node "
+    assert "no weight" in text_of(title_parts(ROWS["rest"], has_prices=True))
+    assert [ordinal(number) for number in (1, 2, 3, 4, 11, 12, 13, 21, 102)] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd",
+    ]  # fmt: skip
+
+
+def test_a_pool_that_shares_nothing() -> None:
+    rows = rows_of(builders.a_nodepool(), pods=(builders.a_pod(),), nodes=(builders.a_node(pool=""),))
+    assert "matches 1 pod; a new node for it comes from here" in said(pool_story(rows["general"]))
+    assert rows["general"].nodes == ()

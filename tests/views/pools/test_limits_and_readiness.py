@@ -1,0 +1,170 @@
+"""Limits, readiness, policies and budgets of NodePools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
+from karptui.views.pools.detail import detail_lines, title_parts
+from karptui.views.pools.entry import pool_rows
+from karptui.views.pools.limits import amount_text, limit_sentence
+from karptui.views.pools.readiness import ready_lines, short_reason
+from karptui.views.pools.table import COLUMNS, is_notable, pools_table
+from karptui.views.pools.values import pool_row_values
+from karptui.views.pools.words import budget_text, carries_line, policy_text
+from karptui.views.row import Tone
+from tests import builders, story_a
+from tests.builders import NOW_NS
+from tests.stories import said
+from tests.views.pools.rows import ROWS, VIEW, cells, rows_of, text_of
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"cpu": "1500m"}, "no new node: smallest allowed type needs 2, 1.5 cores left (m5.large)"),
+        ({"cpu": "20"}, "20 cores left and the smallest allowed type needs 2 (m5.large)"),
+        ({"nodes": "0"}, "0 nodes left of 0 nodes: no new node"),
+        ({"nvidia.com/gpu": "4"}, "4 nvidia.com/gpu left of 4 nvidia.com/gpu; some allowed types need none"),
+        ({"ephemeral-storage": "1Gi"}, "1,024Mi left of 1,024Mi; some allowed types need none"),
+    ],
+)
+def test_limits_in_words(limits: dict[str, str], words: str) -> None:
+    (row,) = rows_of(builders.a_nodepool(limits=builders.amounts(limits))).values()
+    assert limit_sentence(row.limits[0])[0] == words
+
+
+def test_limits_that_are_exceeded_and_without_types() -> None:
+    pool = builders.a_nodepool(limits=builders.amounts({"cpu": "1"}))
+    node, claim = builders.a_node(cpu="4"), builders.a_nodeclaim()
+    (row,) = rows_of(pool, nodes=(node,), nodeclaims=(claim,)).values()
+    assert "over the limit of 1 core: no new node" in limit_sentence(row.limits[0])[0]
+    (row,) = rows_of(pool, types=()).values()
+    assert limit_sentence(row.limits[0]) == ("1 core left of 1 core", Tone.MUTED)
+    assert not row.usable
+    assert cells(row)["types"] == "✘ none"
+    assert carries_line(row) == ()
+    assert cells(row)["carries"] == "-"
+    assert amount_text("nodes", 10**9) == "1 node"
+
+
+def test_a_limit_of_nothing() -> None:
+    (row,) = rows_of(builders.a_nodepool(limits=builders.amounts({"cpu": "0", "nodes": "0"}))).values()
+    assert cells(row)["cpu"] == "0/0"
+    assert not row.usable
+    assert pools_table().column("cpu").sort(row) is None
+    assert pool_row_values(row, NOW_NS)["limits"]["cpu"]["left"] == 0
+    assert COLUMNS[3].cell(row, NOW_NS).tone is Tone.MUTED
+
+
+def test_the_limit_on_nodes_is_reached() -> None:
+    pool = builders.a_nodepool(limits=builders.amounts({"nodes": "1"}))
+    (row,) = rows_of(pool, nodes=(builders.a_node(),), nodeclaims=(builders.a_nodeclaim(),)).values()
+    assert COLUMNS[3].cell(row, NOW_NS).tone is Tone.FAULT
+    assert cells(row)["nodes"] == "1/1 100%"
+
+
+# Readiness
+
+
+def test_what_is_not_ready() -> None:
+    assert said(ready_lines(ROWS["gpu"])) == "✘ NodePool: NodeClassReady is False: NodeClassNotReady: AMIs not found"
+    assert cells(ROWS["gpu"])["ready"] == "✘ NodeClassReady"
+    assert ready_lines(ROWS["primary"]) == ()
+    assert cells(ROWS["primary"])["ready"] == "✔"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "short", "words"),
+    [
+        ((), "no condition", "✘ NodePool general reports no Ready condition: it takes no pods"),
+        (("Ready",), "Ready", "✘ NodePool: Ready is False"),
+    ],
+)
+def test_pools_without_further_conditions(conditions: tuple[str, ...], short: str, words: str) -> None:
+    made = tuple(builders.a_condition(one, status="False", reason=one) for one in conditions)
+    (row,) = rows_of(builders.a_nodepool(conditions=made)).values()
+    assert short_reason(row) == short
+    assert words in said(ready_lines(row))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "short", "words"),
+    [
+        ((), "class", ""),
+        (
+            (("SubnetsReady", "False"), ("Ready", "False")),
+            "class SubnetsReady",
+            "✘ EC2NodeClass default: SubnetsReady is False",
+        ),
+        ((("Ready", "Unknown"),), "class Ready", "✘ EC2NodeClass default: Ready is Unknown"),
+    ],
+)
+def test_a_nodeclass_that_is_not_ready(conditions: tuple[tuple[str, str], ...], short: str, words: str) -> None:
+    held = story_a.inventory()
+    made = tuple(builders.a_condition(name, status=status) for name, status in conditions)
+    nodeclass = msgspec.structs.replace(held.nodeclasses[0], conditions=made)
+    (row,) = rows_of(builders.a_nodepool(), nodeclasses=(nodeclass,)).values()
+    assert short_reason(row) == short
+    assert words in said(ready_lines(row))
+    assert is_notable(row)
+    assert "✘" in said(detail_lines(row)) or not conditions
+
+
+def test_a_nodeclass_that_is_not_there() -> None:
+    (row,) = rows_of(builders.a_nodepool()).values()
+    assert said(ready_lines(row)) == "▲ EC2NodeClass default is not among the NodeClasses that were read"
+    assert "EC2NodeClass default is not there" in said(detail_lines(row))
+
+
+def test_pools_that_take_no_part() -> None:
+    rows = rows_of(
+        builders.a_nodepool(name="leaving", deletion_ns=NOW_NS),
+        builders.a_nodepool(name="static", replicas=2),
+        builders.a_nodepool(name="foreign", node_class_ref=NodeClassRef("karpenter.azure.com", "AKSNodeClass", "x")),
+        builders.a_nodepool(name="one"),
+    )
+    assert {name: cells(row)["ready"] for name, row in rows.items()} == {
+        "one": "✔",
+        "foreign": "passed over",
+        "leaving": "✘ deleting",
+        "static": "✔ static 2",
+    }
+    assert cells(rows["foreign"])["budget"] == "-"
+    assert "takes no part" in text_of(title_parts(rows["static"], has_prices=True))
+    assert pools_table().tone(rows["static"]) is Tone.MUTED
+
+
+# Policy, budgets
+
+
+@pytest.mark.parametrize(
+    ("fields", "words", "short"),
+    [
+        ({"consolidate_after_ns": None}, "never", "never"),
+        ({"consolidate_after_ns": 30 * 10**9}, "Underutilized 30s", "Underutil 30s"),
+        ({"consolidation_policy": BALANCED}, "Balanced 0s", "Balanced 0s"),
+        ({"consolidation_policy": "Later"}, "Later 0s", "Later 0s"),
+    ],
+)
+def test_policies(fields: dict[str, Any], words: str, short: str) -> None:
+    (row,) = rows_of(builders.a_nodepool(**fields)).values()
+    assert (policy_text(row), policy_text(row, is_short=True)) == (words, short)
+
+
+def test_budgets() -> None:
+    assert budget_text(pool_rows(story_a.story_view(is_compared=False))[0]) == ""
+    assert [budget_text(row) for row in pool_rows(VIEW)] == ["0–3 left", "0 left", "any", "any", "any", "any"]
+    assert COLUMNS[9].cell(ROWS["spare"], NOW_NS).tone is Tone.WARNING
+    pool = builders.a_nodepool(budgets=(DisruptionBudget("1", reasons=("Drifted",)),))
+    (row,) = rows_of(pool, nodes=(builders.a_node(),), nodeclaims=(builders.a_nodeclaim(),)).values()
+    assert budget_text(row) == "1–any left"
+    told = said(detail_lines(ROWS["primary"]))
+    assert "left now: Empty 3, Drifted 0, Underutilized 3" in told
+    assert "1 of 6 nodes drifted" in told
+    assert "no budgets of its own" in said(detail_lines(rows_of(builders.a_nodepool(budgets=None))["general"]))
+    assert pool_row_values(row, NOW_NS)["budget_left"] == {"Empty": None, "Drifted": 1, "Underutilized": None}

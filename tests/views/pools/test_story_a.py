@@ -1,0 +1,209 @@
+"""The order of NodePools, overlap, counts and costs: story A."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.karpenter.inventory import Inventory
+from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.views.cluster_view import ClusterView
+from karptui.views.pools.cluster import check_line, cost_text, overlap_lines
+from karptui.views.pools.entry import pool_rows
+from karptui.views.pools.limits import limit_line
+from karptui.views.pools.story import order_line, overlap_line, weight_lines
+from karptui.views.pools.table import is_notable
+from karptui.views.pools.values import pool_row_values
+from karptui.views.row import Tone
+from tests import builders, story_a
+from tests.builders import MINUTE_NS, NOW_NS
+from tests.stories import said
+from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, rows_of, text_of
+
+
+def test_story_a_order() -> None:
+    assert [(row.name, row.rank) for row in pool_rows(VIEW)] == [
+        ("primary", 1),
+        ("spare", 2),
+        ("secondary", 3),
+        ("extra", 4),
+        ("rest", 5),
+        ("gpu", None),
+    ]
+    assert [cells(row)["weight"] for row in pool_rows(VIEW)] == ["100", "50 =", "50 =", "45 ≈", "-", "90"]
+    assert [cells(row)["nodes"] for row in pool_rows(VIEW)] == ["6 86%", "1 14%", "0/4 0%", "0 0%", "0 0%", "0 0%"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "primary",
+            "tried 1st: weight is an order, not a share, so it gets every pod it can hold before spare sees one",
+        ),
+        ("spare", "tried 2nd: weight is an order, not a share, so it sees what primary does not take, secondary what"),
+        ("rest", "tried 5th: weight is an order, not a share, so it sees only what extra and those before leave"),
+        ("gpu", "gpu  takes no part: not Ready"),
+    ],
+)
+def test_story_a_in_words(name: str, words: str) -> None:
+    assert words in text_of(order_line(ROWS[name]))
+
+
+def test_story_a_ties_and_near_weights() -> None:
+    assert said(weight_lines(ROWS["spare"])).splitlines() == [
+        "= same weight as secondary: the name that sorts last goes first; nothing is shared out",
+        "≈ weight 50 is within 10 of extra 45: a strict order all the same, as 1 and 100 are",
+    ]
+    assert "within 10 of spare 50, secondary 50: " in said(weight_lines(ROWS["extra"]))
+    assert weight_lines(ROWS["primary"]) == ()
+    assert weight_lines(ROWS["gpu"]) == ()
+
+
+def test_many_ties_are_counted() -> None:
+    rows = rows_of(*(builders.a_nodepool(name=name) for name in "abcdef"))
+    assert "same weight as f, e, d and 2 more" in said(weight_lines(rows["a"]))
+
+
+def test_a_pool_alone() -> None:
+    (row,) = rows_of(builders.a_nodepool()).values()
+    assert text_of(order_line(row)) == (
+        "general  tried 1st: alone, so its weight changes nothing; running nodes never move for a weight"
+    )
+    assert cells(row)["nodes"] == "0"
+
+
+def test_min_values_that_cannot_be_met_stand_beside_the_order() -> None:
+    asks = builders.a_requirement("node.kubernetes.io/instance-type", "Exists", min_values=9)
+    (row,) = rows_of(builders.a_nodepool(requirements=(asks,))).values()
+    assert "minValues of node.kubernetes.io/instance-type is not met" in text_of(order_line(row))
+
+
+def test_story_a_limits() -> None:
+    assert text_of(limit_line(ROWS["primary"].types, ROWS["primary"].limits)) == (
+        "limits: 12 cores left and the smallest allowed type needs 2 (m5.large) · 640Gi left and the smallest allowed "
+        "type needs 512Mi (t3.nano) · 1 of 4 types are too large for what is left"
+    )
+    closed = limit_line(ROWS["spare"].types, ROWS["spare"].limits)
+    assert "no new node: smallest allowed type needs 2, 1 core left (m5.large)" in text_of(closed)
+    assert closed[1][1] is Tone.FAULT
+    assert text_of(limit_line(ROWS["secondary"].types, ROWS["secondary"].limits)).endswith("· 4 nodes left of 4 nodes")
+    assert limit_line(ROWS["rest"].types, ROWS["rest"].limits) == ()
+    assert cells(ROWS["primary"])["cpu"] == "96/108"
+    assert cells(ROWS["primary"])["memory"] == "384/1,024Gi"
+    assert cells(ROWS["rest"])["cpu"] == "0/-"
+    assert cells(ROWS["spare"])["types"] == "✘ 4/4"
+
+
+def test_story_a_overlap() -> None:
+    assert text_of(overlap_line(ROWS["primary"])) == (
+        "matches 64 pods, all of them others match too (spare 64, secondary 64, extra 64 and 1 more); "
+        "new nodes for all of them come from here"
+    )
+    assert text_of(overlap_line(ROWS["rest"])) == (
+        "matches 65 pods, 64 of them others match too (primary 64, spare 64, secondary 64 and 1 more); "
+        "primary 64 would take theirs first; new nodes for 1 of them come from here"
+    )
+    assert text_of(overlap_line(ROWS["extra"])).endswith("new nodes for none of them come from here")
+    assert overlap_line(ROWS["gpu"]) == ()
+    lines = said(overlap_lines(VIEW)).splitlines()
+    assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and go to primary 64 · 1 match none"
+    assert "topologySpreadConstraints" in lines[1]
+    assert len(overlap_lines(VIEW, is_short=True)) == 1
+
+
+def test_overlap_before_it_is_known() -> None:
+    view = story_a.story_view(is_compared=False)
+    assert "being worked out" in said(overlap_lines(view))
+    row = pool_rows(view)[0]
+    assert (cells(row)["shared"], cells(row)["budget"], overlap_line(row)) == ("…", "…", ())
+    assert pool_row_values(row, NOW_NS)["pods_matching"] is None
+    assert is_notable(pool_rows(view)[1])
+
+
+def test_pods_that_limits_keep_waiting() -> None:
+    pools = [builders.a_nodepool(name=name, limits=builders.amounts({"cpu": "1"})) for name in "abcde"]
+    held = Inventory(nodepools=tuple(pools), pods=(builders.a_pod(),))
+    view = story_a.story_view(held)
+    assert said(overlap_lines(view, is_short=True)) == (
+        "overlap: 1 of 1 pods (100%) match several pools · 1 match pools whose limits are used up"
+    )
+
+
+def test_pods_go_to_several_pools() -> None:
+    pools = [builders.a_nodepool(name=name) for name in ("a", "b", "c", "d", "e")]
+    held = Inventory(
+        nodepools=tuple(msgspec.structs.replace(pool, template_labels={"in": pool.name}) for pool in pools),
+        pods=tuple(
+            builders.a_pod(
+                name=f"{first}{second}",
+                required_node_terms=tuple(
+                    NodeSelectorTerm((builders.a_requirement("in", "In", one),)) for one in (first, second)
+                ),
+            )
+            for first, second in ("ae", "be", "ce", "de")
+        ),
+    )
+    assert "and go to a 1, b 1, c 1 and 1 more" in said(overlap_lines(story_a.story_view(held)))
+
+
+def test_story_a_counts_by_nodeclaims() -> None:
+    rows = pool_rows(VIEW)
+    assert text_of(check_line(VIEW, rows, NOW_NS)) == "check: NodeClaims of the last 24 h that still exist: primary 2"
+    refused = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="Karpenter's metrics need permission")
+    view = story_a.story_view(known=story_a.evidence(metrics_status=refused))
+    assert text_of(check_line(view, pool_rows(view), NOW_NS)).endswith(" · Karpenter's metrics need permission")
+    values = pool_row_values(ROWS["primary"], NOW_NS)
+    assert (values["nodeclaims_created"], values["nodeclaims_created_by"]) == (2, "nodeclaims of the last 24 h")
+    assert (values["pods"], values["pods_by"]) == (52, "pods")
+
+
+def test_story_a_counts_by_karpenter() -> None:
+    rows = pool_rows(COUNTED)
+    assert text_of(check_line(COUNTED, rows, NOW_NS)) == (
+        "check: NodeClaims created since 2026-11-17 08:00:00Z by Karpenter's own counters "
+        "(pod kube-system/karpenter-6f9-abcde): primary 43, spare 1"
+    )
+    values = pool_row_values(rows[0], NOW_NS)
+    assert (values["nodeclaims_created"], values["nodeclaims_provisioned"]) == (43, 41)
+    assert (values["pods"], values["pods_by"]) == (62, "karpenter metrics")
+    assert cells(rows[0])["created"] == "43"
+
+
+def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
+    before = msgspec.structs.replace(story_a.METRICS, read_at_ns=NOW_NS - 12 * MINUTE_NS, started_at_ns=0)
+    pools = {**before.pools, "extra": msgspec.structs.replace(before.pools["spare"])}
+    now = msgspec.structs.replace(story_a.METRICS, pools=pools, started_at_ns=0, pods_by_pool={})
+    view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=now, metrics_before=before))
+    line = text_of(check_line(view, pool_rows(view), NOW_NS))
+    assert "created by Karpenter's own counters" in line
+    assert line.endswith(" · since 12m ago: extra 1")
+    assert pool_row_values(pool_rows(view)[0], NOW_NS)["pods_by"] == "pods"
+    same = msgspec.structs.replace(now, pools=before.pools)
+    view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=same, metrics_before=before))
+    assert text_of(check_line(view, pool_rows(view), NOW_NS)).endswith(" · since 12m ago: none")
+    alone = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=now))
+    assert "since 12m" not in text_of(check_line(alone, pool_rows(alone), NOW_NS))
+
+
+def test_rows_are_the_same_object_until_something_changes() -> None:
+    assert pool_rows(VIEW) is pool_rows(VIEW)
+    again = ClusterView(VIEW.state, VIEW.statuses, VIEW, evidence=VIEW.evidence, analysis=VIEW.analysis)
+    assert pool_rows(again) is pool_rows(VIEW)
+    assert pool_rows(COUNTED) is not pool_rows(VIEW)
+
+
+def test_cost() -> None:
+    assert cells(ROWS["primary"])["cost"] == "4.61"
+    assert cells(ROWS["rest"])["cost"] == "0"
+    assert cost_text(VIEW) == "$5.38/h · $3,924/mo"
+    assert cost_text(story_a.story_view(Inventory(nodepools=(builders.a_nodepool(),)))) == ""
+    node = builders.a_node(pool="general", instance_type="x9.huge")
+    (row,) = rows_of(builders.a_nodepool(), nodes=(node,)).values()
+    assert cells(row)["cost"] == "n/a"
+    both = (node, builders.a_node(name="other", pool="general", instance_type="m5.large"))
+    (row,) = rows_of(builders.a_nodepool(), nodes=both).values()
+    assert cells(row)["cost"] == "0.10+"
+    assert pool_row_values(row, NOW_NS)["nodes_without_price"] == 1

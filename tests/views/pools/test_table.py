@@ -1,0 +1,97 @@
+"""The table of NodePools: filters, order, plain values."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.prices import PriceSettings
+from karptui.karpenter.inventory import Inventory
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.pools.cluster import cluster_lines
+from karptui.views.pools.daemonsets import TABLE, daemon_rows
+from karptui.views.pools.entry import pool_rows
+from karptui.views.pools.table import COLUMNS, pools_table
+from karptui.views.pools.values import pool_row_values
+from karptui.views.query import compile_query, parse_query
+from karptui.views.table import Sort, build_rows
+from tests import builders, story_a
+from tests.builders import NOW_NS
+from tests.views.pools.rows import COUNTED, ROWS, VIEW, rows_of
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("weight>=50", ["primary", "spare", "secondary", "gpu"]),
+        ("pool=s*", ["spare", "secondary"]),
+        ("nodes>0", ["primary", "spare"]),
+        ("drifted>0", ["primary"]),
+        ("shared>0", ["primary", "spare", "secondary", "extra", "rest"]),
+        ("policy=never", ["extra"]),
+        ("ready=nodeclass*", ["gpu"]),
+        ("class=default types>0 $>1", ["primary"]),
+        ("-l team=x", []),
+        ("spare", ["spare"]),
+    ],
+)
+def test_filters(query: str, names: list[str]) -> None:
+    table = pools_table()
+    test = compile_query(parse_query(query, table.subject), table.subject, NOW_NS)
+    assert [row.name for row in pool_rows(VIEW) if test(row)] == names
+
+
+@pytest.mark.parametrize("column", [column.heading.id for column in COLUMNS])
+@pytest.mark.parametrize("is_descending", [False, True])
+def test_every_column_sorts(column: str, is_descending: bool) -> None:
+    rows = build_rows(pools_table(), pool_rows(COUNTED), sort=Sort(column, is_descending), now_ns=NOW_NS)
+    assert sorted(rows.keys) == ["extra", "gpu", "primary", "rest", "secondary", "spare"]
+
+
+def test_sorting_of_daemonsets() -> None:
+    row = ROWS["primary"]
+    for column in TABLE.columns:
+        rows = build_rows(TABLE, daemon_rows(row), sort=Sort(column.heading.id), now_ns=NOW_NS)
+        assert len(list(rows)) == 3
+    query = parse_query("name=*logs cpu>10m mem>1Mi excludes=0 carried=yes", TABLE.subject)
+    test = compile_query(query, TABLE.subject, NOW_NS)
+    assert [one.found.key for one in daemon_rows(row) if test(one)] == ["kube-system/logs"]
+
+
+def test_without_prices() -> None:
+    assert "cost" not in [heading.id for heading in pools_table(has_prices=False).headings()]
+    view = story_a.story_view(
+        known=Evidence(instance_types=story_a.TYPES, price_settings=PriceSettings(is_disabled=True))
+    )
+    assert len(cluster_lines(view, pool_rows(view), NOW_NS)) == 3
+
+
+def test_values_are_plain() -> None:
+    values = pool_row_values(ROWS["primary"], NOW_NS)
+    assert values["limits"]["cpu"] == {
+        "used": 96,
+        "limit": 108,
+        "left": 12,
+        "smallest_allowed_type_needs": 2,
+        "smallest_allowed_type": "m5.large",
+    }
+    assert (values["cpu_limit_millis"], values["memory_limit_bytes"], values["consolidate_after_seconds"]) == (
+        108_000,
+        1 << 40,
+        30.0,
+    )
+    assert values["explanation"][0].startswith("primary  tried 1st")
+    assert pool_row_values(ROWS["extra"], NOW_NS)["consolidate_after_seconds"] is None
+    assert pool_row_values(ROWS["rest"], NOW_NS)["cost_per_hour"] == 0
+    assert msgspec.json.encode([pool_row_values(row, NOW_NS) for row in pool_rows(VIEW)])
+
+
+def test_fractions_of_cores_are_told() -> None:
+    (row,) = rows_of(builders.a_nodepool(limits=builders.amounts({"cpu": "2500m"}))).values()
+    assert pool_row_values(row, NOW_NS)["limits"]["cpu"]["limit"] == 2.5
+
+
+def test_state_is_not_needed_for_a_cluster_without_pools() -> None:
+    assert pool_rows(ClusterView(state_of(Inventory()), {}, evidence=Evidence(instance_types=()))) == ()
