@@ -35,6 +35,10 @@ REST_SECONDS: Final = 1.0
 """For how long those of other nodes are at most: every generation gets on with a few of them."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
+PACE_FACTOR: Final = 6.0
+"""For so many times as long as a generation kept the processor, changes collect before the next is looked at."""
+PACE_SECONDS: Final = (1.0, 4.0)
+"""Within these bounds; what somebody looks at anew is looked up at once."""
 FREEZE_FROM_PODS: Final = 5_000
 """From so many pods up the objects of a cluster are kept out of the search for garbage."""
 FULL_COLLECTIONS: Final = 50
@@ -77,6 +81,10 @@ class Analyst:
     def __init__(self) -> None:
         self._wake = threading.Condition()
         self._job: _Job | None = None
+        self._due = 0.0
+        """When the next job may begin, by the monotonic clock."""
+        self._began_at = 0.0
+        """When the present one began, by its thread's processor time."""
         self._focus = Focus()
         self._is_stopped = False
         self._thread: threading.Thread | None = None
@@ -144,12 +152,26 @@ class Analyst:
 
     def _run(self) -> None:
         while (job := self._next_job()) is not None:
+            self._began_at, self._due = time.thread_time(), 0.0
             try:
                 self._work(job)
             except _Superseded:
-                continue
+                pass
             except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
                 self._fail(f"{type(error).__name__}: {error}")
+            self._put_off_next()
+
+    def _put_off_next(self) -> None:
+        """Let the next job wait after this one, unless it does already."""
+        if not self._due:
+            least, most = PACE_SECONDS
+            busy_seconds = time.thread_time() - self._began_at
+            self._due = time.monotonic() + min(max(least, PACE_FACTOR * busy_seconds), most)
+
+    @property
+    def _wait_seconds(self) -> float | None:
+        """How long the job at hand has to wait yet; None where there is none."""
+        return None if self._job is None else max(0.0, self._due - time.monotonic())
 
     def _fail(self, problem: str) -> None:
         from msgspec.structs import replace  # noqa: PLC0415 - as below
@@ -161,8 +183,11 @@ class Analyst:
 
     def _next_job(self) -> _Job | None:
         with self._wake:
-            while self._job is None and not self._is_stopped:
-                self._wake.wait()
+            focus = self._focus
+            while (seconds := self._wait_seconds) != 0 and not self._is_stopped:
+                if seconds is not None and self._focus != focus:
+                    break
+                self._wake.wait(seconds)
             job, self._job = self._job, None
             return None if self._is_stopped else job
 
@@ -272,10 +297,11 @@ class Analyst:
     def _rest_until_asked(self, study: Study, focus: Focus) -> bool:
         """Wait until somebody looks elsewhere; return False when there is a newer cluster, or an end."""
         self._latest = study.analysis
+        self._put_off_next()
         with self._wake:
-            while self._job is None and not self._is_stopped and self._focus == focus:
-                self._wake.wait()
-            return self._job is None and not self._is_stopped
+            while (seconds := self._wait_seconds) != 0 and not self._is_stopped and self._focus == focus:
+                self._wake.wait(seconds)
+            return self._wait_seconds != 0 and not self._is_stopped
 
     def is_superseded(self, began: float) -> bool:
         """Whether work that began then should be broken off: its results would be of the past."""

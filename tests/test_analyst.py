@@ -200,3 +200,29 @@ def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
     worker.look_at(Focus(wants_overlap=True))
     worker.submit(empty, NOW_NS)
     until(lambda: worker.latest is not None and worker.latest.overlap is not None)
+
+
+def test_changes_collect_while_the_analyst_rests(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PACE_SECONDS", (3600.0, 3600.0))
+    first = story_view()
+    second = changed(first)
+    third = changed(second, "newest")
+    worker.submit(first, NOW_NS)
+    until(lambda: is_complete(worker, first.state.generation))
+    worker.submit(second, NOW_NS)
+    worker.submit(third, NOW_NS)
+    until(lambda: worker._due > 0)
+    assert known(worker).generation == first.state.generation
+    assert worker._job is not None
+    assert worker._job.view is third
+
+
+def test_what_is_looked_at_is_looked_up_during_the_rest(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PACE_SECONDS", (3600.0, 3600.0))
+    first = story_view()
+    worker.submit(first, NOW_NS)
+    until(lambda: is_complete(worker, first.state.generation))
+    before = worker.latest
+    worker.submit(changed(first), NOW_NS)
+    worker.look_at(Focus(detail=KEY))
+    until(lambda: worker.latest is not before)
