@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from karptui.whatif.documents.completion import Completion, Item
 from karptui.whatif.documents.context import Context, Mode, context_at
@@ -31,6 +31,14 @@ _UNTYPED: Mapping[str, Any] = {
 }
 
 
+class _Asked(NamedTuple):
+    context: Context
+    schema: Mapping[str, Any]
+    """Of the value at the context's path; empty where nothing is known of it."""
+    values: KnownValues
+    kind: str
+
+
 def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownValues) -> Completion:
     """Says what can be typed at the cursor.
 
@@ -49,8 +57,8 @@ def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownV
         return _NOTHING
     top = context.taken.get((), {})
     kind = _kind(top, schemas)
-    schema = _schema_at(kind, context.path)
-    items = _items(context, schema, top, kind, schemas, values)
+    asked = _Asked(context, _schema_at(kind, context.path), values, kind.kind if kind is not None else "")
+    items = _items(asked, schemas)
     word = context.prefix.lstrip("\"'")
     found = _matching(items, word, keeps_whole=context.mode is Mode.KEY)
     return Completion(context.start_column, tuple(found[:MOST_ITEMS]))
@@ -76,37 +84,31 @@ def _schema_at(kind: KindSchema | None, path: Path) -> Mapping[str, Any]:
             schema = schema.get("properties", {}).get(step, schema.get("additionalProperties"))
         if not isinstance(schema, Mapping):
             return {}
-    return schema
+    found: Mapping[str, Any] = schema
+    return found
 
 
-def _items(
-    context: Context,
-    schema: Mapping[str, Any],
-    top: Mapping[str, str],
-    kind: KindSchema | None,
-    schemas: Schemas,
-    values: KnownValues,
-) -> Iterator[Item]:
-    name = kind.kind if kind is not None else ""
+def _items(asked: _Asked, schemas: Schemas) -> Iterator[Item]:
+    context, schema = asked.context, asked.schema
     if context.mode is Mode.VALUE:
         if context.path in {("kind",), ("apiVersion",)}:
-            yield from _kinds(context, top, schemas)
+            yield from _kinds(context, schemas)
         else:
-            yield from _values(context, schema, values, name)
+            yield from _values(asked)
     elif schema.get("type") == "array" and not context.in_flow:
-        yield from _item_starts(context, schema.get("items", {}), values, name)
+        yield from _item_starts(asked)
     elif context.path and isinstance(context.path[-1], int) and not _is_object(schema):
-        yield from _values(context, schema, values, name)
+        yield from _values(asked)
     else:
         above = schema.get("properties", {}).get(context.open_key, {})
         if above.get("type") == "array":
-            yield from _item_starts(
-                replace(context, path=(*context.path, context.open_key)), above["items"], values, name
-            )
-        yield from _fields(context, schema, values, name)
+            inner = replace(context, path=(*context.path, context.open_key))
+            yield from _item_starts(asked._replace(context=inner, schema=above))
+        yield from _fields(asked)
 
 
-def _kinds(context: Context, top: Mapping[str, str], schemas: Schemas) -> Iterator[Item]:
+def _kinds(context: Context, schemas: Schemas) -> Iterator[Item]:
+    top = context.taken.get((), {})
     lead = " " if context.is_tight else ""
     if context.path == ("kind",):
         version = top.get("apiVersion", "")
@@ -122,7 +124,8 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "object" or "properties" in schema
 
 
-def _fields(context: Context, schema: Mapping[str, Any], values: KnownValues, kind: str) -> Iterator[Item]:
+def _fields(asked: _Asked) -> Iterator[Item]:
+    context, schema = asked.context, asked.schema
     taken = context.taken.get(context.path, {})
     required = schema.get("required", ())
     properties = schema.get("properties", {})
@@ -132,7 +135,7 @@ def _fields(context: Context, schema: Mapping[str, Any], values: KnownValues, ki
             yield Item(name, _detail(part, is_required=name in required), _field_insert(context, name, part))
     others = schema.get("additionalProperties")
     if isinstance(others, Mapping):
-        for offer in offered_names(context.path, values, kind):
+        for offer in offered_names(context.path, asked.values, asked.kind):
             if offer.value not in taken:
                 yield Item(offer.value, offer.detail, _field_insert(context, offer.value, others))
 
@@ -162,7 +165,8 @@ def _detail(schema: Mapping[str, Any], *, is_required: bool) -> str:
     return f"required, {words}" if is_required else words
 
 
-def _item_starts(context: Context, schema: Mapping[str, Any], values: KnownValues, kind: str) -> Iterator[Item]:
+def _item_starts(asked: _Asked) -> Iterator[Item]:
+    context, schema = asked.context, asked.schema.get("items", {})
     if _is_object(schema):
         required = schema.get("required", ()) or sorted(schema.get("properties", {}))[:1]
         for name in required[:1]:
@@ -172,28 +176,28 @@ def _item_starts(context: Context, schema: Mapping[str, Any], values: KnownValue
         yield Item("- ", "new item", "- ")
         return
     inner = (*context.path, len(context.items.get(context.path, ())))
-    for value, detail in _scalar_offers(inner, schema, values, context, kind):
+    for value, detail in _scalar_offers(asked, inner, schema):
         yield Item(f"- {value}", detail, f"- {_written(value, schema)}")
 
 
-def _values(context: Context, schema: Mapping[str, Any], values: KnownValues, kind: str) -> Iterator[Item]:
+def _values(asked: _Asked) -> Iterator[Item]:
+    context, schema = asked.context, asked.schema
     if schema.get("type") == "array" or _is_object(schema):
         return
     lead = " " if context.is_tight else ""
-    for value, detail in _scalar_offers(context.path, schema, values, context, kind):
+    for value, detail in _scalar_offers(asked, context.path, schema):
         yield Item(value, detail, lead + _written(value, schema))
 
 
-def _scalar_offers(
-    path: Path, schema: Mapping[str, Any], values: KnownValues, context: Context, kind: str
-) -> Iterator[Offer]:
+def _scalar_offers(asked: _Asked, path: Path, schema: Mapping[str, Any]) -> Iterator[Offer]:
+    context = asked.context
     present = set(context.items.get(path[:-1], ())) if path and isinstance(path[-1], int) else set()
     present.discard(context.prefix.strip("\"'"))
     default = schema.get("default")
     offers: Iterable[Offer] = (
         *(Offer(str(one), "default" if one == default else "") for one in schema.get("enum", ())),
         *((Offer("true"), Offer("false")) if schema.get("type") == "boolean" else ()),
-        *offered_values(path, values, context.taken, kind),
+        *offered_values(path, asked.values, context.taken),
     )
     seen: set[str] = set()
     for offer in offers:

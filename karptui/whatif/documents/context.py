@@ -127,7 +127,11 @@ class _Scan:
         return not line.strip() or len(line) - len(line.lstrip(" ")) > column
 
     def _take(self, at: int, line: str) -> tuple[int, int | None]:
-        """Opens the levels of a line; returns the last line of a flow value that starts on it, and a literal's column."""
+        """Opens the levels of a line.
+
+        Returns:
+            The last line of a flow value that starts on it, and the column of a block text's field.
+        """
         indent, content, column = self._open_dashes(line)
         match = _KEY.match(content)
         path = self._path()
@@ -167,7 +171,7 @@ class _Scan:
         match = _KEY.match(content)
         opening = flow_start(content if not match else match[2] or "")
         if opening is not None:
-            return self._flow_at_cursor(at, column, content, match)
+            return self._flow_at_cursor(at, column, match)
         if match:
             name = _unquoted(match[1])
             self._open_key(column, name)
@@ -184,7 +188,7 @@ class _Scan:
             open_key = above.step if not self._taken.get(path, {}).get(above.step) else ""
         return self._context(Mode.KEY, path, content, indent=column, has_dash=has_dash, open_key=open_key)
 
-    def _flow_at_cursor(self, at: int, column: int, content: str, match: re.Match[str] | None) -> Context | None:
+    def _flow_at_cursor(self, at: int, column: int, match: re.Match[str] | None) -> Context | None:
         if match:
             self._open_key(column, _unquoted(match[1]))
             column += match.start(2)

@@ -145,7 +145,8 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
             patch: Any = edit.value
             for step in reversed(edit.path):
                 if isinstance(step, int):
-                    yield f"# {edit.object.kind} {_comment(edit.object.key)}: a field inside a list is not set by a merge patch"
+                    name = f"{edit.object.kind} {_comment(edit.object.key)}"
+                    yield f"# {name}: a field inside a list is not set by a merge patch"
                     return
                 patch = {step: patch}
             words = ["patch", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]

@@ -10,6 +10,8 @@ from functools import lru_cache
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)\Z")
 _BYTES = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
 _RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+_NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+_DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _PATTERN_WORDS = {
     r"^(([0-9]+(s|m|h))+|Never)$": "a duration such as 30s, 5m or 720h, or Never",
     r"^([0-9]+(s|m|h))+$": "a duration such as 30s, 5m or 720h",
@@ -18,13 +20,13 @@ _PATTERN_WORDS = {
     r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$": (
         "a cron schedule of five fields such as 0 9 * * mon-fri, or @daily and the like"
     ),
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$": (
-        "a quantity such as 500m, 16, 64Gi"
-    ),
-    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$": (
+    rf"^(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?$": "a quantity such as 500m, 16, 64Gi",
+    rf"^({_DOMAIN}(\.{_DOMAIN})*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$": (
         "letters, digits, - _ and . with an optional prefix, such as example.com/team"
     ),
-    r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$": "letters, digits, - _ and . that start and end with one of the first two",
+    r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$": (
+        "letters, digits, - _ and . that start and end with one of the first two"
+    ),
 }
 
 

@@ -111,14 +111,13 @@ def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
         yield from _label_keys(known)
 
 
-def offered_values(path: Path, known: KnownValues, taken: Taken, kind: str) -> Iterator[Offer]:
+def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Offer]:
     """Offers values for a field or list item.
 
     Args:
         path: Of the value.
         known: What the cluster knows.
         taken: The document's other fields.
-        kind: Of the document.
     """
     names = [step for step in path if isinstance(step, str)]
     last = names[-1] if names else ""
@@ -149,14 +148,6 @@ def _nothing(_: KnownValues) -> Iterable[Offer]:
     return ()
 
 
-_NAMED: Mapping[tuple[str, str], Callable[[KnownValues], Iterable[Offer]]] = {
-    ("", "namespace"): lambda known: (Offer(name, "namespace") for name in known.namespaces),
-    ("", "priorityClassName"): lambda known: (Offer(name, "PriorityClass") for name in known.priority_classes),
-    ("", "topologyKey"): lambda known: _label_keys(known),
-    ("scalableRef", "name"): lambda known: (Offer(name, "workload") for name in known.workloads),
-}
-
-
 def _node_class(field: str, kind: str, known: KnownValues) -> Iterator[Offer]:
     if field == "kind":
         yield from (Offer(name, "node class") for name in known.node_classes or ("EC2NodeClass",))
@@ -179,6 +170,14 @@ def _label_keys(known: KnownValues) -> Iterator[Offer]:
     for key in dict.fromkeys((*WELL_KNOWN_KEYS, *known.labels)):
         count = len(known.labels.get(key, ()))
         yield Offer(key, f"{count} value{'' if count == 1 else 's'} here" if count else "label")
+
+
+_NAMED: Mapping[tuple[str, str], Callable[[KnownValues], Iterable[Offer]]] = {
+    ("", "namespace"): lambda known: (Offer(name, "namespace") for name in known.namespaces),
+    ("", "priorityClassName"): lambda known: (Offer(name, "PriorityClass") for name in known.priority_classes),
+    ("", "topologyKey"): _label_keys,
+    ("scalableRef", "name"): lambda known: (Offer(name, "workload") for name in known.workloads),
+}
 
 
 def _label_values(key: str, known: KnownValues) -> Iterator[Offer]:

@@ -112,7 +112,7 @@ class Place:
         if node.style in ("|", ">") or (not is_line):
             return self._replace_lines(depth, value)
         lead = "" if start < end else self._lead(start, around)
-        if in_flow or not self._wants_block(node, value, depth):
+        if in_flow or not self._wants_block(node, value):
             quote = node.style if node.style in ("'", '"') else ""
             text = write_scalar(value, quote=quote) if not isinstance(value, dict | list | tuple) else write_flow(value)
             tail = " " if start == end and self._text[end : end + 1] not in ("", "\n", "\r", " ", ",", "}", "]") else ""
@@ -125,7 +125,7 @@ class Place:
             return ": "
         return " "
 
-    def _wants_block(self, node: Node, value: Any, depth: int) -> bool:
+    def _wants_block(self, node: Node, value: Any) -> bool:
         if not isinstance(value, dict | list | tuple) or not value:
             return False
         # Braces stay braces; a value that had none goes on lines of its own.
@@ -283,7 +283,7 @@ def _with(whole: Any, path: Path, value: Any) -> Any:
 
 def _without(whole: Any, path: Path) -> Any:
     step, rest = path[0], path[1:]
-    copy = list(whole) if isinstance(whole, list) else dict(whole)
+    copy: Any = list(whole) if isinstance(whole, list) else dict(whole)
     if rest:
         copy[step] = _without(copy[step], rest)
     else:

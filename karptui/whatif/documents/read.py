@@ -88,7 +88,8 @@ class _Reader:
             elif isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    start = event.start_mark.index
+                    mark: Any = event.start_mark
+                    start = mark.index
                     raise _UnreadableError(
                         Fault(start, start + 1, "another document starts here: put --- on a line before it")
                     )

@@ -20,15 +20,79 @@ _SERVERS_OWN: Final = frozenset(
     }
 )
 _NOISE: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
-_ORDER: Final = (
-    "apiVersion kind metadata name generateName namespace labels annotations "
-    "key operator values value minValues effect group replicas weight limits selector "
-    "template spec nodeClassRef requirements taints startupTaints expireAfter terminationGracePeriod "
-    "disruption consolidationPolicy consolidateAfter nodes reasons schedule duration budgets "
-    "serviceName serviceAccountName priorityClassName nodeSelector affinity tolerations topologySpreadConstraints "
-    "initContainers containers volumes image command args env ports resources requests "
-    "amiFamily amiSelectorTerms role instanceProfile subnetSelectorTerms securityGroupSelectorTerms kubelet"
-).split()
+_ORDER: Final = tuple(
+    name
+    for line in (
+        "apiVersion kind metadata name generateName namespace labels annotations",
+        "key operator values value minValues effect group replicas weight limits selector",
+        "template spec nodeClassRef requirements taints startupTaints expireAfter terminationGracePeriod",
+        "disruption consolidationPolicy consolidateAfter nodes reasons schedule duration budgets",
+        "serviceName serviceAccountName priorityClassName nodeSelector affinity tolerations topologySpreadConstraints",
+        "initContainers containers volumes image command args env ports resources requests",
+        "amiFamily amiSelectorTerms role instanceProfile subnetSelectorTerms securityGroupSelectorTerms kubelet",
+    )
+    for name in line.split()
+)
+    "apiVersion",
+    "kind",
+    "metadata",
+    "name",
+    "generateName",
+    "namespace",
+    "labels",
+    "annotations",
+    "key",
+    "operator",
+    "values",
+    "value",
+    "minValues",
+    "effect",
+    "group",
+    "replicas",
+    "weight",
+    "limits",
+    "selector",
+    "template",
+    "spec",
+    "nodeClassRef",
+    "requirements",
+    "taints",
+    "startupTaints",
+    "expireAfter",
+    "terminationGracePeriod",
+    "disruption",
+    "consolidationPolicy",
+    "consolidateAfter",
+    "nodes",
+    "reasons",
+    "schedule",
+    "duration",
+    "budgets",
+    "serviceName",
+    "serviceAccountName",
+    "priorityClassName",
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "initContainers",
+    "containers",
+    "volumes",
+    "image",
+    "command",
+    "args",
+    "env",
+    "ports",
+    "resources",
+    "requests",
+    "amiFamily",
+    "amiSelectorTerms",
+    "role",
+    "instanceProfile",
+    "subnetSelectorTerms",
+    "securityGroupSelectorTerms",
+    "kubelet",
+]
 _RANKS: Final = {name: rank for rank, name in enumerate(_ORDER)}
 _BY_NAME: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "requests", "limits", "capacity"})
 

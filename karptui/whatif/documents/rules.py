@@ -15,29 +15,8 @@ MISSING: Any = object()
 """No old value: the object is new, or its parts cannot be matched with the old ones'."""
 
 _KEYWORDS = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
+    "true false null in as break const continue else for function if import let loop package namespace return "  # noqa: SIM905 - a table of words
+    "var void while".split()
 )
 _OLD_SELF = re.compile(r"\boldSelf\b")
 _STEP = re.compile(r"\.?([A-Za-z_][A-Za-z0-9_]*)|\['([^']*)'\]|\[\"([^\"]*)\"\]|\[(\d+)\]")

@@ -11,7 +11,7 @@ from karptui.whatif.documents.parse import Document, parse
 from karptui.whatif.documents.place import Place
 from karptui.whatif.documents.problem import Path, path_text
 from karptui.whatif.documents.read import read
-from karptui.whatif.documents.write import Unwritable
+from karptui.whatif.documents.write import UnwritableError
 from karptui.whatif.edits import ObjectRef
 
 
@@ -59,7 +59,8 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
     changed = document.text
     for step_path, step_value in _steps(_get(body, path), value, path):
         changed = _spliced(changed, step_path, step_value)
-    if read(changed).root is None or read(changed).root.value != wanted:
+    root = read(changed).root
+    if root is None or root.value != wanted:
         raise EditRefusedError(
             f"{path_text(path)} cannot be changed here: an anchor or a second field of this name stands in the way"
         )
@@ -106,6 +107,7 @@ def _document(text: str, at: int | ObjectRef) -> Document:
 
 
 def _get(value: Any, path: Path) -> Any:
+    step: Any
     for step in path:
         if (isinstance(value, dict) and step in value) or (
             isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)
@@ -195,10 +197,9 @@ def _list_steps(old: list[Any], new: list[Any], path: Path) -> Iterable[tuple[Pa
         if tag == "equal":
             continue
         paired = min(end - start, new_end - new_start)
-        for position in range(new_end - 1, new_start + paired - 1, -1):
-            steps.append(((*path, start + paired), _Insert(new[position])))
-        for position in range(end - 1, start + paired - 1, -1):
-            steps.append(((*path, position), REMOVE))
+        added = range(new_end - 1, new_start + paired - 1, -1)
+        steps += [((*path, start + paired), _Insert(new[position])) for position in added]
+        steps += [((*path, position), REMOVE) for position in range(end - 1, start + paired - 1, -1)]
         for offset in range(paired):
             steps += _steps(old[start + offset], new[new_start + offset], (*path, start + offset))
     yield from steps
@@ -225,5 +226,5 @@ def _spliced(text: str, path: Path, value: Any) -> str:
         if isinstance(value, _Insert):
             return place.insert(value.value)
         return place.put(value)
-    except Unwritable as error:
+    except UnwritableError as error:
         raise EditRefusedError(str(error)) from error

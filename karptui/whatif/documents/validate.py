@@ -49,7 +49,8 @@ def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]
         old: Objects as they are in the cluster, for rules about change (``self == oldSelf``).
     """
     parsed = parse(text)
-    problems, unchecked = list(parsed.problems), []
+    problems = list(parsed.problems)
+    unchecked: list[str] = []
     lines = Lines(text)
     for document in parsed.documents:
         if document.body is None or document.root is None:

@@ -21,7 +21,7 @@ _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\
 _YAML11: Any = yaml.resolver.Resolver
 
 
-class Unwritable(ValueError):
+class UnwritableError(ValueError):
     """A value that YAML for Kubernetes cannot hold."""
 
 
@@ -33,7 +33,7 @@ def write_scalar(value: Any, *, quote: str = "") -> str:
         quote: The quote that texts had, which they keep where they can.
 
     Raises:
-        Unwritable: for infinity and for what is no scalar.
+        UnwritableError: for infinity and for what is no scalar.
     """
     if isinstance(value, str):
         return _write_text(value, quote)
@@ -43,7 +43,7 @@ def write_scalar(value: Any, *, quote: str = "") -> str:
         return "true" if value else "false"
     if isinstance(value, int | float) and math.isfinite(value):
         return repr(value)
-    raise Unwritable(f"{value!r} cannot be written")
+    raise UnwritableError(f"{value!r} cannot be written")
 
 
 def write_flow(value: Any) -> str:
@@ -119,7 +119,7 @@ def _write_text(text: str, quote: str) -> str:
 def _escape(character: str) -> str:
     code = ord(character)
     if 0xD800 <= code <= 0xDFFF:
-        raise Unwritable("half of a character (a lone surrogate) cannot be written")
+        raise UnwritableError("half of a character (a lone surrogate) cannot be written")
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 

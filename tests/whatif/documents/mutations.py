@@ -62,9 +62,7 @@ def mutate(value: dict[str, Any], seed: int) -> tuple[dict[str, Any], str]:
     """Changes one to three places of an object; returns it with what was done."""
     chance = random.Random(seed)
     copy = deepcopy(value)
-    done: list[str] = []
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        done.append(_mutate_once(copy, chance))
+    done = [_mutate_once(copy, chance) for _ in range(chance.choice((1, 1, 1, 2, 3)))]
     return copy, "; ".join(done)
 
 

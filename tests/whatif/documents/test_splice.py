@@ -6,14 +6,13 @@ from copy import deepcopy
 from difflib import SequenceMatcher
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karptui.whatif.documents.parse import parse
 from karptui.whatif.documents.problem import Path
-from karptui.whatif.documents.splice import REMOVE, EditRefusedError, append_item, get_value, remove_item, set_value
-from karptui.whatif.edits import ObjectRef
+from karptui.whatif.documents.splice import REMOVE, set_value
+
 from .yaml_texts import NAMES, VALUES, texts
 
 
@@ -78,11 +77,8 @@ def test_adds_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.Data
         st.sampled_from([path for path in [(), *paths(before)] if isinstance(at(before, path), dict | list)])
     )
     whole = at(before, around)
-    step: str | int
-    if isinstance(whole, list):
-        step = len(whole)
-    else:
-        step = data.draw(NAMES.filter(lambda name: name not in whole))
+    names = NAMES.filter(lambda name: name not in whole)
+    step: str | int = len(whole) if isinstance(whole, list) else data.draw(names)
     more = data.draw(st.sampled_from([(), ("x",), (0,), ("x", 0, "y")]))
     value = data.draw(VALUES)
     nested = value

@@ -110,7 +110,7 @@ class Writer:
                 and value.isalnum()
                 and value.isascii()
                 and value.isalpha()
-                and value not in {"yes"}
+                and value != "yes"
                 and self._chance(70)
             ):
                 return value

@@ -21,7 +21,7 @@ _BUDGET: Final = re.compile(
     rf"(?: +(?P<reasons>(?:{_REASONS})(?:,(?:{_REASONS}))*))?"
     r"(?: +(?P<schedule>@[a-z]+|(?:\S+ +){4}\S+) +(?:for +)?(?P<duration>(?:[0-9]+h)?(?:[0-9]+m)?(?:0s)?))?\Z"
 )
-_SCHEDULES: Final = frozenset(f"@{word}" for word in "annually yearly monthly weekly daily midnight hourly".split())
+_SCHEDULES: Final = frozenset({"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 
 
 def pairs_field(

@@ -52,8 +52,8 @@ def toggle_value(
 ) -> str:
     """Turns one value of a requirement over.
 
-    A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Where there is neither, the
-    value is on, and is turned off by ``In`` with the ``others`` if these are all the values there are, else by
+    A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Where there is neither,
+    the value is on, and is turned off by ``In`` with the ``others`` if these are all the values there are, else by
     ``NotIn``.
 
     Raises:
