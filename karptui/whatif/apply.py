@@ -43,7 +43,7 @@ def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:
     Raises:
         FailedEditError: for the first edit that cannot be made.
     """
-    draft = ClusterDraft(base.inventory, base.settings, base.now_ns)
+    draft = ClusterDraft(base)
     for position, edit in enumerate(edits):
         try:
             _apply_one(draft, edit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.disruption.budgets import UNLIMITED, Reason, budget_state, count_use
+from karptui.disruption.budgets import UNLIMITED, Reason, budget_state
 from karptui.provisioning.template import served_pools
 from karptui.whatif.lines import BudgetLine
 from karptui.whatif.situation import Situation
@@ -30,7 +30,7 @@ def _crossed(
 
 
 def _allowances(situation: Situation) -> _Allowance:
-    use = count_use(situation.prepared.states)
+    use = situation.budget_use
     found: _Allowance = {}
     for pool in served_pools(situation.inventory.nodepools):
         for reason in Reason:

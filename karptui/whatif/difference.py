@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karptui.whatif.budget_difference import budget_changes
-from karptui.whatif.drift_difference import drift_changes, drifted_count
+from karptui.whatif.drift_difference import drift_changes
 from karptui.whatif.lines import (
     BudgetLine,
     ClaimLine,
@@ -21,7 +21,7 @@ from karptui.whatif.lines import (
 )
 from karptui.whatif.next_difference import next_lines
 from karptui.whatif.outcome import Outcome, PoolFigures
-from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, unplaced_lines
+from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
 from karptui.whatif.scenario import Replay
 
 __all__ = [
@@ -90,16 +90,18 @@ def difference(before: Outcome, after: Outcome) -> Difference:
         before: Of the base.
         after: Of the edited cluster.
     """
-    drifted = drifted_count(before.situation)
+    after.claim_types.tidy()
+    drifted = before.situation.drifted
     gained, lost = drift_changes(before.situation, after.situation)
     claims, claims_before = claim_lines(before, after)
-    moves, now_fit = move_lines(before, after)
-    no_longer_fit, still_pending = unplaced_lines(before, after)
+    shifts = shifts_of(before, after)
+    moves, now_fit = move_lines(after, shifts)
+    no_longer_fit, still_pending = unplaced_lines(after, shifts)
     is_next = before.mode is Replay.NEXT
     return Difference(
         mode=before.mode,
         before=_totals(before, drifted),
-        after=_totals(after, drifted_count(after.situation) + len(gained) - len(lost)),
+        after=_totals(after, after.situation.drifted + len(gained) - len(lost)),
         pools=_pools(before, after),
         claims=claims,
         claims_before=claims_before,

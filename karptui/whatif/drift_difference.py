@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import nodeclass_key
+from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition
+from karptui.whatif.drift.hashes import changed_nodeclass_fields, changed_nodepool_fields
 from karptui.whatif.drift.model import Drift, DriftModel
 from karptui.whatif.lines import DriftLine
-from karptui.whatif.situation import Situation
-
-DRIFTED = "Drifted"
+from karptui.whatif.situation import DRIFTED, Situation
 
 
 def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine, ...], tuple[DriftLine, ...]]:
@@ -37,11 +40,6 @@ def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine,
         elif was is None and drift is not None:
             gained.append(_line(claim, drift))
     return _sorted(gained), _sorted(lost)
-
-
-def drifted_count(situation: Situation) -> int:
-    """Return how many NodeClaims Karpenter has marked as drifted."""
-    return sum(1 for claim in situation.inventory.nodeclaims if claim.is_true(DRIFTED))
 
 
 def with_drift(inventory: Inventory, before: Situation, after: Situation) -> Inventory:
@@ -68,20 +66,43 @@ def _marked(claim: NodeClaim, reasons: dict[str, str], cleared: set[str], now_ns
 
 
 def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
-    """Return the NodePools of which the template, the NodeClass or the types differ."""
+    """Return the NodePools of which something differs that drift depends on."""
     if before is after:
         return frozenset()
     known = {pool.name: pool for pool in before.inventory.nodepools}
     old = {one.key: one for one in before.inventory.nodeclasses}
     new = {one.key: one for one in after.inventory.nodeclasses}
-    types_before, types_after = before.prepared.types_by_pool, after.prepared.types_by_pool
+    same_types: dict[tuple[int, int], bool] = {}
     changed = set()
     for pool in after.inventory.nodepools:
         key = nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name)
-        is_same = known.get(pool.name) is pool and old.get(key) is new.get(key)
-        if not is_same or types_before.get(pool.name) is not types_after.get(pool.name):
+        types = before.types.of_pool(pool.name), after.types.of_pool(pool.name)
+        pair = id(types[0]), id(types[1])
+        if pair not in same_types:
+            same_types[pair] = pair[0] == pair[1] or _offered(types[0]) == _offered(types[1])
+        if (
+            not same_types[pair]
+            or _is_changed_pool(known.get(pool.name), pool)
+            or _is_changed_nodeclass(old.get(key), new.get(key))
+        ):
             changed.add(pool.name)
     return frozenset(changed)
+
+
+def _is_changed_pool(known: NodePool | None, pool: NodePool) -> bool:
+    if known is pool or known is None:
+        return False
+    return known.requirements != pool.requirements or bool(changed_nodepool_fields(known, pool))
+
+
+def _is_changed_nodeclass(known: NodeClass | None, nodeclass: NodeClass | None) -> bool:
+    if known is nodeclass or known is None or nodeclass is None:
+        return False
+    return bool(changed_nodeclass_fields(known, nodeclass))
+
+
+def _offered(types: Sequence[InstanceType]) -> dict[str, frozenset[object]]:
+    return {one.name: frozenset(offering.requirements for offering in one.offerings) for one in types}
 
 
 def _line(claim: NodeClaim, drift: Drift) -> DriftLine:

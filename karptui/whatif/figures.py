@@ -45,7 +45,7 @@ def _commanded(outcome: Outcome) -> frozenset[str]:
 
 def _launched(outcome: Outcome) -> Iterator[tuple[str, float | None]]:
     for claim in outcome.claims:
-        yield claim.nodepool_name, claim.cheapest_price_per_hour
+        yield claim.nodepool_name, outcome.claim_types.price(claim)
     for command in () if outcome.next_pass is None else outcome.next_pass.commands:
         for node in command.replacements:
             yield node.pool_name, node.cheapest_price()

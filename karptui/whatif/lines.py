@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karptui.provisioning.rejection import PodError
-from karptui.whatif.outcome import Place
+from karptui.whatif.place import Place
 
 
 class Totals(msgspec.Struct, frozen=True, gc=False):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import cached_property
 
 import msgspec
@@ -11,34 +10,12 @@ import msgspec
 from karptui.disruption.next_pass import NextPass
 from karptui.kube.pod import Pod
 from karptui.provisioning.solution import NewClaim, Solution
+from karptui.whatif.claim_types import ClaimTypes
+from karptui.whatif.place import ABSENT, NOWHERE, Place, PlaceKind
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Situation
 
-
-class PlaceKind(StrEnum):
-    """Where a pod ends up."""
-
-    NODE = "node"
-    """On a node that exists."""
-    CLAIM = "new node"
-    """On a node that would be launched."""
-    NONE = "no place"
-    ABSENT = "absent"
-    """The pod is not there on this side."""
-
-
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """A place for a pod; equal places are equal values."""
-
-    kind: PlaceKind
-    pool_name: str = ""
-    """NodePool of the node, empty for nodes that Karpenter did not make."""
-    node_name: str = ""
-    """Of a node that exists."""
-
-
-NOWHERE = Place(PlaceKind.NONE)
-ABSENT = Place(PlaceKind.ABSENT)
+__all__ = ["ABSENT", "NOWHERE", "Outcome", "Place", "PlaceKind", "PoolFigures"]
 
 
 class PoolFigures(msgspec.Struct, frozen=True, gc=False):
@@ -85,6 +62,11 @@ class Outcome:
         """Provider ids of the nodes that the replay takes away."""
         self.moved = moved
         """Their pods."""
+
+    @property
+    def claim_types(self) -> ClaimTypes:
+        """The types of its claims in price order."""
+        return self.situation.claim_types
 
     @property
     def claims(self) -> tuple[NewClaim, ...]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from karptui.disruption.owner import OwnerIndex
-from karptui.karpenter.labels import CAPACITY_TYPE, NODEPOOL, WELL_KNOWN, ZONE
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
-from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.solution import NewClaim
-from karptui.provisioning.type_index import single_value
-from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
+from karptui.whatif.claim_types import ClaimTypes
+from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, Unplaced
 from karptui.whatif.outcome import ABSENT, NOWHERE, Outcome, Place, PlaceKind
 from karptui.whatif.reasons import Reasons
 
 
-class _Shift(NamedTuple):
+class Shift(NamedTuple):
     """A pod and where it goes on both sides."""
 
     pod: Pod
@@ -31,20 +29,20 @@ class _Shift(NamedTuple):
 
 def claim_lines(before: Outcome, after: Outcome) -> tuple[tuple[ClaimLine, ...], tuple[ClaimLine, ...]]:
     """Return the new nodes of the edited side, changed ones first, and those of the base that come no more."""
-    options = _Options()
-    old = [(options.signature(claim), claim) for claim in before.claims]
-    new = [(options.signature(claim), claim) for claim in after.claims]
+    types = after.claim_types
+    old = [(_signature(claim, types), claim) for claim in before.claims]
+    new = [(_signature(claim, types), claim) for claim in after.claims]
     left = Counter(signature for signature, _ in old)
     made = []
     for signature, claim in new:
         is_same = left[signature] > 0
         left[signature] -= is_same
-        made.append(_claim_line(claim, options, is_changed=not is_same))
+        made.append(_claim_line(claim, types, is_changed=not is_same))
     gone = []
     for signature, claim in old:
         if left[signature] > 0:
             left[signature] -= 1
-            gone.append(_claim_line(claim, options, is_changed=True))
+            gone.append(_claim_line(claim, types, is_changed=True))
     order = _by_pool_and_pods
     return tuple(sorted(made, key=lambda one: (not one.is_changed, *order(one)))), tuple(sorted(gone, key=order))
 
@@ -53,59 +51,20 @@ def _by_pool_and_pods(line: ClaimLine) -> tuple[str, tuple[str, ...]]:
     return line.pool_name, line.pods
 
 
-def _claim_line(claim: NewClaim, options: _Options, *, is_changed: bool) -> ClaimLine:
+def _claim_line(claim: NewClaim, types: ClaimTypes, *, is_changed: bool) -> ClaimLine:
     return ClaimLine(
         pool_name=claim.nodepool_name,
-        types=options.of(claim),
-        pods=tuple(sorted(pod.key for pod in claim.pods)),
-        requests=tuple((name, str(amount)) for name, amount in sorted(claim.requests.items())),
-        price_per_hour=claim.cheapest_price_per_hour,
+        types=types.of(claim),
+        pods=tuple(sorted([pod.key for pod in claim.pods])),
+        requests=tuple([(name, str(amount)) for name, amount in sorted(claim.requests.items())]),
+        price_per_hour=types.price(claim),
         is_changed=is_changed,
     )
 
 
-class _Options:
-    """The types of claims in price order; claims with the same requirements share one list."""
-
-    def __init__(self) -> None:
-        self._ranked: dict[tuple[int, Requirements], list[tuple[int, TypeOption]]] = {}
-        self._chosen: dict[tuple[int, Requirements, int], tuple[TypeOption, ...]] = {}
-
-    def of(self, claim: NewClaim) -> tuple[TypeOption, ...]:
-        """Return the types of a claim, the cheapest first; those without a price last, by name."""
-        key = (id(claim.catalogue), claim.requirements, claim.type_mask)
-        chosen = self._chosen.get(key)
-        if chosen is None:
-            ranked = self._ranked.get(key[:2])
-            if ranked is None:
-                ranked = self._ranked[key[:2]] = _ranked(claim.catalogue, claim.requirements)
-            chosen = self._chosen[key] = tuple(option for bit, option in ranked if claim.type_mask & bit)
-        return chosen
-
-    def signature(self, claim: NewClaim) -> tuple[object, ...]:
-        """Return what makes two claims alike: NodePool, types and pods, of which those of one template are equals."""
-        pods = frozenset(Counter(_kind_of(pod) for pod in claim.pods).items())
-        return claim.nodepool_name, tuple(option.name for option in self.of(claim)), pods
-
-
-def _ranked(catalogue: Catalogue, requirements: Requirements) -> list[tuple[int, TypeOption]]:
-    best: dict[int, tuple[float, str, str]] = {}
-    for kind in catalogue.offering_kinds:
-        if not requirements.compatible(kind.requirements, WELL_KNOWN):
-            continue
-        zone, capacity_type = (single_value(kind.requirements, key) for key in (ZONE, CAPACITY_TYPE))
-        for i, price in kind.prices:
-            known = best.get(i)
-            if known is None or (price, capacity_type, zone) < (known[0], known[2], known[1]):
-                best[i] = (price, zone, capacity_type)
-    options = [
-        (1 << i, TypeOption(one.name, *best[i]) if i in best else TypeOption(one.name, None))
-        for i, one in enumerate(catalogue.types)
-    ]
-    return sorted(
-        options,
-        key=lambda pair: (pair[1].price_per_hour is None, pair[1].price_per_hour or 0.0, pair[1].name),
-    )
+def _signature(claim: NewClaim, types: ClaimTypes) -> tuple[object, ...]:
+    """Return what makes two claims alike: NodePool, types and pods, of which those of one template are equals."""
+    return claim.nodepool_name, types.number(claim), frozenset(Counter(map(_kind_of, claim.pods)).items())
 
 
 def node_lines(before: Outcome, after: Outcome) -> tuple[NodeLine, ...]:
@@ -128,12 +87,12 @@ def node_lines(before: Outcome, after: Outcome) -> tuple[NodeLine, ...]:
 # Pods
 
 
-def move_lines(before: Outcome, after: Outcome) -> tuple[tuple[MoveLine, ...], tuple[MoveLine, ...]]:
+def move_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[MoveLine, ...], tuple[MoveLine, ...]]:
     """Return the pods that go elsewhere, and those that have a place now and had none."""
     owners = OwnerIndex(after.situation.inventory.workloads)
     moves: dict[tuple[str, Place, Place], list[str]] = {}
     gains: dict[tuple[str, Place, Place], list[str]] = {}
-    for shift in _shifts(before, after):
+    for shift in shifts:
         if shift.after in (NOWHERE, ABSENT):
             continue
         is_gain = shift.before in (NOWHERE, ABSENT)
@@ -143,13 +102,13 @@ def move_lines(before: Outcome, after: Outcome) -> tuple[tuple[MoveLine, ...], t
     return _folded(moves), _folded(gains)
 
 
-def unplaced_lines(before: Outcome, after: Outcome) -> tuple[tuple[Unplaced, ...], tuple[Unplaced, ...]]:
+def unplaced_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[Unplaced, ...], tuple[Unplaced, ...]]:
     """Return the pods that no longer have a place, new ones included, and those that still have none."""
     if after.solution is None:
         return (), ()
     owners = OwnerIndex(after.situation.inventory.workloads)
     reasons = Reasons(after)
-    lost = {shift.pod.key: shift.before for shift in _shifts(before, after) if shift.after is NOWHERE}
+    lost = {shift.pod.key: shift.before for shift in shifts if shift.after is NOWHERE}
     gone: list[Unplaced] = []
     still: list[Unplaced] = []
     for pod in sorted(after.unplaced, key=lambda pod: pod.key):
@@ -175,17 +134,16 @@ def _folded(groups: Mapping[tuple[str, Place, Place], list[str]]) -> tuple[MoveL
     return tuple(sorted(lines, key=lambda one: (one.owner, one.pods)))
 
 
-def _shifts(before: Outcome, after: Outcome) -> Iterator[_Shift]:
-    """Yield the pods whose place changes. Pods of one template stand for each other: a swap of two changes nothing."""
-    by_kind: dict[object, list[_Shift]] = {}
+def shifts_of(before: Outcome, after: Outcome) -> tuple[Shift, ...]:
+    """Return the pods whose place changes. Pods of one template stand for each other: a swap of two changes nothing."""
+    by_kind: dict[object, list[Shift]] = {}
     for shift in _paired(before, after):
         if shift.before != shift.after:
             by_kind.setdefault(_kind_of(shift.pod), []).append(shift)
-    for shifts in by_kind.values():
-        yield from _without_swaps(shifts)
+    return tuple(shift for shifts in by_kind.values() for shift in _without_swaps(shifts))
 
 
-def _without_swaps(shifts: list[_Shift]) -> Iterator[_Shift]:
+def _without_swaps(shifts: list[Shift]) -> Iterator[Shift]:
     old = Counter(shift.before for shift in shifts)
     new = Counter(shift.after for shift in shifts)
     left = list((old - new).elements())
@@ -195,41 +153,42 @@ def _without_swaps(shifts: list[_Shift]) -> Iterator[_Shift]:
             arrived[shift.after] -= 1
             origin = shift.before if shift.before in left else left[0]
             left.remove(origin)
-            yield _Shift(shift.pod, origin, shift.after)
+            yield Shift(shift.pod, origin, shift.after)
 
 
-def _paired(before: Outcome, after: Outcome) -> Iterator[_Shift]:
+def _paired(before: Outcome, after: Outcome) -> Iterator[Shift]:
     """Yield every pod that either side looks for a place for."""
     if before.solution is None or after.solution is None:
         return
     old, new = before.places, after.places
-    bound_before, bound_after = _Bound(before), _Bound(after)
+    bound = _Bound(before, [pod for pod in after.waiting if pod.key not in old])
     for pod in after.waiting:
         key = pod.key
-        yield _Shift(pod, old[key] if key in old else bound_before.place(key), new[key])
-    for pod in before.waiting:
-        if pod.key not in new:
-            yield _Shift(pod, old[pod.key], bound_after.place(pod.key))
+        yield Shift(pod, old[key] if key in old else bound.place(key), new[key])
+    left = [pod for pod in before.waiting if pod.key not in new]
+    bound = _Bound(after, left)
+    for pod in left:
+        yield Shift(pod, old[pod.key], bound.place(pod.key))
 
 
 class _Bound:
     """Where pods run that a side does not look for a place for."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-        self._places: dict[str, Place] | None = None
+    def __init__(self, outcome: Outcome, others: Iterable[Pod]) -> None:
+        self._places: dict[str, Place] = {}
+        wanted = {pod.uid: pod.key for pod in others}
+        if not wanted:
+            return
+        inventory = outcome.replayed.inventory
+        pools = {node.name: node.labels.get(NODEPOOL, "") for node in inventory.nodes}
+        for pod in inventory.pods:
+            if pod.uid in wanted and pod.node_name in pools:
+                place = Place(PlaceKind.NODE, pools[pod.node_name], pod.node_name)
+                self._places[wanted[pod.uid]] = place
 
     def place(self, key: str) -> Place:
         """Return the node of a pod, `ABSENT` where it is not there or not bound."""
-        if self._places is None:
-            self._places = self._find()
         return self._places.get(key, ABSENT)
-
-    def _find(self) -> dict[str, Place]:
-        inventory = self._outcome.replayed.inventory
-        pools = {node.name: node.labels.get(NODEPOOL, "") for node in inventory.nodes}
-        places = {name: Place(PlaceKind.NODE, pool, name) for name, pool in pools.items()}
-        return {pod.key: places[pod.node_name] for pod in inventory.pods if pod.node_name in places}
 
 
 def _kind_of(pod: Pod) -> object:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import PriceBook
 from karptui.disruption.simulate import observed_fleet
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.problem import InstanceTypes, Prepared, prepare
+from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.edits import AnyEdit, TakeOut
 from karptui.whatif.scenario import Replay
 
@@ -31,12 +34,20 @@ class TypesResult(msgspec.Struct, frozen=True, eq=False):
     is_fixed: bool = False
     """Whether they came with a snapshot: then they do not follow from NodeClasses and settings."""
 
+    def of_pool(self, name: str) -> Sequence[InstanceType]:
+        """Return the types of a NodePool; none where they are not known."""
+        return self.types.get(name, ()) if isinstance(self.types, Mapping) else self.types
+
 
 _TYPES_KEPT: Final = 8
 """Sets of instance types that are kept for edits that come back."""
 
 TypesFor = Callable[[Inventory, Settings], TypesResult]
 """Works out the instance types of a cluster from its NodeClasses, nodes and settings."""
+
+
+DRIFTED: Final = "Drifted"
+"""Condition of a NodeClaim that no longer matches its NodePool or NodeClass."""
 
 
 class Situation:
@@ -71,6 +82,33 @@ class Situation:
         """The same as disruption sees it."""
         return observed_fleet(self.prepared)
 
+    @property
+    def claim_types(self) -> ClaimTypes:
+        """The types of new claims in price order."""
+        return self._claim_types
+
+    @property
+    def drifted(self) -> int:
+        """How many NodeClaims Karpenter has marked as drifted."""
+        return self._drifted
+
+    @property
+    def budget_use(self) -> Mapping[str, PoolUse]:
+        """Nodes that count for budgets, and those that use them up, by NodePool."""
+        return self._budget_use
+
+    @cached_property
+    def _claim_types(self) -> ClaimTypes:
+        return ClaimTypes()
+
+    @cached_property
+    def _drifted(self) -> int:
+        return sum(1 for claim in self.inventory.nodeclaims if claim.is_true(DRIFTED))
+
+    @cached_property
+    def _budget_use(self) -> Mapping[str, PoolUse]:
+        return count_use(self.prepared.states)
+
     @cached_property
     def books(self) -> Mapping[str, PriceBook]:
         """Prices by NodePool; NodePools that draw on one list share one."""
@@ -103,6 +141,19 @@ class WhatIfBase(Situation):
         self.karpenter_version = karpenter_version
         self._types_for = types_for
         self._known_types: dict[tuple[object, ...], TypesResult] = {}
+        self._indexes: dict[str, dict[Any, Any]] = {}
+
+    def index(self, field: str, key_of: Callable[[Any], Any]) -> Mapping[Any, Any]:
+        """Return the objects of a field of the inventory by key, made once.
+
+        Args:
+            field: Its name.
+            key_of: Tells an object's key; the same for every call with one field.
+        """
+        found = self._indexes.get(field)
+        if found is None:
+            found = self._indexes[field] = {key_of(one): one for one in getattr(self.inventory, field)}
+        return found
 
     def types_of(self, inventory: Inventory, settings: Settings) -> TypesResult:
         """Return the instance types of an edited cluster, kept for a few NodeClasses and settings."""
@@ -146,3 +197,23 @@ class Edited(Situation):
         """Names of the nodes that are taken away; ``inventory`` still has them, the replay leaves them out."""
         self.notes = notes
         """What the edits mean here that is not plain, in sentences."""
+
+    @property
+    def claim_types(self) -> ClaimTypes:
+        """The types of new claims in price order, shared with the base."""
+        return self.base.claim_types
+
+    @property
+    def drifted(self) -> int:
+        """How many NodeClaims Karpenter has marked as drifted."""
+        return self.base.drifted if self._has_same_fleet else self._drifted
+
+    @property
+    def budget_use(self) -> Mapping[str, PoolUse]:
+        """Nodes that count for budgets, and those that use them up, by NodePool."""
+        return self.base.budget_use if self._has_same_fleet else self._budget_use
+
+    @property
+    def _has_same_fleet(self) -> bool:
+        own, known = self.inventory, self.base.inventory
+        return own.nodes is known.nodes and own.nodeclaims is known.nodeclaims

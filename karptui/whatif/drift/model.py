@@ -135,9 +135,8 @@ class DriftModel:
         return self._known[key]
 
     def _of_types(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
-        prepared = self._situation.prepared
-        own = prepared.types_by_pool.get(pool.name)
-        if not own or prepared.now_ns - claim.created_ns <= _TYPES_AFTER_NS:
+        own = self._situation.types.of_pool(pool.name)
+        if not own or self._situation.now_ns - claim.created_ns <= _TYPES_AFTER_NS:
             return None
         offered = self._types.get(id(own))
         if offered is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -11,12 +11,12 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import nodeclass_key
-from karptui.karpenter.settings import Settings
 from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.state.inventory import FIELDS
 from karptui.whatif.edits import ObjectRef, TakeOut
 from karptui.whatif.errors import EditError
+from karptui.whatif.situation import WhatIfBase
 
 _WORKLOADS: Final = "workloads"
 _CLUSTER_SCOPED: Final = frozenset(
@@ -54,15 +54,14 @@ class ClusterDraft:
     """A cluster that edits are made to.
 
     Args:
-        inventory: As it is.
-        settings: As they are.
-        now_ns: The instant: nanoseconds since the epoch.
+        base: As it is.
     """
 
-    def __init__(self, inventory: Inventory, settings: Settings, now_ns: int) -> None:
-        self._inventory = inventory
-        self.settings = settings
-        self.now_ns = now_ns
+    def __init__(self, base: WhatIfBase) -> None:
+        self._base = base
+        self._inventory = base.inventory
+        self.settings = base.settings
+        self.now_ns = base.now_ns
         self.outages: list[TakeOut] = []
         self.removed: list[str] = []
         """Names of nodes that are taken away."""
@@ -117,11 +116,9 @@ class ClusterDraft:
             EditError: when its kind is not modelled.
         """
         kind = self.kind(ref)
-        field, key = FIELDS.get(kind, _WORKLOADS), _key(kind, ref)
+        field = FIELDS.get(kind, _WORKLOADS)
         changed = self._changed.get(field)
-        if changed is not None:
-            return changed.get(key)
-        return next((one for one in getattr(self._inventory, field) if _key_of(kind, one) == key), None)
+        return (self._index(kind) if changed is None else changed).get(_key(kind, ref))
 
     def put(self, kind: Kind, item: Any) -> None:
         """Put an object in the place of the one with its key, or add it at the end."""
@@ -136,8 +133,11 @@ class ClusterDraft:
         if field == _WORKLOADS:
             self._owners = None
         if field not in self._changed:
-            self._changed[field] = {_key_of(kind, one): one for one in getattr(self._inventory, field)}
+            self._changed[field] = dict(self._index(kind))
         return self._changed[field]
+
+    def _index(self, kind: Kind) -> Mapping[Any, Any]:
+        return self._base.index(FIELDS.get(kind, _WORKLOADS), lambda item: _key_of(kind, item))
 
     # Pods
 
