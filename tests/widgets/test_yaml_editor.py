@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
@@ -172,3 +173,12 @@ async def test_text_that_is_put_in_is_one_step_and_keeps_the_cursor() -> None:
         assert app.editor.cursor_location == (0, 4)
         await pilot.press("ctrl+z")
         assert app.editor.text == "a: 1\nb: 20\nc: 3"
+
+
+async def test_text_typed_behind_a_movement_never_overtakes_it() -> None:
+    app = Host("a: 1\nb: 2")
+    async with app.run_test() as pilot:
+        for key, character in (("down", None), ("end", None), ("0", "0"), ("left", None), ("5", "5")):
+            app.post_message(events.Key(key, character))
+        await pilot.pause()
+        assert app.editor.text == "a: 1\nb: 250"

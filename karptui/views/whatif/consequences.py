@@ -75,7 +75,7 @@ def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
     one = alike[0]
     nodes = sorted({blocker.node_name for blocker in alike if blocker.node_name})
     where = f" on {plural(len(nodes), 'node')}" if nodes else ""
-    behind = f"  {one.owner}" if one.owner else ""
+    behind = f"  {one.owner or one.message}"
     return ResultLine(
         f"blockers-{section}/{one.code}/{one.pool_name}/{one.owner}",
         (

@@ -21,10 +21,10 @@ _USUAL: Final = frozenset({"VM_MEMORY_OVERHEAD_PERCENT", "RESERVED_ENIS", "PREFE
 
 
 def focused(parsed: Parsed, row: int) -> Document | None:
-    """Return the document that a line belongs to, else the first that can be read."""
+    """Return the document that a line belongs to, None while it cannot be read; off every document the first."""
     found = parsed.at_line(row)
-    if found is not None and found.body is not None:
-        return found
+    if found is not None:
+        return found if found.body is not None else None
     return next((document for document in parsed.documents if document.body is not None), None)
 
 

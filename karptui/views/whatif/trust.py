@@ -57,7 +57,7 @@ def version_text(honesty: Honesty) -> str:
     """Return the version that is modelled, and the one that was found."""
     model = f"model {honesty.modelled_version}"
     if not honesty.found_version:
-        return f"{model}, cluster's version not known"
+        return model
     if honesty.is_other_version:
         return f"{model} ≠ cluster {honesty.found_version}: decisions may differ"
     return f"{model} = cluster {honesty.found_version}"

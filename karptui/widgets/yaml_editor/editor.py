@@ -24,6 +24,9 @@ INDENT: Final = 2
 GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Tone.MUTED: "←"}
 """What stands before a note, so that its kind is told without colour."""
 
+OWN_ACTIONS: Final = frozenset({"complete", "leave", "note(1)"})
+"""Actions whose keys the screen may have given to something else."""
+
 Complete = Callable[[str, int, int], Completions]
 """From text, line and column to what could stand there."""
 
@@ -161,9 +164,21 @@ class YamlEditor(TextArea):
             event.prevent_default()
             self.action_leave()
             return
+        if await self._move_now(event):
+            return
         await super()._on_key(event)
         if event.is_printable or event.key == "backspace":
             self.call_after_refresh(self.offer, is_asked=False)
+
+    async def _move_now(self, event: events.Key) -> bool:
+        """Run a key of the text area at once: text typed right behind it must not overtake it on its way to the app."""
+        bindings = self._bindings.key_to_bindings.get(event.key, ())
+        if event.is_printable or not bindings or bindings[0].action in OWN_ACTIONS:
+            return False
+        event.stop()
+        event.prevent_default()
+        await self.run_action(bindings[0].action)
+        return True
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """Tell which keys are text or belong to the list of completions."""
