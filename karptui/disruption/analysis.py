@@ -13,6 +13,7 @@ from karptui.disruption.budgets import BudgetState
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.survey_memory import SurveyMemory
 from karptui.disruption.verdict import Landing, Replacement, Verdict
 from karptui.disruption.why import Why
 from karptui.provisioning.overlap import Overlap
@@ -118,6 +119,8 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Which NodePools could take which pods; None until it is asked for."""
     notes: tuple[str, ...] = ()
     """What was assumed about instance types, in sentences."""
+    memory: SurveyMemory | None = None
+    """What the findings rest on, for the next survey."""
     problem: str = ""
     """Why a newer generation could not be analysed, empty where it could."""
 

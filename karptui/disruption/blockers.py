@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -122,6 +122,19 @@ class BlockerSurvey:
             for one in found
         )
 
+    def of_pool(self, name: str) -> tuple[Blocker, ...]:
+        """Return what a NodePool puts in the way of every node of it."""
+        return self._pools.of_pool(name)
+
+    def said_about(self, node: StateNode) -> tuple[Mapping[str, int], ...]:
+        """Return what events say about a node and its claim."""
+        return self._said.about(node)
+
+    def is_type_known(self, node: StateNode) -> bool:
+        """Return whether the instance type of a node is among those of its NodePool."""
+        book = self.fleet.books.get(node.nodepool_name)
+        return book is not None and node.labels.get(INSTANCE_TYPE, "") in book.types
+
     def _of_gate(self, node: StateNode, check: GateCheck, wants: Wants) -> Blocker:
         blocks = methods_for(self.fleet, node)
         kind, _, key = check.object_key.partition("/")
@@ -174,11 +187,12 @@ class BlockerSurvey:
         if node.claim.termination_grace_period_ns is not None:
             blocks -= _EVENTUAL
         predicates = self.fleet.pods
-        limits = predicates.limits
-        for pod in self.fleet.pods_of(node):
-            if predicates.traits(pod.template).do_not_disrupt is not None and not predicates.is_disruptable(pod):
+        may_hold = predicates.may_hold
+        holding = [pod for pod in (*node.pods, *node.ending) if may_hold(pod)]
+        for pod in sorted(holding, key=lambda pod: (pod.namespace, pod.name)):
+            if not predicates.is_disruptable(pod):
                 yield self._protected(pod, blocks, wants)
-            elif limits.matching(pod):
+            else:
                 block = predicates.pdb_block(pod)
                 if block is not None:
                     yield self._held(pod, block, blocks, wants)

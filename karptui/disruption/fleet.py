@@ -7,6 +7,7 @@ from functools import cached_property
 
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.initiator import INTERRUPTIONS
+from karptui.disruption.pods import positive_cost
 from karptui.disruption.predicates import PodPredicates
 from karptui.disruption.price import PriceBook, pool_costs
 from karptui.karpenter.instance_type import InstanceType
@@ -92,7 +93,13 @@ class Fleet:
     def is_empty(self, node: StateNode) -> bool:
         """Return whether no pod of positive cost would have to move: what Emptiness asks."""
         predicates = self.pods
-        return predicates.disruption_cost(filter(predicates.is_reschedulable, (*node.pods, *node.ending))) <= 1.0
+        cost = 1.0
+        for pod in (*node.pods, *node.ending):
+            if predicates.is_reschedulable(pod):
+                cost += positive_cost(predicates.traits(pod.template).eviction_cost)
+                if not cost <= 1.0:
+                    return False
+        return True
 
     def disruption_cost(self, node: StateNode) -> float:
         """Return a node's disruption cost as Karpenter keeps it for any node: all its pods but those of DaemonSets."""

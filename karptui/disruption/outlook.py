@@ -19,9 +19,10 @@ from karptui.disruption.emptiness import CONSOLIDATABLE
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.no_place import no_place
+from karptui.disruption.price import PriceBook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.simulation import SimulationError
-from karptui.karpenter.nodepool import WHEN_EMPTY
+from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.provisioning.problem import Prepared
 from karptui.provisioning.state_node import StateNode
 
@@ -74,6 +75,7 @@ class Outlook:
     def __init__(self, prepared: Prepared, fleet: Fleet) -> None:
         self._fleet = fleet
         self._engine = EngineSimulator(prepared, fleet)
+        self._candidates: dict[str, Candidate] = {}
         self._tried: dict[tuple[str, Method, frozenset[str]], Command | Refusal | None] = {}
 
     def without(self, node: StateNode, blocker: Blocker, others: Iterable[Blocker]) -> Prospect:
@@ -105,7 +107,7 @@ class Outlook:
             return _UNKNOWN
         freed = frozenset(method for blocker in lifted for method in blocker.blocks)
         freed -= frozenset(method for blocker in left for method in blocker.blocks)
-        candidate = Candidate(self._fleet, node, *resolved)
+        candidate = self._candidate(node, *resolved)
         return self._prospect(candidate, freed, frozenset(blocker.code for blocker in lifted), _uids(lifted))
 
     def now(self, node: StateNode, blockers: Iterable[Blocker]) -> Prospect:
@@ -116,7 +118,15 @@ class Outlook:
         if node.is_marked_for_deletion:
             return Prospect(Outcome.DELETE)
         free = methods_for(self._fleet, node) - frozenset(method for blocker in blockers for method in blocker.blocks)
-        return self._prospect(Candidate(self._fleet, node, *resolved), free, frozenset(), frozenset())
+        return self._prospect(self._candidate(node, *resolved), free, frozenset(), frozenset())
+
+    def _candidate(self, node: StateNode, pool: NodePool, book: PriceBook) -> Candidate:
+        """Return a node as a candidate; of the last node only, as what is asked comes node by node."""
+        found = self._candidates.get(node.name)
+        if found is None:
+            self._candidates.clear()
+            found = self._candidates[node.name] = Candidate(self._fleet, node, pool, book)
+        return found
 
     def _prospect(
         self, candidate: Candidate, freed: frozenset[Method], lifted: frozenset[Code], pods: frozenset[str]

@@ -37,16 +37,22 @@ class PoolBlockers:
         self._headroom: dict[str, static_drift.StaticHeadroom] = {}
         self._by_name = {node.name: node for node in fleet.nodes}
 
+    def of_pool(self, name: str) -> tuple[Blocker, ...]:
+        """Return what a NodePool puts in the way of every node of it; nothing where it does not resolve."""
+        resolved = self._fleet.resolved(name)
+        if resolved is None:
+            return ()
+        pool, _ = resolved
+        return (*self._of_budgets(pool), *(self._of_replicas(pool) if pool.is_static else ()))
+
     def of(self, node: StateNode, wants: Wants) -> Iterator[Blocker]:
         """Yield what the NodePool of a managed node puts in its way."""
         resolved = self._fleet.resolved(node.nodepool_name)
         if resolved is None:
             return
         pool, book = resolved
-        found = [*self._of_budgets(pool)]
-        if pool.is_static:
-            found.extend(self._of_replicas(pool))
-        else:
+        found = [*self.of_pool(pool.name)]
+        if not pool.is_static:
             found.extend(consolidation_blockers(self._fleet, node, pool, book))
         for blocker in found:
             yield self._as_wanted(blocker, wants)

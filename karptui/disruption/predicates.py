@@ -50,12 +50,22 @@ class PodPredicates:
         self.now_ns = now_ns
         self.limits = PdbLimits(pdbs)
         self._traits: dict[PodTemplate, TemplateTraits] = {}
+        self._may_hold: dict[PodTemplate, bool] = {}
 
     def traits(self, template: PodTemplate) -> TemplateTraits:
         """Return the traits of a template."""
         found = self._traits.get(template)
         if found is None:
             found = self._traits[template] = traits_of(template)
+        return found
+
+    def may_hold(self, pod: Pod) -> bool:
+        """Return whether annotation or PodDisruptionBudgets may have the pod keep its node; most pods may not."""
+        found = None if pod.own_labels else self._may_hold.get(pod.template)
+        if found is None:
+            found = self.traits(pod.template).do_not_disrupt is not None or bool(self.limits.matching(pod))
+            if not pod.own_labels:
+                self._may_hold[pod.template] = found
         return found
 
     def protection(self, pod: Pod) -> Protection:

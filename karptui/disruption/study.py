@@ -21,7 +21,7 @@ from karptui.disruption.analysis import (
 )
 from karptui.disruption.arrivals import arrivals
 from karptui.disruption.blocker import Blocker, Code
-from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budget_week import PoolBudgets, pool_budgets
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.candidate import Candidate
@@ -33,6 +33,7 @@ from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.simulate import observed_fleet
 from karptui.disruption.simulation import SimulationError, Simulator
+from karptui.disruption.survey_memory import SurveyMemory
 from karptui.disruption.verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.why import why_of
 from karptui.provisioning.overlap import Overlap, overlap_steps
@@ -66,12 +67,14 @@ class Study:
         self._before = before
         self._notes = notes
         self._survey = BlockerSurvey(self.fleet)
+        self._memory = SurveyMemory(self.fleet, self._survey, before.memory)
         self._outlook = Outlook(prepared, self.fleet)
         self._nodes: dict[str, StateNode] = {}
         self._findings: dict[str, NodeFindings] = {}
         self._budgets: dict[str, PoolBudgets] = {}
         self._simulated_in: dict[str, int] = {}
-        self._managed = 0
+        self._managed = sum(1 for node in self.fleet.nodes if node.claim is not None)
+        self._is_surveyed = False
         self._detail: NodeDetail | None = None
         self._next: NextReport | None = before.next
         self._overlap: Overlap | None = before.overlap
@@ -83,6 +86,7 @@ class Study:
             generation=self._generation,
             now_ns=self.fleet.now_ns,
             findings=MappingProxyType(dict(self._findings)),
+            memory=self._memory if self._is_surveyed else self._before.memory,
             cluster=self._survey.cluster,
             budgets=MappingProxyType(self._budgets),
             simulated_in=MappingProxyType(dict(self._simulated_in)),
@@ -96,23 +100,34 @@ class Study:
 
     # All nodes
 
-    def survey(self) -> Iterator[str]:
-        """Find gates and blockers node by node, then what budgets come to; yields the key of each."""
-        for node in self.fleet.nodes:
-            key = key_of(node)
-            self._nodes[key] = node
-            found = self._findings[key] = self._found(key, node)
-            self._managed += node.claim is not None
+    def survey(self, first: Iterable[str] = ()) -> Iterator[str]:
+        """Find gates and blockers node by node, then what budgets come to; yields the key of each.
+
+        Nodes of which nothing changed since the analysis before keep their findings unseen.
+
+        Args:
+            first: Keys of the nodes to begin with.
+        """
+        self._nodes = {key_of(node): node for node in self.fleet.nodes}
+        for key in dict.fromkeys((*first, *self._nodes)):
+            if key not in self._nodes:
+                continue
+            found = self._findings[key] = self._found(key, self._nodes[key])
             if found.outlook is not None:
                 self._simulated_in[key] = self._before.simulated_in.get(key, 0)
             yield key
         for name, pool in self.fleet.pools.items():
             self._budgets[name] = pool_budgets(self.fleet, pool, self._before.budgets.get(name))
             yield f"pool/{name}"
+        self._is_surveyed = True
+        self._memory.forget_before()
 
     def _found(self, key: str, node: StateNode) -> NodeFindings:
         known = self._before.findings.get(key)
+        if known is not None and self._memory.is_unchanged(key, node):
+            return known
         blockers = self._survey.of(node)
+        self._memory.note(key, node, blockers)
         outlook = None
         if known is not None:
             if _are_same(known.blockers, blockers):
@@ -135,10 +150,9 @@ class Study:
         return known if known is not None and _is_same(known, found) else found
 
     def _price(self, node: StateNode) -> float | None:
-        resolved = self.fleet.resolved(node.nodepool_name)
-        if resolved is None or node.claim is None:
+        if node.claim is None or node.node is None or self.fleet.resolved(node.nodepool_name) is None:
             return None
-        return Candidate(self.fleet, node, *resolved).price or None if node.node is not None else None
+        return price_of(self.fleet, node)
 
     # One node
 
