@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed, span
+from karptui.advice.words import counted, listed, span, verb
 from karptui.disruption.drain import Stage
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.whatif.edits import ObjectRef
@@ -36,8 +36,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=tuple(ObjectRef("Node", name) for name in first),
-            fact=f"{counted(len(first), 'node')} ({listed(first)}) have been called consolidation candidates {times:,} "
-            f"times for up to {span(context.now_ns - min(first.values()))} and are still here: the event is written "
+            fact=f"{counted(len(first), 'node')} ({listed(first)}) {verb(len(first), 'has', 'have')} been called a "
+            f"consolidation candidate {times:,} times for up to {span(context.now_ns - min(first.values()))} and "
+            f"{verb(len(first), 'is', 'are')} still here: the event is written "
             "before scoring and validation, and decides nothing.",
         )
 

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, node_refs
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed, nano_amount
+from karptui.advice.words import counted, listed, nano_amount, verb
 from karptui.karpenter.labels import INSTANCE_TYPE
 from karptui.kube.resources import CPU, MEMORY, PODS, nano
 from karptui.provisioning.state_node import StateNode
@@ -33,8 +33,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             objects=node_refs(state for _, state in found),
-            fact=f"{counted(len(found), 'node')} ({listed(types)}) offer less {resource} than their NodeClaims said, "
-            f"{worst.name} {nano_amount(gap, resource)} less: pods that Karpenter makes such a node for may not fit.",
+            fact=f"{counted(len(found), 'node')} ({listed(types)}) {verb(len(found), 'offers', 'offer')} less "
+            f"{resource} than the NodeClaim said, {worst.name} {nano_amount(gap, resource)} less: pods that Karpenter "
+            "makes such a node for may not fit.",
         )
 
 

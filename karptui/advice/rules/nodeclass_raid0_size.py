@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, pool_ref
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, share
+from karptui.advice.words import counted, share, verb
 from karptui.aws.nodeclass import KIND
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.whatif.edits import ObjectRef
@@ -36,8 +36,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             severity=Severity.INFO,
             objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, pools)),
             fact=f"{KIND} {nodeclass.name} puts pods' storage on local disks (RAID0), and {share(without, total)} "
-            f"available types of {counted(len(pools), 'NodePool')} have none: there the EBS volume's size counts, "
-            "elsewhere the disks' alone.",
+            f"available types of {counted(len(pools), 'NodePool')} {verb(without, 'has', 'have')} none: there the EBS "
+            "volume's size counts, elsewhere the disks' alone.",
         )
 
 

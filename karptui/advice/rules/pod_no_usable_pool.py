@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, pool_ref
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted
+from karptui.advice.words import counted, verb
 
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
@@ -18,7 +18,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.ERROR,
         objects=tuple(map(pool_ref, context.pools)),
-        fact=f"{counted(waiting, 'pod')} wait, and none of {counted(len(context.pools), 'NodePool')} takes part in "
+        fact=f"{counted(waiting, 'pod')} {verb(waiting, 'waits', 'wait')}, and none of "
+        f"{counted(len(context.pools), 'NodePool')} takes part in "
         "provisioning (ready, not static, not being deleted): Karpenter reports neither error nor event for them.",
     )
 

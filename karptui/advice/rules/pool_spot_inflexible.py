@@ -10,7 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, counted
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
-from karptui.karpenter.labels import CAPACITY_TYPE, SPOT
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT
 from karptui.karpenter.nodepool import WHEN_EMPTY
 
 
@@ -21,8 +21,10 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         if pool.is_static or pool.consolidation_policy == WHEN_EMPTY or pool.consolidate_after_ns is None:
             continue
         nodes = [node for node in context.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT]
-        types = len(context.offered_types(pool))
-        if nodes and types <= SPOT_TO_SPOT_TYPES:
+        offered = frozenset(context.offered_types(pool))
+        types, running = len(offered), {node.labels.get(INSTANCE_TYPE, "") for node in nodes}
+        # A type is never cheaper than itself.
+        if nodes and types - (running <= offered) < SPOT_TO_SPOT_TYPES:
             cost = context.cost(nodes)
             yield Finding(
                 severity=Severity.WARNING,

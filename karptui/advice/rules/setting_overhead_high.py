@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.observed_memory import reported_types
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, memory
+from karptui.advice.words import counted, memory, verb
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
 from karptui.aws.memory import estimated_memory_mib
 from karptui.whatif.edits import ObjectRef, SetSetting
@@ -30,12 +30,14 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     if gap < _WORTH_BYTES:
         return
     suggested = rounded_up(safe)
+    nodes = sum(one.nodes for one in reported)
     yield Finding(
         severity=Severity.WARNING,
         objects=(ObjectRef("Setting", NAME),),
-        fact=f"{NAME} is {percent:g}; {counted(sum(one.nodes for one in reported), 'node')} of "
-        f"{counted(len(reported), 'type')} report more memory than that leaves, {worst.facts.name} {memory(gap)} more. "
-        f"{suggested:g} would not overestimate any of them; it takes effect for types that Karpenter has not seen.",
+        fact=f"{NAME} is {percent:g}; {counted(nodes, 'node')} of "
+        f"{counted(len(reported), 'type')} {verb(nodes, 'reports', 'report')} more memory than that leaves, "
+        f"{worst.facts.name} {memory(gap)} more. {suggested:g} would not overestimate any of them; it takes effect "
+        "for types that Karpenter has not seen.",
         edits=(SetSetting(NAME, f"{suggested:g}"),),
     )
 

@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.observed_memory import reported_types
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted, listed, memory
+from karptui.advice.words import counted, listed, memory, verb
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
 from karptui.aws.memory import estimated_memory_mib
 from karptui.whatif.edits import ObjectRef, SetSetting
@@ -32,8 +32,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.WARNING,
         objects=(ObjectRef("Setting", NAME),),
-        fact=f"{NAME} {percent:g} overestimates {counted(len(short), 'type')} that run ({listed(names)}): a first node "
-        f"of the type is smaller than planned, and its pods may not fit. From {suggested:g} on none is overestimated.",
+        fact=f"{NAME} {percent:g} overestimates {counted(len(short), 'type')} that {verb(len(short), 'runs', 'run')} "
+        f"({listed(names)}): a first node of the type is smaller than planned, and its pods may not fit. From "
+        f"{suggested:g} on none is overestimated.",
         edits=(SetSetting(NAME, f"{suggested:g}"),),
     )
 

@@ -1,0 +1,89 @@
+"""Asks one rule about a small cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from karptui.advice.catalogue import BY_ID
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.report import advise
+from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.disruption.study import Study
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import parse_settings
+from karptui.provisioning import prepare
+from tests.builders import NOW_NS, an_instance_type
+
+LARGE = an_instance_type(name="m5.large")
+XLARGE = an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", pods="58", prices={"on-demand": 0.192})
+TYPES = (LARGE, XLARGE)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A cluster, and what one rule says of it: nothing where ``says`` is empty."""
+
+    rule: str
+    make: Callable[[], Inventory]
+    says: tuple[str, ...] = ()
+    severity: Severity = Severity.WARNING
+    count: int = 1
+    types: tuple[InstanceType, ...] = TYPES
+    settings: Mapping[str, str] = field(default_factory=dict)
+    evidence: Evidence = NO_EVIDENCE
+    hidden: frozenset[str] = frozenset()
+    per_hour: float | None = None
+    name: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.rule}-{'finds' if self.says else 'quiet'}{'-' + self.name if self.name else ''}"
+
+
+def quiet(rule: str, *makes: Callable[[], Inventory], **setup: Any) -> list[Case]:
+    """Return cases of which the rule has nothing to say."""
+    return [Case(rule, make, name=str(number), **setup) for number, make in enumerate(makes, 1)]
+
+
+def context_of(
+    inventory: Inventory,
+    types: Iterable[InstanceType] | Mapping[str, tuple[InstanceType, ...]] = TYPES,
+    settings: Mapping[str, str] | None = None,
+    evidence: Evidence = NO_EVIDENCE,
+    hidden: frozenset[str] = frozenset(),
+) -> AdviceContext:
+    given = types if isinstance(types, Mapping) else tuple(types)
+    prepared = prepare(inventory, given, parse_settings(settings or {}), NOW_NS)
+    study = Study(prepared, 1)
+    for _ in study.survey():
+        pass
+    return AdviceContext(prepared, study.fleet, findings=study.analysis.findings, evidence=evidence, hidden=hidden)
+
+
+def ask(case: Case) -> tuple[Finding, ...]:
+    """Return what the case's rule finds; a rule that raises fails the test."""
+    context = context_of(case.make(), case.types, case.settings, case.evidence, case.hidden)
+    report = advise(context, [BY_ID[case.rule]])
+    assert report.failures == ()
+    return report.findings
+
+
+def check(case: Case) -> None:
+    """Compare what a rule finds with what the case says."""
+    found = ask(case)
+    if not case.says:
+        assert [one.fact for one in found] == []
+        return
+    facts = "\n".join(one.fact for one in found)
+    for part in case.says:
+        assert part in facts
+    assert len(found) == case.count
+    assert found[0].severity is case.severity
+    assert all(one.remedy and one.objects for one in found)
+    if case.per_hour is not None:
+        assert found[0].per_hour is not None
+        assert round(found[0].per_hour, 4) == case.per_hour

@@ -1,0 +1,201 @@
+"""Clusters for the rules about nodes and NodeClaims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from karptui.advice.finding import Severity
+from karptui.karpenter import labels
+from karptui.karpenter.inventory import Inventory
+from tests.advice.asking import Case, quiet
+from tests.builders import (
+    DAY_NS,
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod,
+    amounts,
+    an_event,
+    an_inventory,
+)
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+DND = labels.DO_NOT_DISRUPT
+
+
+def one_node(*, node: dict[str, Any] | None = None, claim: dict[str, Any] | None = None, pods=(), **others: Any):
+    """Return a cluster of one managed node."""
+    return Inventory(
+        nodepools=(a_nodepool(),),
+        nodes=(a_node(**(node or {})),),
+        nodeclaims=(a_nodeclaim(**(claim or {})),),
+        pods=tuple(pods),
+        **others,
+    )
+
+
+def held(*, arrived_ns: int = 10 * MINUTE_NS, is_cordoned: bool = False, value: str = "true") -> Inventory:
+    return one_node(
+        node={"is_unschedulable": is_cordoned},
+        pods=(
+            a_pod(name="runner", node="node-1", annotations={DND: value}, created_ns=NOW_NS - 5 * HOUR_NS),
+            a_pod(name="new", node="node-1", created_ns=NOW_NS - arrived_ns),
+        ),
+    )
+
+
+def leaving(*, node_selector: dict[str, str]) -> Inventory:
+    return one_node(
+        claim={"deletion_ns": NOW_NS - MINUTE_NS},
+        pods=(a_pod(name="stuck", node="node-1", node_selector=node_selector),),
+    )
+
+
+def draining(*, since_ns: int = HOUR_NS, grace_ns: int | None = None, pods=()) -> Inventory:
+    return one_node(
+        claim={
+            "deletion_ns": NOW_NS - since_ns,
+            "termination_grace_period_ns": grace_ns,
+            "created_ns": NOW_NS - DAY_NS,
+        },
+        pods=pods,
+    )
+
+
+def said(
+    reason: str = "ConsolidationCandidate", *, count: int = 12, first_ns: int = 2 * HOUR_NS, node=None, **claim: Any
+):
+    event = an_event(about="Node/node-1", reason=reason, count=count, last_ns=NOW_NS)
+    return one_node(events=(replace(event, first_ns=NOW_NS - first_ns),), node=node, claim=claim)
+
+
+CASES = [
+    Case(
+        "node-dead-protection",
+        lambda: one_node(node={"annotations": {DND: "2h"}}),
+        ('1 node (node-1) says do-not-disrupt "2h"', "protects nothing"),
+    ),
+    Case(
+        "node-dead-protection",
+        lambda: one_node(claim={"annotations": {DND: "true"}}),
+        ("1 NodeClaim (general-abcde) says do-not-disrupt and the node does not",),
+        name="claim",
+    ),
+    *quiet(
+        "node-dead-protection",
+        lambda: one_node(node={"annotations": {DND: "true"}}, claim={"annotations": {DND: "true"}}),
+        lambda: one_node(node={"annotations": {DND: "false"}}),
+        lambda: Inventory(nodes=(a_node(pool="", annotations={DND: "2h"}),)),
+        one_node,
+    ),
+    Case(
+        "node-receives-pods",
+        held,
+        ("1 node of general ($0.10/h) is held by do-not-disrupt and still took 1 new pod", "(node-1)"),
+        per_hour=0.096,
+        name="story E",
+    ),
+    *quiet(
+        "node-receives-pods",
+        lambda: held(arrived_ns=3 * HOUR_NS),
+        lambda: held(is_cordoned=True),
+        lambda: held(value="1h"),
+    ),
+    Case(
+        "node-deleting-blocks-all",
+        lambda: leaving(node_selector={"disk": "fast"}),
+        ("1 pod of 1 node on the way out (node-1) fits nowhere (default/stuck)", "no node anywhere is drifted away"),
+        ERROR,
+    ),
+    *quiet("node-deleting-blocks-all", lambda: leaving(node_selector={}), one_node),
+    Case(
+        "node-unmanaged",
+        lambda: Inventory(
+            nodepools=(a_nodepool(),),
+            nodes=(a_node(), a_node(name="other", pool="")),
+            nodeclaims=(a_nodeclaim(),),
+            pods=(a_pod(node="other"),),
+        ),
+        ("1 of 2 nodes is not Karpenter's (other)", "1 workload pod runs on them."),
+        INFO,
+    ),
+    Case(
+        "node-unmanaged",
+        lambda: Inventory(nodepools=(a_nodepool(),), nodes=(a_node(),)),
+        ("1 node (node-1) carries the label of a NodePool and has no NodeClaim",),
+        name="orphan",
+    ),
+    *quiet("node-unmanaged", one_node),
+    Case(
+        "node-smaller-than-claim",
+        lambda: one_node(claim={"allocatable": amounts({"cpu": "2", "memory": "8Gi", "pods": "29"})}),
+        (
+            "1 node (m5.large) offers less cpu than the NodeClaim said, node-1 70m less",
+            "less memory than the NodeClaim said, node-1 1,024Mi less",
+        ),
+        count=2,
+    ),
+    *quiet(
+        "node-smaller-than-claim",
+        lambda: one_node(claim={"allocatable": amounts({"cpu": "1930m", "memory": "7190Mi", "pods": "29"})}),
+        one_node,
+    ),
+    Case(
+        "node-drain-without-end",
+        lambda: draining(pods=(a_pod(node="node-1"),)),
+        ("1 node (node-1) ($0.10/h) has been on the way out for up to 1h", "They wait for default/web-1."),
+        per_hour=0.096,
+    ),
+    Case("node-drain-without-end", draining, ("No pod is in the way",), name="no pods"),
+    *quiet(
+        "node-drain-without-end",
+        lambda: draining(grace_ns=DAY_NS),
+        lambda: draining(since_ns=MINUTE_NS),
+        one_node,
+    ),
+    Case(
+        "node-candidate-only",
+        said,
+        ("1 node (node-1) has been called a consolidation candidate 12 times for up to 2h",),
+        INFO,
+    ),
+    *quiet(
+        "node-candidate-only",
+        lambda: said(count=1),
+        lambda: said(first_ns=MINUTE_NS),
+        lambda: said("Unconsolidatable"),
+        lambda: said(deletion_ns=NOW_NS - MINUTE_NS),
+        lambda: said(
+            node={"taints": (labels.DISRUPTED_TAINT,)},
+            conditions=(*a_nodeclaim().conditions, a_condition("DisruptionReason", reason="Underutilized")),
+        ),
+    ),
+    Case(
+        "claim-unsynced",
+        lambda: Inventory(
+            nodepools=(a_nodepool(),),
+            nodeclaims=(
+                a_nodeclaim(
+                    stage="",
+                    conditions=(a_condition("Launched", status="False", message="no capacity"),),
+                    created_ns=NOW_NS - HOUR_NS,
+                ),
+            ),
+        ),
+        ("1 NodeClaim (general-abcde) has had no instance for up to 1h (no capacity)", "disrupts nothing anywhere"),
+        ERROR,
+    ),
+    *quiet(
+        "claim-unsynced",
+        lambda: Inventory(
+            nodepools=(a_nodepool(),), nodeclaims=(a_nodeclaim(stage="", created_ns=NOW_NS - MINUTE_NS),)
+        ),
+        an_inventory,
+    ),
+]

@@ -1,0 +1,514 @@
+"""Clusters for the rules about NodePools and their budgets."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from karptui.advice.finding import Severity
+from karptui.karpenter import labels
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
+from karptui.kube.taints import Taint, Toleration
+from tests.advice.asking import XLARGE, Case, quiet
+from tests.builders import (
+    DAY_NS,
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    a_condition,
+    a_daemonset,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod,
+    a_requirement,
+    amounts,
+    an_instance_type,
+    an_inventory,
+)
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+ON_DEMAND = a_requirement(labels.CAPACITY_TYPE, "In", "on-demand")
+FAMILY = f"{labels.AWS_GROUP}/instance-family"
+
+
+def pools(*made, **others):
+    """Return a cluster with these NodePools and pods that wait."""
+    return Inventory(nodepools=made, pods=(a_pod(name="a"), a_pod(name="b")), **others)
+
+
+def with_nodes(inventory: Inventory, *nodes):
+    """Return a cluster with these nodes instead of its own."""
+    return replace(inventory, nodes=nodes)
+
+
+def three_nodes(**pool):
+    """Return a cluster with three nodes of one NodePool."""
+    return an_inventory(nodepools=(a_nodepool(**pool),))
+
+
+def spot_nodes(count: int = 2, **pool):
+    names = [f"node-{number}" for number in range(count)]
+    wants = {"requirements": (a_requirement(labels.CAPACITY_TYPE, "In", "spot"),), **pool}
+    return Inventory(
+        nodepools=(a_nodepool(**wants),),
+        nodes=tuple(a_node(name=name, capacity_type="spot") for name in names),
+        nodeclaims=tuple(a_nodeclaim(name=f"claim-{name}", node=name, capacity_type="spot") for name in names),
+    )
+
+
+SPOT = {"on-demand": 0.1, "spot": 0.04}
+SPOT_TYPES = (an_instance_type(prices=SPOT), an_instance_type(name="m5.xlarge", cpu="4", prices=SPOT))
+MANY_SPOT = (an_instance_type(prices=SPOT), *(an_instance_type(name=f"c{i}.large", prices=SPOT) for i in range(15)))
+
+DEDICATED = Taint("dedicated", "NoSchedule", "ci")
+FALLBACK = Taint("fallback", "NoSchedule")
+
+
+def split(*, second_taints, tolerations, first_taints=(DEDICATED,)):
+    """Return a preferred pool and a fallback, and pods for them."""
+    return Inventory(
+        nodepools=(
+            a_nodepool(name="flex", weight=100, taints=first_taints, template_labels={"team": "ci"}),
+            a_nodepool(name="rest", weight=1, taints=second_taints, template_labels={"team": "ci"}),
+        ),
+        pods=(a_pod(name="a", tolerations=tolerations), a_pod(name="b", tolerations=tolerations)),
+    )
+
+
+def churning(*, quiet_ns: int, after_ns: int, nodes: int = 3):
+    names = [f"node-{number}" for number in range(nodes)]
+    return Inventory(
+        nodepools=(a_nodepool(consolidate_after_ns=after_ns),),
+        nodeclaims=tuple(
+            a_nodeclaim(name=f"c-{name}", node=name, created_ns=NOW_NS - DAY_NS, last_pod_event_ns=NOW_NS - quiet_ns)
+            for name in names
+        ),
+        nodes=tuple(a_node(name=name) for name in names),
+    )
+
+
+def expiring(*ages_ns: int, grace_ns: int | None = None):
+    names = [f"node-{number}" for number in range(len(ages_ns))]
+    return Inventory(
+        nodepools=(a_nodepool(),),
+        nodes=tuple(a_node(name=name) for name in names),
+        nodeclaims=tuple(
+            a_nodeclaim(
+                name=f"c-{name}",
+                node=name,
+                created_ns=NOW_NS - age_ns,
+                expire_after_ns=DAY_NS,
+                termination_grace_period_ns=grace_ns,
+            )
+            for name, age_ns in zip(names, ages_ns, strict=True)
+        ),
+    )
+
+
+def protected(value: str = "true", *, grace_ns: int | None = None, pool_grace_ns: int | None = None):
+    return Inventory(
+        nodepools=(a_nodepool(termination_grace_period_ns=pool_grace_ns),),
+        nodes=(a_node(),),
+        nodeclaims=(a_nodeclaim(termination_grace_period_ns=grace_ns),),
+        pods=(a_pod(node="node-1", annotations={labels.DO_NOT_DISRUPT: value}),),
+    )
+
+
+def annotated_pool(value: str):
+    return Inventory(
+        nodepools=(a_nodepool(template_annotations={labels.DO_NOT_DISRUPT: value}),),
+        nodes=(a_node(annotations={labels.DO_NOT_DISRUPT: value}),),
+        nodeclaims=(a_nodeclaim(),),
+    )
+
+
+def budgets(*lines: DisruptionBudget, **others):
+    return an_inventory(nodepools=(a_nodepool(budgets=lines),), **others)
+
+
+def one_not_ready():
+    names = ["node-1", "node-2", "node-3"]
+    return with_nodes(budgets(DisruptionBudget("1")), *(a_node(name=name, is_ready=name != "node-2") for name in names))
+
+
+def eleven_daemonsets(slots: str):
+    small = an_instance_type(name="t3.small", cpu="2", memory="2Gi", pods=slots)
+    inventory = pools(a_nodepool(), daemonsets=tuple(a_daemonset(name=f"ds-{i}", cpu="20m") for i in range(11)))
+    return inventory, (small, XLARGE)
+
+
+CASES = [
+    Case(
+        "pool-wildcard-value",
+        lambda: pools(a_nodepool(requirements=(ON_DEMAND, a_requirement(FAMILY, "In", "*")))),
+        ("instance-family In [*]", "* is not a wildcard", "matches nothing"),
+        ERROR,
+    ),
+    Case(
+        "pool-wildcard-value",
+        lambda: pools(a_nodepool(requirements=(a_requirement(FAMILY, "In", "m5", "c5*", min_values=1),))),
+        ("adds nothing to the other values",),
+        name="among others",
+    ),
+    *quiet("pool-wildcard-value", lambda: pools(a_nodepool(requirements=(a_requirement(FAMILY, "In", "m5"),)))),
+    Case(
+        "pool-weight-order",
+        lambda: pools(a_nodepool(name="a", weight=100), a_nodepool(name="b", weight=50)),
+        ("a has weight 100 and b 50", "look like a ratio", "2 pods may go to either"),
+        INFO,
+        name="story A",
+    ),
+    Case(
+        "pool-weight-order",
+        lambda: pools(a_nodepool(name="a", weight=80), a_nodepool(name="b", weight=20)),
+        ("add up to 100 like shares",),
+        INFO,
+        name="shares",
+    ),
+    Case(
+        "pool-weight-order",
+        lambda: pools(a_nodepool(name="a", weight=10), a_nodepool(name="b", weight=2)),
+        ("differ by only 8",),
+        INFO,
+        name="close",
+    ),
+    *quiet(
+        "pool-weight-order",
+        lambda: pools(a_nodepool(name="a", weight=100), a_nodepool(name="b", weight=1)),
+        lambda: pools(a_nodepool(name="a", weight=100), a_nodepool(name="b")),
+        lambda: pools(a_nodepool(name="a", weight=100), a_nodepool(name="b", weight=50, taints=(DEDICATED,))),
+    ),
+    Case(
+        "pool-weight-tie",
+        lambda: pools(a_nodepool(name="a", weight=7), a_nodepool(name="b", weight=7)),
+        ("b and a have weight 7 alike", "b is always tried first, because its name sorts last"),
+        INFO,
+    ),
+    Case(
+        "pool-weight-tie",
+        lambda: pools(a_nodepool(name="a"), a_nodepool(name="b")),
+        ("have no weight alike",),
+        INFO,
+        name="none",
+    ),
+    *quiet(
+        "pool-weight-tie",
+        lambda: pools(a_nodepool(name="a", weight=2), a_nodepool(name="b", weight=1)),
+        lambda: pools(a_nodepool(name="a"), a_nodepool(name="b", taints=(DEDICATED,))),
+    ),
+    Case(
+        "pool-fallback-unequal",
+        lambda: split(second_taints=(DEDICATED, FALLBACK), tolerations=(Toleration("dedicated", "Exists"),)),
+        ("rest (weight 1) differs from flex (weight 100)", "taint fallback:NoSchedule", "2 pods"),
+        name="story B",
+    ),
+    *quiet(
+        "pool-fallback-unequal",
+        lambda: split(second_taints=(DEDICATED,), tolerations=(Toleration("dedicated", "Exists"),)),
+        lambda: split(second_taints=(DEDICATED, FALLBACK), tolerations=(Toleration(operator="Exists"),)),
+        lambda: Inventory(
+            nodepools=(a_nodepool(name="a", weight=9), a_nodepool(name="b", weight=1, taints=(DEDICATED,))),
+            pods=(a_pod(),),
+        ),
+    ),
+    Case(
+        "pool-no-types",
+        lambda: pools(a_nodepool(requirements=(a_requirement(labels.ARCH, "In", "arm64"),))),
+        ("cannot launch any node: of 2 types", "rule out 2 (kubernetes.io/arch In [arm64])"),
+        ERROR,
+    ),
+    Case(
+        "pool-no-types",
+        lambda: pools(a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=3),))),
+        ("minValues of node.kubernetes.io/instance-type is not met: 2 offered",),
+        ERROR,
+        name="minValues",
+    ),
+    *quiet("pool-no-types", lambda: pools(a_nodepool()), lambda: pools(a_nodepool(replicas=2))),
+    Case(
+        "pool-limit-below-type",
+        lambda: pools(a_nodepool(limits=amounts({"cpu": "1"}))),
+        ("limit of cpu 1, and its smallest allowed type has 2: it can never launch a node", "2 pending pods"),
+        ERROR,
+        name="never",
+    ),
+    Case(
+        "pool-limit-below-type",
+        lambda: with_nodes(
+            three_nodes(limits=amounts({"memory": "22Gi"})),
+            *(a_node(name=f"node-{i}", capacity={"memory": "7Gi"}) for i in (1, 2, 3)),
+        ),
+        ("memory 1,024Mi left of 22Gi, and its smallest allowed type has 8,192Mi",),
+        name="full",
+    ),
+    Case(
+        "pool-limit-below-type",
+        lambda: an_inventory(nodepools=(a_nodepool(limits=amounts({"nodes": "3"})),)),
+        ("at its limit of 3 nodes",),
+        name="nodes",
+    ),
+    *quiet(
+        "pool-limit-below-type",
+        lambda: pools(a_nodepool(limits=amounts({"cpu": "100", "example.com/gpu": "0"}))),
+        lambda: pools(a_nodepool()),
+    ),
+    Case(
+        "pool-limit-largest-type",
+        lambda: pools(a_nodepool(limits=amounts({"cpu": "7"}))),
+        ("cpu 7 left, and allowed types reach up to 4", "where 3 of the smallest would fit"),
+        INFO,
+    ),
+    *quiet(
+        "pool-limit-largest-type",
+        lambda: pools(a_nodepool(limits=amounts({"cpu": "100"}))),
+        lambda: pools(a_nodepool(limits=amounts({"cpu": "4"}))),
+    ),
+    Case(
+        "pool-limit-nodes",
+        lambda: an_inventory(nodepools=(a_nodepool(limits=amounts({"nodes": "5"})),)),
+        ("has 3 nodes of at most 5", "more than the 2 that are left"),
+        INFO,
+    ),
+    *quiet(
+        "pool-limit-nodes",
+        lambda: an_inventory(nodepools=(a_nodepool(limits=amounts({"nodes": "3"})),)),
+        lambda: an_inventory(nodepools=(a_nodepool(limits=amounts({"cpu": "3"})),)),
+    ),
+    Case(
+        "pool-not-ready",
+        lambda: Inventory(
+            nodepools=(
+                a_nodepool(
+                    conditions=(
+                        a_condition("Ready", status="False"),
+                        a_condition("NodeClassReady", status="False", message="no subnets"),
+                    )
+                ),
+            ),
+            nodeclasses=(NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass"),),
+        ),
+        ("not ready: NodeClassReady is False (no subnets)", "its 0 nodes stay"),
+        ERROR,
+    ),
+    Case(
+        "pool-not-ready",
+        lambda: Inventory(nodepools=(a_nodepool(is_ready=False),)),
+        ("its EC2NodeClass default does not exist",),
+        ERROR,
+        name="missing",
+    ),
+    Case(
+        "pool-not-ready",
+        lambda: Inventory(nodepools=(a_nodepool(conditions=()),)),
+        ("it has no Ready condition yet",),
+        ERROR,
+        hidden=frozenset({"NodeClass"}),
+        name="new",
+    ),
+    *quiet("pool-not-ready", lambda: pools(a_nodepool())),
+    Case(
+        "pool-capacity-type-open",
+        lambda: an_inventory(nodepools=(a_nodepool(requirements=()),)),
+        ("does not say which capacity type", "are on-demand, as no spot is offered", "every replacement fails"),
+        WARNING,
+        name="no spot",
+    ),
+    Case(
+        "pool-capacity-type-open",
+        lambda: spot_nodes(requirements=(), raw={"spec": {"template": {"spec": {"requirements": []}}}}),
+        ("2 of 2 nodes are spot ($0.08/h)", "does not fall back to on-demand"),
+        INFO,
+        types=SPOT_TYPES,
+    ),
+    *quiet(
+        "pool-capacity-type-open", lambda: pools(a_nodepool()), lambda: pools(a_nodepool(requirements=(), replicas=1))
+    ),
+    Case(
+        "pool-spot-gate-off",
+        spot_nodes,
+        ("2 spot nodes ($0.08/h) of general", "never replaced by cheaper ones"),
+        INFO,
+        types=SPOT_TYPES,
+        per_hour=0.08,
+    ),
+    *quiet("pool-spot-gate-off", spot_nodes, settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"}),
+    Case("pool-spot-gate-off", partial(spot_nodes, consolidation_policy=WHEN_EMPTY), name="when empty"),
+    Case(
+        "pool-spot-inflexible",
+        spot_nodes,
+        ("allows 2 available types", "with 15 cheaper ones"),
+        types=SPOT_TYPES,
+        settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"},
+    ),
+    *quiet("pool-spot-inflexible", spot_nodes, types=SPOT_TYPES),
+    *quiet(
+        "pool-spot-inflexible", spot_nodes, types=MANY_SPOT, settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"}
+    ),
+    Case(
+        "pool-min-values",
+        lambda: pools(
+            a_nodepool(requirements=(ON_DEMAND, a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=2))),
+            nodeclasses=(
+                NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec={"amiFamily": "AL2023"}),
+            ),
+        ),
+        ("asks for minValues (node.kubernetes.io/instance-type 2)",),
+        INFO,
+    ),
+    *quiet(
+        "pool-min-values",
+        lambda: pools(a_nodepool(requirements=(a_requirement(labels.INSTANCE_TYPE, "Exists", min_values=2),))),
+        lambda: pools(a_nodepool()),
+    ),
+    Case(
+        "pool-daemonset-types",
+        lambda: eleven_daemonsets("8")[0],
+        ("carries 11 DaemonSet pods (220m, 1,408Mi): 1 of 2 allowed types", "t3.small (8 pod slots)"),
+        INFO,
+        types=eleven_daemonsets("8")[1],
+        name="story C",
+    ),
+    Case(
+        "pool-daemonset-types",
+        lambda: eleven_daemonsets("8")[0],
+        ("it can launch no node",),
+        ERROR,
+        types=(eleven_daemonsets("11")[1][0],),
+        name="all",
+    ),
+    *quiet("pool-daemonset-types", lambda: eleven_daemonsets("8")[0], types=(XLARGE,)),
+    Case(
+        "pool-consolidation-never",
+        lambda: three_nodes(consolidate_after_ns=None),
+        ("consolidateAfter Never", "It has 3 nodes."),
+        INFO,
+    ),
+    Case(
+        "pool-consolidation-never",
+        lambda: an_inventory(pods_per_node=0, nodepools=(a_nodepool(consolidate_after_ns=None),)),
+        ("3 of them are empty ($0.29/h)",),
+        WARNING,
+        name="empty",
+        per_hour=0.288,
+    ),
+    *quiet("pool-consolidation-never", three_nodes, lambda: pools(a_nodepool(consolidate_after_ns=None))),
+    Case(
+        "pool-consolidate-after-churn",
+        lambda: churning(quiet_ns=4 * MINUTE_NS, after_ns=HOUR_NS),
+        ("waits 1h", "3 of 3 nodes older than 3h ($0.29/h)", "no longer than 4m ago"),
+    ),
+    *quiet(
+        "pool-consolidate-after-churn",
+        lambda: churning(quiet_ns=2 * HOUR_NS, after_ns=HOUR_NS),
+        lambda: churning(quiet_ns=MINUTE_NS, after_ns=12 * HOUR_NS),
+        lambda: churning(quiet_ns=MINUTE_NS, after_ns=HOUR_NS, nodes=2),
+    ),
+    Case(
+        "pool-expiry-wave",
+        lambda: expiring(*(DAY_NS - HOUR_NS - i * MINUTE_NS for i in range(3))),
+        ("3 of 3 nodes of general", "from 2026-11-20T13:00:00Z on (in 1h)", "3 drains may never end"),
+    ),
+    Case(
+        "pool-expiry-wave",
+        lambda: expiring(*(DAY_NS - HOUR_NS for _ in range(3)), 0, grace_ns=HOUR_NS),
+        ("3 of 4 nodes of general",),
+        name="bounded",
+    ),
+    *quiet(
+        "pool-expiry-wave",
+        lambda: expiring(*(DAY_NS - i * HOUR_NS for i in range(1, 5))),
+        lambda: expiring(DAY_NS - HOUR_NS, DAY_NS - HOUR_NS),
+        three_nodes,
+    ),
+    Case(
+        "pool-no-grace-period",
+        protected,
+        ("1 pod (ReplicaSet/default/web) says do-not-disrupt on 1 node of general ($0.10/h)", "no end"),
+        per_hour=0.096,
+        name="story E",
+    ),
+    Case(
+        "pool-no-grace-period",
+        lambda: protected(pool_grace_ns=DAY_NS),
+        ("New nodes of the pool have one, these do not.",),
+        name="later",
+    ),
+    *quiet("pool-no-grace-period", lambda: protected(grace_ns=DAY_NS), lambda: protected("1d"), three_nodes),
+    Case("pool-protects-nodes", lambda: annotated_pool("true"), ("Every new node of general", "1 node ($0.10/h)")),
+    Case("pool-protects-nodes", lambda: annotated_pool("2h"), ('"2h"', "protects nothing"), name="dead"),
+    *quiet("pool-protects-nodes", three_nodes),
+    Case(
+        "pool-balanced-silent",
+        lambda: three_nodes(consolidation_policy=BALANCED),
+        ("general (3 nodes) consolidates by the Balanced policy",),
+        INFO,
+    ),
+    *quiet("pool-balanced-silent", three_nodes),
+    Case(
+        "budget-unreadable",
+        lambda: budgets(DisruptionBudget("1", "0 0 * * 7", "1h")),
+        ("Budget 0 of general cannot be read", "above maximum (6)", "none of its 3 nodes ($0.29/h)"),
+        ERROR,
+    ),
+    Case(
+        "budget-unreadable",
+        lambda: budgets(DisruptionBudget("10%"), DisruptionBudget("1", None, "1h")),
+        ("Budget 1 of general",),
+        ERROR,
+        name="duration alone",
+    ),
+    *quiet("budget-unreadable", lambda: budgets(DisruptionBudget("1", "0 0 * * 0", "1h"))),
+    Case(
+        "budget-never-opens",
+        lambda: budgets(DisruptionBudget("0")),
+        ("for Empty, Drifted and Underutilized at any time in the next 7 days (3 nodes, $0.29/h)",),
+    ),
+    Case(
+        "budget-never-opens",
+        lambda: budgets(
+            DisruptionBudget("0", "0 0 * * *", "12h", ("Drifted",)),
+            DisruptionBudget("0", "0 12 * * *", "12h", ("Drifted",)),
+            nodeclaims=tuple(
+                a_nodeclaim(
+                    name=f"c-{i}", node=f"node-{i}", conditions=(*a_nodeclaim().conditions, a_condition("Drifted"))
+                )
+                for i in (1, 2, 3)
+            ),
+        ),
+        ("for Drifted at any time", "3 drifted nodes wait."),
+        name="between them",
+    ),
+    *quiet(
+        "budget-never-opens",
+        lambda: budgets(DisruptionBudget("0", "0 0 * * *", "12h")),
+        lambda: budgets(DisruptionBudget("10%")),
+        lambda: pools(a_nodepool(budgets=(DisruptionBudget("0"),))),
+    ),
+    Case(
+        "budget-always-active",
+        lambda: budgets(DisruptionBudget("1", "0 0 30 2 *", "1h")),
+        ('"0 0 30 2 *"', "a date that never comes", "open at all times"),
+    ),
+    *quiet("budget-always-active", lambda: budgets(DisruptionBudget("1", "0 0 1 2 *", "1h"), DisruptionBudget("x%"))),
+    Case(
+        "budget-without-duration",
+        lambda: budgets(DisruptionBudget("0", "@daily")),
+        ('has the schedule "@daily" and no duration', "never applies"),
+    ),
+    *quiet(
+        "budget-without-duration",
+        lambda: budgets(DisruptionBudget("0", "@daily", "1h")),
+        lambda: budgets(DisruptionBudget("0", "0 0 * * 7")),
+    ),
+    Case(
+        "budget-eaten",
+        one_not_ready,
+        ("allows 1 of 3 nodes", "1 node that is not Ready (node-2) use all of it", "other 2 nodes ($0.19/h) wait"),
+        per_hour=0.192,
+    ),
+    *quiet("budget-eaten", lambda: budgets(DisruptionBudget("1")), lambda: budgets(DisruptionBudget("0"))),
+]

@@ -1,0 +1,106 @@
+"""All rules together: order, failures, and the documentation of each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from karptui.advice.catalogue import BY_ID, RULES
+from karptui.advice.document import BEGIN, GROUPS, rule_text, sections
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.report import AdviceReport, Adviser, advise
+from karptui.advice.rule import Rule
+from karptui.whatif.edits import ObjectRef
+from tests import story_e
+from tests.advice.asking import context_of
+from tests.builders import an_inventory
+
+PAGE = Path(__file__).parents[2] / "docs" / "advice.md"
+
+
+def a_rule(id_: str, *findings: Finding, error: Exception | None = None) -> Rule:
+    def find(_context):
+        yield from findings
+        if error is not None:
+            raise error
+
+    return msgspec.structs.replace(RULES[0], id=id_, find=find)
+
+
+def a_finding(severity: Severity, name: str = "a", per_hour: float | None = None) -> Finding:
+    return Finding(severity=severity, objects=(ObjectRef("NodePool", name),), fact="so it is", per_hour=per_hour)
+
+
+def test_the_worst_and_dearest_come_first() -> None:
+    rules = [
+        a_rule("z", a_finding(Severity.INFO, per_hour=9.0), a_finding(Severity.WARNING, "cheap", 1.0)),
+        a_rule("y", a_finding(Severity.ERROR), a_finding(Severity.WARNING, "dear", 2.0)),
+    ]
+    report = advise(context_of(an_inventory()), rules)
+    assert [(one.severity.value, one.per_hour, one.rule) for one in report.findings] == [
+        ("error", None, "y"),
+        ("warning", 2.0, "y"),
+        ("warning", 1.0, "z"),
+        ("info", 9.0, "z"),
+    ]
+    assert (report.notable, report.worst, report.count(Severity.INFO), report.rules) == (3, Severity.ERROR, 1, 2)
+
+
+def test_a_rule_that_raises_is_one_sentence() -> None:
+    rules = [a_rule("bad", error=KeyError("x")), a_rule("good", a_finding(Severity.INFO))]
+    adviser = Adviser(context_of(an_inventory()), rules)
+    assert list(adviser.ask()) == ["bad", "good"]
+    assert adviser.report.failures == ("rule bad failed: KeyError: 'x'",)
+    assert [one.rule for one in adviser.report.findings] == ["good"]
+
+
+def test_a_finding_takes_the_remedy_of_its_rule() -> None:
+    own = msgspec.structs.replace(a_finding(Severity.INFO, "b"), remedy="do this")
+    report = advise(context_of(an_inventory()), [a_rule("r", a_finding(Severity.INFO), own)])
+    assert {one.remedy for one in report.findings} == {RULES[0].remedy, "do this"}
+
+
+def test_an_empty_report() -> None:
+    assert AdviceReport().worst is None
+    assert AdviceReport().notable == 0
+
+
+def test_keys_of_findings_are_unique() -> None:
+    report = advise(context_of(story_e.inventory(), story_e.TYPES))
+    assert report.failures == ()
+    keys = [one.key for one in report.findings]
+    assert len(keys) == len(set(keys))
+
+
+def test_story_e_by_its_rules() -> None:
+    report = advise(context_of(story_e.inventory(), story_e.TYPES))
+    assert {"node-receives-pods", "budget-never-opens"} <= {one.rule for one in report.findings}
+
+
+def test_no_rule_fails_on_an_empty_cluster() -> None:
+    report = advise(context_of(msgspec.structs.replace(an_inventory(nodes=0), nodepools=())))
+    assert (report.findings, report.failures) == ((), ())
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_says_everything(rule: Rule) -> None:
+    assert rule.id.partition("-")[0] in GROUPS
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.id)
+    assert 0 < len(rule.title) <= 40
+    assert not rule.title.endswith(".")
+    for text in (rule.what, rule.why, rule.remedy):
+        assert text.endswith(".")
+    assert "pkg/" in rule.source
+    assert rule.id in rule_text(rule)
+
+
+def test_the_documentation_is_made_of_the_rules() -> None:
+    """`python tools/make_advice_docs.py` writes it anew."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.endswith(sections())
+    assert page.count(BEGIN) == 1
+    headings = re.findall(r"^### (\S+)$", page, re.MULTILINE)
+    assert sorted(headings) == sorted(BY_ID)
