@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
@@ -84,7 +84,8 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
     from karptui.views.pools.values import pool_row_values
 
     shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)
-    print_rows(shown, lambda row: pool_row_values(row, loaded.now_ns), args)
+    is_flat = args.output == "csv"
+    print_rows(shown, lambda row: _flat(pool_row_values(row, loaded.now_ns), is_flat=is_flat), args)
     if args.output in ("table", "wide"):
         stories = [line for row in shown.items for line in pool_story(row)]
         cost = "" if args.disable_pricing else cost_text(loaded.view)
@@ -109,7 +110,23 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     if args.output != "csv":
         for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
             print(_text(line))
-    print_rows(rows_of(TABLE, daemonsets, args, loaded.now_ns), daemon_values, args)
+    rows = rows_of(TABLE, daemonsets, args, loaded.now_ns)
+    print_rows(rows, lambda one: _flat(daemon_values(one), is_flat=args.output == "csv"), args)
+
+
+def _flat(values: dict[str, Any], *, is_flat: bool) -> dict[str, Any]:
+    """Return values without lists and objects, which have no place in a CSV cell."""
+    if not is_flat:
+        return values
+    return {name: _joined(value) for name, value in values.items()}
+
+
+def _joined(value: object) -> object:
+    if isinstance(value, dict):
+        return " ".join(
+            f"{name}={'any' if one is None else one}" for name, one in value.items() if not isinstance(one, dict)
+        )
+    return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _say(lines: Sequence[Pieces]) -> None:
