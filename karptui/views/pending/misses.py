@@ -18,6 +18,7 @@ from karptui.provisioning.rejection import (
 )
 from karptui.views.sanitize import clean
 from karptui.views.types.words import amount_text
+from karptui.views.units import count_text
 
 
 def miss_text(pool: PoolExplanation) -> str:
@@ -56,7 +57,7 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
     if rejection.unmet_min_values:
         return "minValues: " + ", ".join(f"only {count} of {clean(key)}" for key, count in rejection.unmet_min_values)
     if pool.nearest is not None and pool.nearest.shortfalls:
-        return nearest_text(pool.nearest)
+        return nearest_text(pool.nearest) + _cut_text(pool)
     if not rejection.with_labels:
         costly = pool.label_costs[0] if pool.label_costs else None
         if costly is not None and not costly.meeting:
@@ -65,6 +66,13 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
     if not rejection.with_labels_and_offering:
         return "no type with the labels has an offering to be had"
     return "DaemonSets take its host ports" if rejection.clashing_ports else clean(rejection.reason)
+
+
+def _cut_text(pool: PoolExplanation) -> str:
+    """Return how many types the limits leave where they rule some out: larger ones may be among those."""
+    left = {found.after: found.count for found in pool.types_left}
+    usable, within = left.get("on offer", 0), left.get("limits", 0)
+    return f"; its limits leave {count_text(within)} of {count_text(usable)} types" if within < usable else ""
 
 
 def nearest_text(nearest: NearestMiss) -> str:

@@ -55,6 +55,12 @@ def limit_trial(question: Question, pool: NodePool, one: PoolExplanation) -> Ite
         yield Trial(RemedyKind.LIMIT, subject_of(pool), tuple(steps))
 
 
+def limits_cut(one: PoolExplanation) -> bool:
+    """Whether limits rule out some of a NodePool's types, if not all."""
+    left = {found.after: found.count for found in one.types_left}
+    return left.get("limits", 0) < left.get("on offer", 0)
+
+
 def _needs(claims: list[NewClaim], limited: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """Return by resource what the claims take at least, and at most, in nano-units."""
     least, most = dict.fromkeys(limited, 0), dict.fromkeys(limited, 0)

@@ -10,7 +10,7 @@ from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
-from karptui.whatif.remedies.limit_trials import limit_trial
+from karptui.whatif.remedies.limit_trials import limit_trial, limits_cut
 from karptui.whatif.remedies.pool_edits import REQUIREMENTS, allow_value, set_pool, subject_of
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.remedies.trial import Question, Trial, once
@@ -36,6 +36,8 @@ def pool_trials(question: Question) -> Iterator[Trial]:
             yield from _labelled(question, pool, rejection)
             yield from type_trials(question, pool)
         elif isinstance(rejection, TypesExhausted):
+            if limits_cut(one):
+                yield from limit_trial(question, pool, one)
             yield from _fewer_values(pool, rejection)
             yield from type_trials(question, pool)
 

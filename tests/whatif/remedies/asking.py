@@ -1,0 +1,81 @@
+"""Asks what would help a pod of a small made-up cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.settings import Settings
+from karptui.kube.pod import Pod
+from karptui.provisioning import explain
+from karptui.whatif.editing.pod_document import amounts_document, requirement_documents, taint_document
+from karptui.whatif.remedies.remedy import Remedy, RemedyKind, RemedyReport
+from karptui.whatif.remedies.search import RemedySearch, find_remedies
+from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests.builders import NOW_NS, a_manifest, a_nodepool, an_instance_type, decoded
+
+TYPES = (
+    an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096, "spot": 0.04}),
+    an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", prices={"on-demand": 0.192}),
+    an_instance_type(name="r5.xlarge", cpu="4", memory="32Gi", prices={"on-demand": 0.252}),
+)
+
+
+def a_pool(**fields: Any) -> NodePool:
+    """Return a NodePool as the API server gives it; the arguments are those of ``a_nodepool``."""
+    pool = a_nodepool(**fields)
+    ref = pool.node_class_ref
+    template: dict[str, Any] = {
+        "metadata": {"labels": dict(pool.template_labels)},
+        "spec": {
+            "nodeClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name},
+            "requirements": requirement_documents(pool.requirements),
+            "taints": [taint_document(one) for one in pool.taints],
+        },
+    }
+    spec: dict[str, Any] = {"template": template, "weight": pool.weight}
+    if pool.limits is not None:
+        spec["limits"] = amounts_document(pool.limits)
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T11:00:00Z"}
+    manifest = a_manifest(
+        "NodePool", pool.name, api_version="karpenter.sh/v1", spec=spec, status={"conditions": [ready]}
+    )
+    made: NodePool = decoded(manifest)
+    return made
+
+
+def a_base(
+    *pods: Pod, pools: Sequence[Any] = (), types: Sequence[InstanceType] = TYPES, fixed: bool = True, **others: Any
+) -> WhatIfBase:
+    """Return a cluster with pods that wait."""
+    settings = others.pop("settings", Settings())
+    inventory = Inventory(pods=(*pods, *others.pop("running", ())), nodepools=tuple(pools) or (a_pool(),), **others)
+
+    def types_for(_inventory: Inventory, _settings: Settings) -> TypesResult:
+        return TypesResult(tuple(types), is_fixed=fixed)
+
+    return WhatIfBase(inventory, types_for, settings, NOW_NS)
+
+
+def a_search(base: WhatIfBase, *pods: Pod) -> RemedySearch:
+    """Return the search for pods."""
+    return RemedySearch(base, *_asked(base, pods))
+
+
+def asked(base: WhatIfBase, *pods: Pod) -> RemedyReport:
+    """Return everything that was tried for pods."""
+    return find_remedies(base, *_asked(base, pods))
+
+
+def _asked(base: WhatIfBase, pods: Sequence[Pod]) -> tuple[Sequence[Pod], Any]:
+    solution = base.prepared.solve()
+    assert pods[0].key in solution.errors, "the pod has a place"
+    return pods, explain(solution, pods[0])
+
+
+def of_kind(report: RemedyReport, kind: RemedyKind) -> list[Remedy]:
+    """Return the remedies of a kind."""
+    return [one for one in report.found if one.kind is kind]
