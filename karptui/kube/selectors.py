@@ -51,8 +51,9 @@ class LabelSelector(msgspec.Struct, frozen=True, gc=False):
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether the labels meet every part."""
-        return (
-            all(labels.get(key) == value for key, value in self.match_labels)
-            and self.is_valid
-            and all(expression.matches(labels) for expression in self.match_expressions)
-        )
+        for key, value in self.match_labels:
+            if labels.get(key) != value:
+                return False
+        if not self.match_expressions:
+            return True
+        return self.is_valid and all(expression.matches(labels) for expression in self.match_expressions)

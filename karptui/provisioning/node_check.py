@@ -77,6 +77,8 @@ class NodeCheck:
 
     def _open_nodes(self, queued: QueuedPod, stage_run: StageRun) -> int:
         """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
+        if not self._destinations:
+            return 0
         if self._placed_since >= _REMEASURE_AFTER:
             self._measure()
         row = queued.owner.row

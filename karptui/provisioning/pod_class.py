@@ -200,7 +200,8 @@ class PodClasses:
 
     def _stage(self, owner: PodClass, wishes: Wishes, number: int) -> Stage:
         stage = Stage(owner, wishes, number)
-        selector = Requirements.from_labels(owner.template.node_selector)
+        node_selector = owner.template.node_selector
+        selector = Requirements.from_labels(node_selector) if node_selector else self._interner.empty.value
         strict = asked = selector
         if wishes.required:
             strict = strict.merge(Requirements.from_selectors(wishes.required[0].match_expressions))
@@ -257,6 +258,8 @@ class PodClasses:
 
     def anti_affinity_specs(self, template: PodTemplate) -> tuple[TopologySpec, ...]:
         """Return the rules of a template's required anti-affinity, as seen by the pods that they select."""
+        if not template.pod_anti_affinity:
+            return ()
         specs = (
             self._affinity_spec(TopologyKind.ANTI_AFFINITY, term, template.namespace, template.tolerations)
             for term in template.pod_anti_affinity
