@@ -1,0 +1,217 @@
+"""A survey that rests on the one before finds the same as one that begins from nothing, whatever changes between."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from msgspec.structs import astuple, replace
+
+from karptui.disruption.study import Study, key_of
+from karptui.karpenter import labels
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget
+from karptui.karpenter.settings import Settings
+from karptui.kube.workload import Workload
+from karptui.provisioning import prepare
+from tests import story_e
+from tests.builders import (
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    a_condition,
+    a_pdb,
+    a_pod,
+    an_event,
+    an_instance_type,
+    an_owner,
+)
+from tests.disruption.fleet_generator import FleetGenerator
+from tests.provisioning.loading import load
+
+SETTINGS = Settings()
+
+
+def studied(inventory: Inventory, before=None, *, now_ns=NOW_NS, types=story_e.TYPES, settings=SETTINGS) -> Study:
+    prepared = prepare(inventory, types, settings, now_ns)
+    study = Study(prepared, 1) if before is None else Study(prepared, 2, before)
+    for _ in study.survey():
+        pass
+    return study
+
+
+def same(left, right) -> bool:
+    """Whether two analyses say the same of every node; objects may differ."""
+
+    def plain(analysis):
+        return {
+            key: [
+                [astuple(one) for one in found.blockers],
+                *(getattr(found, name) for name in ("why", "drain", "recent_pods", "grace_ns", "price_per_hour")),
+            ]
+            for key, found in analysis.findings.items()
+        }
+
+    return plain(left) == plain(right)
+
+
+def _changed(items, name, **fields):
+    return tuple(replace(one, **fields) if one.name == name else one for one in items)
+
+
+def _pod(inventory, name, **fields):
+    return replace(inventory, pods=_changed(inventory.pods, name, **fields))
+
+
+def _pool(inventory, name, **fields):
+    return replace(inventory, nodepools=_changed(inventory.nodepools, name, **fields))
+
+
+FIRST = "ip-10-0-71-204"
+BUDGET = (DisruptionBudget("0", "0 12 * * *", "1h"),)
+CHANGES = {
+    "nothing": lambda one: one,
+    "a pod ends": lambda one: _pod(one, "runner-7f2c4", phase="Succeeded"),
+    "a pod comes": lambda one: replace(one, pods=(*one.pods, a_pod(name="new", node=FIRST))),
+    "a pod goes": lambda one: replace(one, pods=one.pods[1:]),
+    "a node is not ready": lambda one: replace(
+        one, nodes=_changed(one.nodes, FIRST, conditions=(a_condition("Ready", status="False"),))
+    ),
+    "a node says do-not-disrupt": lambda one: replace(
+        one,
+        nodes=tuple(
+            replace(node, annotations={labels.DO_NOT_DISRUPT: "true"}) if node.name == FIRST else node
+            for node in one.nodes
+        ),
+    ),
+    "a claim drifts": lambda one: replace(
+        one,
+        nodeclaims=tuple(
+            replace(claim, conditions=(*claim.conditions, a_condition("Drifted"))) for claim in one.nodeclaims
+        ),
+    ),
+    "a claim is deleted": lambda one: replace(
+        one, nodeclaims=(replace(one.nodeclaims[0], deletion_ns=NOW_NS - MINUTE_NS), *one.nodeclaims[1:])
+    ),
+    "a PodDisruptionBudget opens": lambda one: replace(one, pdbs=_changed(one.pdbs, "postgres", disruptions_allowed=1)),
+    "a PodDisruptionBudget comes": lambda one: replace(
+        one, pdbs=(*one.pdbs, a_pdb(name="all", namespace="web", labels={}))
+    ),
+    "a workload is known": lambda one: replace(
+        one,
+        workloads=(
+            *one.workloads[1:],
+            Workload(
+                name="runner-7f2c4",
+                namespace="gitlab",
+                api_version="batch/v1",
+                kind="Job",
+                owners=(an_owner(kind="CronJob", name="nightly", api_version="batch/v1"),),
+            ),
+        ),
+    ),
+    "a budget closes": lambda one: _pool(one, "general", budgets=(DisruptionBudget("0"),)),
+    "a window opens": lambda one: _pool(one, "general", budgets=BUDGET),
+    "a policy changes": lambda one: _pool(one, "general", consolidation_policy=WHEN_EMPTY),
+    "a pool goes": lambda one: replace(one, nodepools=one.nodepools[1:]),
+    "a pool is static": lambda one: _pool(one, "general", replicas=1),
+    "a node is nominated": lambda one: replace(
+        one,
+        events=(
+            *one.events,
+            an_event(
+                about="Pod/web/x", reason="Nominated", message=f"Pod should schedule on: node/{FIRST}", last_ns=NOW_NS
+            ),
+        ),
+    ),
+    "Karpenter says something": lambda one: replace(
+        one,
+        events=(
+            an_event(
+                about=f"Node/{FIRST}",
+                reason="DisruptionBlocked",
+                message=f'Pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=gitlab/runner-9d0aa)',
+                last_ns=NOW_NS - MINUTE_NS,
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("later_ns", [0, 49 * MINUTE_NS, 2 * HOUR_NS])
+def test_after_a_change(change, later_ns):
+    inventory = story_e.inventory()
+    before = studied(inventory).analysis
+    changed = CHANGES[change](inventory)
+    after = studied(changed, before, now_ns=NOW_NS + later_ns)
+    assert same(after.analysis, studied(changed, now_ns=NOW_NS + later_ns).analysis)
+    # And once more, resting on a survey that rested on another itself.
+    again = studied(changed, after.analysis, now_ns=NOW_NS + later_ns + MINUTE_NS)
+    assert same(again.analysis, studied(changed, now_ns=NOW_NS + later_ns + MINUTE_NS).analysis)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"types": story_e.TYPES[:1]},
+        {"types": [an_instance_type(name=one.name, prices={"on-demand": 9.0}) for one in story_e.TYPES]},
+        {"types": ()},
+        {"settings": Settings(batch_max_seconds=3600.0)},
+    ],
+)
+def test_after_types_or_settings_changed(options):
+    inventory = CHANGES["a node is nominated"](story_e.inventory())
+    before = studied(inventory).analysis
+    after = studied(inventory, before, **options)
+    assert same(after.analysis, studied(inventory, **options).analysis)
+
+
+def test_what_did_not_change_is_not_looked_at(monkeypatch):
+    inventory = story_e.inventory()
+    before = studied(inventory).analysis
+    changed = CHANGES["a pod ends"](inventory)
+    seen = []
+    study = Study(prepare(changed, story_e.TYPES, SETTINGS, NOW_NS + 1), 2, before)
+    look = study._survey.of
+    monkeypatch.setattr(study._survey, "of", lambda node: seen.append(node.name) or look(node))
+    for _ in study.survey():
+        pass
+    # Besides the node of the pod only the one that is on its way out.
+    assert sorted(seen) == ["ip-10-0-33-7", FIRST]
+    assert sum(study.analysis.findings[key] is before.findings[key] for key in before.findings) == 7
+
+
+def test_what_is_looked_at_comes_first():
+    prepared = prepare(story_e.inventory(), story_e.TYPES, SETTINGS, NOW_NS)
+    study = Study(prepared, 1)
+    keys = [key_of(node) for node in study.fleet.nodes]
+    steps = study.survey((keys[4], "claim/gone", keys[2]))
+    assert [next(steps), next(steps)] == [keys[4], keys[2]]
+    partial = study.analysis
+    assert (set(partial.findings), partial.managed, partial.is_complete) == ({keys[4], keys[2]}, 8, False)
+    assert partial.memory is None
+    assert [key for key in steps if key.startswith("claim/")] == [key for key in keys if key not in partial.findings]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_fleets_after_random_changes(seed):
+    chance = random.Random(seed)
+    prepared = load(FleetGenerator(f"memory-{seed}").snapshot("x"), ())
+    inventory, types, now_ns = prepared.inventory, prepared.given_types, prepared.now_ns
+    analysis = studied(inventory, now_ns=now_ns, types=types, settings=prepared.settings).analysis
+    for _ in range(6):
+        pods = [one for one in inventory.pods if chance.random() > 0.1]
+        pods = [replace(one, ready=not one.ready) if chance.random() < 0.1 else one for one in pods]
+        pdbs = [replace(one, disruptions_allowed=chance.randrange(2)) if chance.random() < 0.3 else one
+                for one in inventory.pdbs]  # fmt: skip
+        claims = [
+            replace(one, conditions=one.conditions[:-1]) if chance.random() < 0.1 else one
+            for one in inventory.nodeclaims
+        ]
+        inventory = replace(inventory, pods=tuple(pods), pdbs=tuple(pdbs), nodeclaims=tuple(claims))
+        now_ns += chance.choice((0, MINUTE_NS, 20 * MINUTE_NS, 3 * HOUR_NS))
+        options = {"now_ns": now_ns, "types": types, "settings": prepared.settings}
+        after = studied(inventory, analysis, **options).analysis
+        assert same(after, studied(inventory, **options).analysis)
+        analysis = after
