@@ -209,8 +209,12 @@ class _Reader:
 
 
 def _syntax_fault(text: str, error: yaml.YAMLError) -> Fault:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    position = mark.index if mark is not None else int(getattr(error, "position", 0))
+    problem = getattr(error, "problem", None)
+    mark = getattr(error, "problem_mark", None)
+    if problem in _AT_THEIR_START:
+        # What was opened is at fault, not the end of the text where that shows.
+        mark = getattr(error, "context_mark", None) or mark
+    position = int(mark.index) if mark is not None else int(getattr(error, "position", 0))
     position = min(position, len(text))
     tab = _TABS.search(text, text.rfind("\n", 0, position) + 1, position + 1)
     if tab or text[position : position + 1] == "\t":
@@ -229,6 +233,15 @@ def _sentence(error: Any) -> str:
     return f"{problem}{context}"
 
 
+_AT_THEIR_START = frozenset(
+    {
+        "did not find expected ',' or ']'",
+        "did not find expected ',' or '}'",
+        "found unexpected end of stream",
+        "found unexpected document indicator",
+        "could not find expected ':'",
+    }
+)
 _PLAIN_WORDS = {
     "mapping values are not allowed in this context": (
         "a colon is not expected here: check the indentation, or quote the value"
@@ -239,6 +252,7 @@ _PLAIN_WORDS = {
     "did not find expected ',' or ']'": "the list that was opened with [ is not closed",
     "did not find expected ',' or '}'": "the mapping that was opened with { is not closed",
     "found unexpected end of stream": "the quote that was opened is not closed",
+    "did not find expected <document start>": "another document starts here: put --- on a line before it",
     "block sequence entries are not allowed in this context": (
         "a list item (-) is not expected here: put it on a line of its own"
     ),

@@ -93,10 +93,13 @@ def _with_meta(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 class _Run:
     def __init__(self, blocked: frozenset[Path]) -> None:
         self._blocked = blocked
+        self._ruled: dict[int, bool] = {}
         self.findings: list[Finding] = []
         self.unchecked: list[str] = []
 
     def walk(self, value: Any, schema: Mapping[str, Any], old: Any, path: Path) -> None:
+        if not self._has_rules(schema):
+            return
         if path not in self._blocked and value is not None:
             for rule in schema.get("x-kubernetes-validations", ()):
                 self._judge(rule, value, old, path)
@@ -106,6 +109,15 @@ class _Run:
             self._walk_list(value, schema, old, path)
         for part in schema.get("allOf", ()):
             self.walk(value, part, old, path)
+
+    def _has_rules(self, schema: Mapping[str, Any]) -> bool:
+        known = self._ruled.get(id(schema))
+        if known is None:
+            parts = [schema.get("items"), schema.get("additionalProperties"), *schema.get("allOf", ())]
+            inner = (*schema.get("properties", {}).values(), *(part for part in parts if isinstance(part, Mapping)))
+            known = "x-kubernetes-validations" in schema or any(self._has_rules(part) for part in inner)
+            self._ruled[id(schema)] = known
+        return known
 
     def _walk_mapping(self, value: dict[str, Any], schema: Mapping[str, Any], old: Any, path: Path) -> None:
         before = old if isinstance(old, dict) else {}

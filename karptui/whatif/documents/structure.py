@@ -21,6 +21,15 @@ _TYPE_WORDS = {
     "number": "a number",
     "boolean": "true or false",
 }
+_TYPE_NAMES: Mapping[type, str] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
 MAX_LISTED = 12
 """Allowed values that a sentence names."""
 
@@ -63,10 +72,7 @@ def did_you_mean(word: str, words: list[str]) -> str:
 
 def type_name(value: Any) -> str:
     """Names the type of a value in the schema's words."""
-    for name, kinds in (("boolean", bool), ("object", dict), ("array", list), ("string", str), ("integer", int)):
-        if isinstance(value, kinds):
-            return name
-    return "null" if value is None else "number"
+    return _TYPE_NAMES[type(value)]
 
 
 def _type_fault(value: Any, schema: Schema) -> str | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from karptui.whatif.documents.defaults import with_defaults
 from karptui.whatif.documents.finding import Finding
 from karptui.whatif.documents.parse import Document, Lines, Parsed, parse
 from karptui.whatif.documents.problem import Path, Problem, Severity
-from karptui.whatif.documents.read import Fault
+from karptui.whatif.documents.read import Fault, read
 from karptui.whatif.documents.rules import MISSING, rule_findings
 from karptui.whatif.documents.schema import KindSchema, Schemas, object_meta
 from karptui.whatif.documents.structure import did_you_mean, structure_findings
@@ -79,11 +80,31 @@ def document_findings(
     Returns:
         What was found, and the messages of rules that could not be run.
     """
-    body = document.body or {}
     kind = schemas.get(document.api_version, document.kind)
     if kind is None:
         return [_unknown_kind(document, schemas)], ()
-    return object_findings(body, kind, old)
+    return _remembered(document.text, kind, _Same(old))
+
+
+class _Same:
+    """Compares an object by identity, so that it can be remembered by."""
+
+    def __init__(self, value: Mapping[str, Any] | None) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@lru_cache(maxsize=128)
+def _remembered(text: str, kind: KindSchema, old: _Same) -> tuple[list[Finding], tuple[str, ...]]:
+    """Documents that were not typed in since cost nothing."""
+    root = read(text).root
+    assert root is not None
+    return object_findings(root.value, kind, old.value)
 
 
 def object_findings(
