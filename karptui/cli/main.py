@@ -1,7 +1,7 @@
 """The command line. Without a command it opens the app; each command is a module of its own, imported when it runs.
 
 Exit status: 0 done; 1 done, and something was found or could not be answered; 2 the command line, a file, the
-configuration or the cluster's address cannot be used; 130 interrupted.
+configuration or the cluster's address cannot be used; 3 a condition of ``simulate --fail-on`` is met; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ COMMANDS: Final = MappingProxyType(
         "pods": "list pods with what they request and where they run",
         "pending": "list pods without a node, folded by cause: what Karpenter, the scheduler and the engine say",
         "explain": "explain one pod, node or NodePool: why it waits, why it is still here, what it takes",
-        "simulate": "say what Karpenter would do with snapshots: provisioning and disruption",
+        "simulate": "say what Karpenter would do with snapshots, or what scenarios change: provisioning and disruption",
+        "sweep": "say what each value of a setting or field comes to: nodes, costs, pending pods",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
@@ -43,6 +44,7 @@ exit status:
   0  done
   1  done, and something was found or could not be answered
   2  the command line, a file, the configuration or the cluster's address cannot be used
+  3  a condition of simulate --fail-on is met
 """
 
 

@@ -1,0 +1,188 @@
+"""`karptui sweep`: one parameter over several values, and what each comes to."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags, add_output_flag
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from karptui.cli.whatif_bases import NamedBase
+    from karptui.whatif.scenario import Replay
+    from karptui.whatif.sweep import Sweep, SweepPoint
+
+COLUMNS: Final = ("value", "nodes", "launched", "pricePerHour", "pending", "drifted", "unpriced", "problem")
+CHART_WIDTH: Final = 30
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "snapshots",
+        metavar="SNAPSHOT",
+        nargs="*",
+        help="files or directories, each a snapshot, instead of a cluster; - is stdin",
+    )
+    parser.add_argument(
+        "--set",
+        dest="sweep",
+        metavar="PARAMETER=VALUES",
+        required=True,
+        help="a field (NodePool/general:spec.weight) or a setting (VM_MEMORY_OVERHEAD_PERCENT), and its values: a list"
+        " 1,10,50 or a range 1..100/10, 30s..10m/30s, 100Gi..200Gi/20Gi",
+    )
+    parser.add_argument(
+        "--scenario", metavar="FILE", help="edits that are made before: those of the first scenario of a file"
+    )
+    parser.add_argument(
+        "--replay", choices=("pending", "scratch", "remove", "next"), help="what is replayed (default: pending)"
+    )
+    parser.add_argument("--jobs", metavar="N", type=_jobs, help="processes (default: one for each processor)")
+    add_output_flag(parser)
+    add_cluster_flags(parser, takes_several=False)
+    add_price_flags(parser)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the sweep of each cluster; 1 where a snapshot cannot be read or a value cannot be set."""
+    from karptui.cli.whatif_bases import bases
+
+    try:
+        sweep, mode = _asked(args)
+        status = 0
+        for named in bases(args):
+            for note in named.notes:
+                _say(f"{named.name}: {note}")
+            status = max(status, _answer(named, sweep, mode, args))
+    except UsageError as error:
+        fail(str(error), "sweep")
+    return status
+
+
+def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
+    import msgspec
+
+    from karptui.cli.whatif_scenarios import read_files
+    from karptui.whatif.scenario import Replay
+    from karptui.whatif.sweep import SweepError, parse_sweep
+
+    try:
+        sweep = parse_sweep(args.sweep)
+    except SweepError as error:
+        raise UsageError(f"--set: {error}") from error
+    mode = Replay(args.replay) if args.replay else Replay.PENDING
+    if args.scenario:
+        scenario = read_files([args.scenario])[0]
+        sweep = msgspec.structs.replace(sweep, edits=scenario.edits)
+        mode = Replay(args.replay) if args.replay else scenario.replay
+    return sweep, mode
+
+
+def _answer(named: NamedBase, sweep: Sweep, mode: Replay, args: argparse.Namespace) -> int:
+    from karptui.sweeper import Sweeper
+
+    if named.base is None:
+        _print({"name": named.name, "error": named.problem}, args.output)
+        return 1
+    sweeper = Sweeper(named.base, sweep, mode, args.jobs or os.cpu_count() or 1)
+    found: dict[int, SweepPoint] = {}
+    for position, point in sweeper.points():
+        found[position] = point
+        _progress(sweeper.done, sweeper.total)
+    points = [found[position] for position in sorted(found)]
+    document = {
+        "name": named.name,
+        "parameter": sweep.name,
+        "replay": str(mode),
+        "points": [_point(one) for one in points],
+    }
+    _print(document, args.output)
+    return int(any(point.problem for point in points))
+
+
+def _point(point: SweepPoint) -> dict[str, Any]:
+    return {
+        "value": point.value,
+        "nodes": point.nodes,
+        "launched": point.launched,
+        "pricePerHour": point.price_per_hour,
+        "pending": point.pending,
+        "drifted": point.drifted,
+        "unpriced": point.unpriced,
+        "problem": point.problem or None,
+    }
+
+
+def _progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        end = "\n" if done == total else ""
+        print(f"\rkarptui sweep: {done} of {total}", end=end, file=sys.stderr, flush=True)
+
+
+def _say(sentence: str) -> None:
+    from karptui.views.sanitize import clean
+
+    print(clean(f"karptui sweep: {sentence}"), file=sys.stderr)
+
+
+def _print(document: dict[str, Any], form: str) -> None:
+    from karptui.views.sanitize import clean
+
+    if form == "json":
+        import msgspec
+
+        sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+    elif form == "csv" and "points" in document:
+        import csv
+
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(("name", "parameter", *COLUMNS))
+        for point in document["points"]:
+            cells = ("" if point[name] is None else point[name] for name in COLUMNS)
+            row = (document["name"], document["parameter"], *cells)
+            writer.writerow([clean(cell) if isinstance(cell, str) else cell for cell in row])
+    else:
+        print("\n".join(map(clean, lines_of(document))))
+
+
+def lines_of(document: dict[str, Any]) -> Iterator[str]:
+    """Yield a sweep as a table with a bar for what each value costs."""
+    from karptui.cli.whatif_table import table
+
+    if "error" in document:
+        yield f"{document['name']}: {document['error']}"
+        return
+    yield f"{document['name']}: {document['parameter']} ({document['replay']})"
+    points = document["points"]
+    bars = _bars([point["pricePerHour"] for point in points if not point["problem"]])
+    rows = [("VALUE", "NODES", "NEW", "PENDING", "DRIFTED", "$/H", "")]
+    for point in points:
+        if point["problem"]:
+            rows.append((point["value"], "-", "-", "-", "-", "-", ""))
+            continue
+        figures = (str(point[name]) for name in ("nodes", "launched", "pending", "drifted"))
+        rows.append((point["value"], *figures, f"{point['pricePerHour']:.4f}", next(bars)))
+    widest = max((len(row[-1]) for row in rows), default=0)
+    padded = [(*row[:-1], row[-1].ljust(widest)) for row in rows]
+    yield from (f"  {line}" for line in table(padded))
+    yield from (f"  {point['value']}: {point['problem']}" for point in points if point["problem"])
+
+
+def _bars(prices: Sequence[float]) -> Iterator[str]:
+    most = max(prices, default=0.0)
+    for price in prices:
+        eighths = round(price / most * CHART_WIDTH * 8) if most else 0
+        yield "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

@@ -1,0 +1,216 @@
+"""One parameter over several values: what each value comes to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.whatif.apply import apply
+from karptui.whatif.drift_difference import drift_changes
+from karptui.whatif.edits import AnyEdit, ObjectRef, SetField, SetSetting
+from karptui.whatif.errors import EditError
+from karptui.whatif.path import PathError, parse_path, path_text
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import WhatIfBase
+
+MOST_VALUES: Final = 200
+_NUMBER: Final = r"(-?[0-9]+(?:\.[0-9]+)?)"
+_RANGE: Final = re.compile(rf"{_NUMBER}([A-Za-z%]*)\.\.{_NUMBER}([A-Za-z%]*)(?:/{_NUMBER}([A-Za-z%]*))?")
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_DECIMAL: Final = re.compile(r"-?[0-9]+\.[0-9]+")
+_SETTING: Final = re.compile(r"[A-Z][A-Z0-9_]*(?:\.[A-Za-z]+)?")
+_UNITS: Final = frozenset({"s", "m", "h"})
+_STEPS: Final = 10
+"""Steps of a range that names none."""
+
+
+class SweepError(ValueError):
+    """Text that is no sweep."""
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """A parameter and its values."""
+
+    values: tuple[str, ...]
+    """As they are written."""
+    object: ObjectRef | None = None
+    """Whose field it is; None for a setting."""
+    path: tuple[str | int, ...] = ()
+    setting: str = ""
+    edits: tuple[AnyEdit, ...] = ()
+    """Made before the parameter is set."""
+
+    @property
+    def name(self) -> str:
+        """The parameter as it is written."""
+        return self.setting if self.object is None else f"{self.object.kind}/{self.object.key}:{path_text(self.path)}"
+
+    def edits_for(self, value: str) -> tuple[AnyEdit, ...]:
+        """Return the edits that give the parameter a value."""
+        if self.object is None:
+            return (*self.edits, SetSetting(self.setting, value))
+        return (*self.edits, SetField(self.object, self.path, typed(value)))
+
+
+class SweepPoint(msgspec.Struct, frozen=True):
+    """What one value comes to."""
+
+    value: str
+    nodes: int = 0
+    """Nodes of Karpenter after the replay."""
+    launched: int = 0
+    """New ones of them."""
+    price_per_hour: float = 0.0
+    unpriced: int = 0
+    """Nodes without a known price; they count as 0."""
+    pending: int = 0
+    """Pods without a place."""
+    drifted: int = 0
+    """NodeClaims that are drifted, or that Karpenter would find drifted."""
+    problem: str = ""
+    """Why the value cannot be set; the figures mean nothing then."""
+
+
+def parse_sweep(text: str) -> Sweep:
+    """Return the sweep of ``NodePool/general:spec.weight=1..100/10`` or ``VM_MEMORY_OVERHEAD_PERCENT=0,0.05,0.075``.
+
+    Values are a list with commas, or a range ``from..to/step``: numbers, also with a unit (``100Gi..200Gi/20Gi``), or
+    durations (``30s..10m/30s``). The last value of a range always belongs to it; without a step there are ten.
+
+    Raises:
+        SweepError: saying what cannot be read.
+    """
+    target, separator, listed = text.partition("=")
+    if not separator or not listed:
+        raise SweepError(f"{text!r:.120} is not PARAMETER=VALUES")
+    values = parse_values(listed)
+    reference, colon, path = target.partition(":")
+    if not colon:
+        if not _SETTING.fullmatch(target):
+            raise SweepError(f"{target!r:.120} is neither a setting nor Kind/name:path.of.field")
+        return Sweep(values, setting=target)
+    parts = reference.split("/")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise SweepError(f"{reference!r:.120} is not Kind/name or Kind/namespace/name")
+    try:
+        steps = parse_path(path)
+    except PathError as error:
+        raise SweepError(str(error)) from None
+    namespace = parts[1] if len(parts) == 3 else ""
+    return Sweep(values, ObjectRef(parts[0], parts[-1], namespace), steps)
+
+
+def parse_values(text: str) -> tuple[str, ...]:
+    """Return the values of a list or range.
+
+    Raises:
+        SweepError: saying what cannot be read, or that there are too many.
+    """
+    if ".." not in text:
+        values = tuple(part.strip() for part in text.split(","))
+        if not all(values):
+            raise SweepError(f"{text!r:.120} has an empty value")
+    else:
+        values = _range(text)
+    if len(values) > MOST_VALUES:
+        raise SweepError(f"{text!r:.120} comes to more than {MOST_VALUES} values")
+    return values
+
+
+def typed(value: str) -> Any:
+    """Return a value as JSON would have it: a number or truth value where it is written as one, else text."""
+    if value in ("true", "false"):
+        return value == "true"
+    if _INTEGER.fullmatch(value):
+        return int(value)
+    return float(value) if _DECIMAL.fullmatch(value) else value
+
+
+def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, reporter: Reporter = silent) -> SweepPoint:
+    """Return what one value comes to.
+
+    Args:
+        base: The cluster as it is.
+        sweep: The parameter.
+        value: One of its values.
+        mode: What is replayed.
+        reporter: Told of progress; may raise `Cancelled`.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    try:
+        edited = apply(base, sweep.edits_for(value))
+    except EditError as error:
+        return SweepPoint(value, problem=str(error))
+    outcome = replay(edited, mode, reporter)
+    gained, lost = drift_changes(base, edited)
+    figures = outcome.pools.values()
+    return SweepPoint(
+        value=value,
+        nodes=sum(one.nodes for one in figures),
+        launched=sum(one.launched for one in figures),
+        price_per_hour=sum(one.price_per_hour for one in figures),
+        unpriced=sum(one.unpriced for one in figures),
+        pending=len(outcome.unplaced),
+        drifted=edited.drifted + len(gained) - len(lost),
+    )
+
+
+def _range(text: str) -> tuple[str, ...]:
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
+        raise SweepError(f"{text!r:.120} is not a range such as 1..100/10, 30s..10m/30s or 100Gi..200Gi/20Gi")
+    numbers, units = match.groups()[::2], {unit for unit in match.groups()[1::2] if unit}
+    if len(units) > 1 and units <= _UNITS:
+        return _durations(text, match)
+    if len(units) > 1:
+        raise SweepError(f"{text!r:.120} mixes the units {', '.join(sorted(units))}")
+    unit = next(iter(units), "")
+    first, last = Decimal(numbers[0]), Decimal(numbers[1])
+    step = Decimal(numbers[2]) if numbers[2] is not None else (last - first) / _STEPS
+    return tuple(f"{_plain(value)}{unit}" for value in _steps(text, first, last, step))
+
+
+def _durations(text: str, match: re.Match[str]) -> tuple[str, ...]:
+    first, last, step = (
+        _seconds(number, unit or "s") if number is not None else None
+        for number, unit in zip(match.groups()[::2], match.groups()[1::2], strict=True)
+    )
+    assert first is not None
+    assert last is not None
+    values = _steps(text, first, last, step if step is not None else (last - first) / _STEPS)
+    return tuple(f"{_plain(value)}s" for value in values)
+
+
+def _seconds(number: str, unit: str) -> Decimal:
+    try:
+        return Decimal(parse_duration(f"{number}{unit}")) / NS_PER_SECOND
+    except DurationError as error:
+        raise SweepError(str(error)) from None
+
+
+def _steps(text: str, first: Decimal, last: Decimal, step: Decimal) -> Sequence[Decimal]:
+    if step <= 0 or last < first:
+        raise SweepError(f"{text!r:.120} must rise, in steps above zero")
+    if (last - first) / step >= MOST_VALUES:
+        raise SweepError(f"{text!r:.120} comes to more than {MOST_VALUES} values")
+    values = []
+    value = first
+    while value < last:
+        values.append(value)
+        value += step
+    return [*values, last]
+
+
+def _plain(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
