@@ -59,7 +59,7 @@ def _tolerate(question: Question, taints: tuple[Taint, ...]) -> Trial:
         toleration = {"key": taint.key, "effect": taint.effect}
         toleration |= {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
         edits += set_fields(
-            question.pods,
+            question.siblings,
             lambda pod, at=offset, value=toleration: (  # type: ignore[misc]
                 ("spec", "tolerations", len(pod.template.tolerations) + at),
                 value,
@@ -86,12 +86,12 @@ def _selector_trials(question: Question, keys: Iterable[str] | None) -> Iterator
     wanted = None if keys is None else frozenset(keys)
     for key, words, path in _asks(question.first.template):
         if wanted is None or key in wanted:
-            edits = set_fields(question.pods, lambda _, path=path: (path, None))  # type: ignore[misc]
+            edits = set_fields(question.siblings, lambda _, path=path: (path, None))  # type: ignore[misc]
             yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"no longer ask for {words}", edits)
     if wanted is None:
         for index, term in enumerate(question.first.template.preferred_node_terms):
             place: Path = ("spec", "affinity", "nodeAffinity", _PREFERRED, index)
-            edits = set_fields(question.pods, lambda _, path=place: (path, None))  # type: ignore[misc]
+            edits = set_fields(question.siblings, lambda _, path=place: (path, None))  # type: ignore[misc]
             yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"drop the node preference of weight {term.weight}", edits)
 
 
@@ -114,7 +114,7 @@ def _smaller(question: Question, pools: Iterable[PoolExplanation]) -> Iterator[T
             continue
         seen.add(left)
         words = ", ".join(f"{amount_words(name, nano)} of {name}" for name, nano in left)
-        edits = [edit for name, nano in left for edit in _request(question.pods, name, quantity_text(name, nano))]
+        edits = [edit for name, nano in left for edit in _request(question.siblings, name, quantity_text(name, nano))]
         yield Trial(RemedyKind.REQUEST, SUBJECT, (Step(f"ask for at most {words}", tuple(edits)),))
 
 
@@ -129,13 +129,13 @@ def _free(question: Question) -> Iterator[Trial]:
     template = question.first.template
 
     def drop(path: Path) -> tuple[AnyEdit, ...]:
-        return set_fields(question.pods, lambda _: (path, None))
+        return set_fields(question.siblings, lambda _: (path, None))
 
     for index, spread in enumerate(template.topology_spread):
         if spread.when_unsatisfiable == DO_NOT_SCHEDULE:
             soft: Any = "ScheduleAnyway"
             path: Path = ("spec", "topologySpreadConstraints", index, "whenUnsatisfiable")
-            edits = set_fields(question.pods, lambda _, path=path, soft=soft: (path, soft))  # type: ignore[misc]
+            edits = set_fields(question.siblings, lambda _, path=path, soft=soft: (path, soft))  # type: ignore[misc]
             words = f"spread over {spread.topology_key} with ScheduleAnyway instead of DoNotSchedule"
             yield once(RemedyKind.SPREAD, SUBJECT, words, edits)
     for field, word, terms in (

@@ -49,6 +49,14 @@ class Question(NamedTuple):
         return self.base.prepared
 
     @property
+    def siblings(self) -> tuple[Pod, ...]:
+        """The pods and all others that wait and are made of the same template: it changes for all of them."""
+        asked = {pod.uid for pod in self.pods}
+        template = self.first.template
+        others = (pod for pod in self.prepared.pending if pod.template is template and pod.uid not in asked)
+        return (*self.pods, *others)
+
+    @property
     def first(self) -> Pod:
         """The pod that stands for all."""
         return self.pods[0]

@@ -189,4 +189,3 @@ class TestTypes:
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.MIN_VALUES)
         assert remedy.words == f"lower minValues of {INSTANCE_TYPE} to 2"
         assert remedy.edits[0].value == 2
-

@@ -1,0 +1,90 @@
+"""Story D on the real catalogue: the overhead percent, and pod slots through the EC2NodeClass."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.aws.cluster_types import cluster_types
+from karptui.provisioning import explain
+from karptui.state.inventory import inventory_of
+from karptui.whatif.apply import apply
+from karptui.whatif.edits import SetSetting
+from karptui.whatif.remedies.amount import amount_words, quantity_text, whole_nano
+from karptui.whatif.remedies.remedy import RemedyKind
+from karptui.whatif.remedies.search import find_remedies
+from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
+from tests.whatif.remedies.asking import of_kind
+
+
+def types_for(inventory, settings):
+    found = cluster_types(inventory, settings).by_nodeclass
+    return TypesResult({pool.name: found[pool.node_class_ref.name].types for pool in inventory.nodepools})
+
+
+def base_of(view) -> WhatIfBase:
+    return WhatIfBase(inventory_of(view.state), types_for, view.evidence.settings, NOW_NS)
+
+
+def report_for(base: WhatIfBase, *keys: str):
+    solution = base.prepared.solve()
+    pods = [next(pod for pod in base.inventory.pods if pod.key == key) for key in keys]
+    return find_remedies(base, pods, explain(solution, pods[0]), solution)
+
+
+def test_the_overhead_percent_is_the_largest_that_does(tmp_path):
+    base = base_of(story_view(tmp_path))
+    report = report_for(base, "trino/worker-0", "trino/worker-1")
+    [remedy] = of_kind(report, RemedyKind.OVERHEAD)
+    assert remedy.words == "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488"
+    assert remedy.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0488"),)
+    assert (remedy.gain.placed, remedy.gain.instance_type) == (2, "r5a.8xlarge")
+    more = apply(base, (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0489"),)).prepared.solve()
+    assert "trino/worker-0" in more.errors
+    [request] = of_kind(report, RemedyKind.REQUEST)
+    assert request.words == "ask for at most 238,914Mi (233Gi) of memory"
+
+
+def test_without_a_good_guess_it_is_found_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr("karptui.whatif.remedies.node_trials._guess", lambda *_: None)
+    report = report_for(base_of(story_view(tmp_path)), "trino/worker-0")
+    assert of_kind(report, RemedyKind.OVERHEAD)[0].words == "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488"
+
+
+def test_more_pod_slots_through_the_nodeclass(tmp_path, monkeypatch):
+    """Story C: eleven DaemonSets leave no slot on a t3.nano-like type; kubelet.maxPods gives more."""
+    document = story_document()
+    for one in document["objects"]:
+        if one["kind"] == "NodePool" and one["metadata"]["name"] == "small":
+            requirements = one["spec"]["template"]["spec"]["requirements"]
+            requirements[0]["values"] = ["t3"]
+            requirements.append(
+                {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["t3.small", "t3a.small"]}
+            )
+    pod = a_waiting_pod("web/small-0", requests={"cpu": "100m", "memory": "64Mi"})
+    pod["spec"]["nodeSelector"] = {"karpenter.sh/nodepool": "small"}
+    document["objects"].append(pod)
+    monkeypatch.setattr("tests.story_d.story_document", lambda: document)
+    base = base_of(story_view(tmp_path))
+    report = report_for(base, "web/small-0")
+    [remedy] = of_kind(report, RemedyKind.MAX_PODS)
+    assert remedy.subject == "EC2NodeClass small"
+    assert remedy.edits[0].path == ("spec", "kubelet", "maxPods")
+    assert remedy.edits[0].value == 12
+    assert remedy.gain.instance_type == "t3.small"
+
+
+@pytest.mark.parametrize(
+    ("resource", "nano", "is_up", "quantity", "words"),
+    [
+        ("cpu", 1_500_400_000, False, "1500m", "1500m"),
+        ("cpu", 1_999_900_000, True, "2", "2"),
+        ("memory", (20 << 30) * 10**9 + 1, True, "20481Mi", "20,481Mi (20Gi)"),
+        ("memory", (5 << 20) * 10**9 + 1, False, "5Mi", "5Mi"),
+        ("nvidia.com/gpu", 2 * 10**9, False, "2", "2"),
+    ],
+)
+def test_amounts(resource, nano, is_up, quantity, words):
+    whole = whole_nano(resource, nano, is_up=is_up)
+    assert quantity_text(resource, whole) == quantity
+    assert amount_words(resource, whole) == words

@@ -1,0 +1,168 @@
+"""Changes to the pods themselves, and to what a new node has for them."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.karpenter.labels import HOSTNAME, ZONE
+from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
+from karptui.kube.pod import PodAffinityTerm, TopologySpreadConstraint
+from karptui.kube.selectors import LabelSelector
+from karptui.kube.taints import Taint
+from karptui.whatif.edits import DeleteObject, ObjectRef
+from karptui.whatif.remedies.remedy import RemedyKind
+from karptui.whatif.remedies.search import FIXED_TYPES, MOST_TRIALS, find_remedies
+from tests.builders import a_daemonset, a_node, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
+from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, of_kind
+
+WEB = LabelSelector((("app", "web"),))
+
+
+class TestRequests:
+    def test_the_most_that_the_nearest_type_has_room_for(self):
+        pod = a_pod(cpu="3", memory="40Gi")
+        daemonset = a_daemonset(cpu="100m", memory="200Mi")
+        report = asked(a_base(pod, daemonsets=(daemonset,)), pod)
+        [remedy] = of_kind(report, RemedyKind.REQUEST)
+        assert remedy.words == "ask for at most 32,568Mi (31Gi) of memory"
+        assert remedy.edits[0].value == "32568Mi"
+        assert remedy.gain.instance_type == "r5.xlarge"
+
+    def test_cpu_in_millicores(self):
+        pod = a_pod(cpu="4100m")
+        [remedy] = of_kind(asked(a_base(pod, daemonsets=(a_daemonset(cpu="50m"),)), pod), RemedyKind.REQUEST)
+        assert remedy.words == "ask for at most 3950m of cpu"
+
+    def test_nothing_where_pod_slots_are_short(self):
+        types = (an_instance_type(name="small", pods="1"),)
+        pod = a_pod()
+        report = asked(a_base(pod, types=types, daemonsets=(a_daemonset(),)), pod)
+        assert of_kind(report, RemedyKind.REQUEST) == []
+
+
+class TestDaemonSets:
+    def test_one_that_asks_as_much_as_is_missing(self):
+        pod = a_pod(cpu="1900m")
+        small, large = a_daemonset(name="small", cpu="50m"), a_daemonset(name="large", cpu="200m")
+        types = (an_instance_type(name="m5.large", cpu="2"),)
+        report = asked(a_base(pod, types=types, daemonsets=(small, large)), pod)
+        [remedy] = of_kind(report, RemedyKind.DAEMONSET)
+        assert remedy.subject == f"DaemonSet {large.key}"
+        assert remedy.edits == (DeleteObject(ObjectRef("DaemonSet", large.name, large.namespace)),)
+
+    def test_pod_slots(self):
+        types = (an_instance_type(name="small", pods="2"),)
+        pod = a_pod()
+        daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
+        found = of_kind(asked(a_base(pod, types=types, daemonsets=daemonsets), pod), RemedyKind.DAEMONSET)
+        assert len(found) == 2
+
+
+class TestOtherPods:
+    def test_a_spread_that_nothing_can_meet(self):
+        spread = TopologySpreadConstraint(1, "company.io/rack", "DoNotSchedule", WEB)
+        soft = TopologySpreadConstraint(1, ZONE, "ScheduleAnyway", WEB)
+        pod = a_pod(topology_spread=(soft, spread))
+        [remedy] = of_kind(asked(a_base(pod), pod), RemedyKind.SPREAD)
+        assert remedy.words == "spread over company.io/rack with ScheduleAnyway instead of DoNotSchedule"
+        assert remedy.edits[0].path == ("spec", "topologySpreadConstraints", 1, "whenUnsatisfiable")
+
+    def test_an_affinity_to_nobody(self):
+        pod = a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),))
+        [remedy] = of_kind(asked(a_base(pod), pod), RemedyKind.AFFINITY)
+        assert remedy.words == f"no longer keep to the pods of its affinity by {ZONE}"
+
+    def test_anti_affinity_that_places_one_pod_a_run(self):
+        term = PodAffinityTerm(ZONE, WEB)
+        template = a_pod_template(pod_anti_affinity=(term,))
+        pods = [a_pod(name=f"web-{i}", template=template) for i in range(3)]
+        base = a_base(*pods)
+        failing = [pod for pod in pods if pod.key in base.prepared.solve().errors]
+        [remedy] = of_kind(asked(base, *failing), RemedyKind.AFFINITY)
+        assert remedy.words == f"no longer keep away from the pods of its anti-affinity by {ZONE}"
+        assert len(failing) == 2
+        assert remedy.gain.placed == 2
+        assert len(remedy.edits) == 3
+
+
+class TestIgnored:
+    @pytest.mark.parametrize(
+        ("fields", "words"),
+        [
+            ({"node_selector": {HOSTNAME: "node-1"}}, f"no longer ask for {HOSTNAME}=node-1"),
+            (
+                {
+                    "preferred_node_terms": (
+                        PreferredSchedulingTerm(
+                            7, NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
+                        ),
+                    )
+                },
+                "drop the node preference of weight 7",
+            ),
+            (
+                {"required_node_terms": (NodeSelectorTerm(match_fields=(a_requirement("metadata.name", "In", "x"),)),)},
+                "no longer ask for metadata.name In x",
+            ),
+        ],
+    )
+    def test_what_karpenter_does_not_look_at(self, fields, words):
+        pod = a_pod(**fields)
+        base = a_base(pod)
+        assert base.prepared.ignored
+        report = find_remedies(base, (pod,), None)
+        assert [one.words for one in report.found] == [words]
+
+
+class TestSearch:
+    def test_it_tells_how_far_it_is(self):
+        pod = a_pod(cpu="64", node_selector={"tier": "gold"})
+        search = a_search(a_base(pod), pod)
+        assert (search.report.tried, search.report.to_try) == (0, 1)
+        while search.step():
+            assert search.report.tried <= search.report.to_try
+        assert search.is_complete
+        assert not search.step()
+        assert search.report.is_complete
+        assert search.report.found == ()
+        assert search.report.tried == search.report.to_try > 0
+
+    def test_types_of_a_snapshot_do_not_follow_settings(self):
+        pod = a_pod(memory="64Gi")
+        assert asked(a_base(pod, fixed=True), pod).left_out == (FIXED_TYPES,)
+        assert asked(a_base(pod, fixed=False), pod).left_out == ()
+
+    def test_those_that_help_all_pods_come_first_and_cheap_before_dear(self):
+        node = a_node(taints=(Taint("busy", "NoSchedule"),), cpu="1", memory="4Gi")
+        pods = [a_pod(name=f"web-{i}", cpu="600m") for i in range(2)]
+        pools = [a_pool(taints=(Taint("busy", "NoSchedule"),), name="busy"), a_pool(name="dear", limits={})]
+        pools[1] = replace(pools[1], taints=(Taint("dear", "NoSchedule"),), raw=_tainted(pools[1].raw, "dear"))
+        report = asked(a_base(*pods, pools=pools, nodes=(node,)), *pods)
+        gains = [one.gain for one in report.found]
+        assert [gain.placed for gain in gains] == sorted((gain.placed for gain in gains), reverse=True)
+        assert {gain.asked for gain in gains} == {2}
+
+    def test_no_more_than_so_many(self):
+        pools = [a_pool(name=f"pool-{i}", taints=(Taint(f"taint-{i}", "NoSchedule"),)) for i in range(MOST_TRIALS)]
+        pod = a_pod()
+        report = asked(a_base(pod, pools=pools), pod)
+        assert report.tried == MOST_TRIALS
+        assert any("are left out" in one for one in report.left_out)
+
+    def test_pods_that_lose_their_place_are_named(self):
+        first, other = a_pod(name="first", node_selector={"tier": "gold"}), a_pod(name="other", cpu="1900m")
+        pools = [a_pool(limits=amounts({"cpu": "2"}))]
+        base = a_base(first, other, pools=pools, types=(an_instance_type(name="m5.large", cpu="2"),))
+        report = asked(base, first)
+        helped = [one for one in report.found if one.gain.displaced]
+        assert all(one.gain.displaced == (other.key,) for one in helped)
+
+
+def _tainted(raw, key):
+    spec = {**raw["spec"]}
+    template = {
+        **spec["template"],
+        "spec": {**spec["template"]["spec"], "taints": [{"key": key, "effect": "NoSchedule"}]},
+    }
+    return {**raw, "spec": {**spec, "template": template}}
