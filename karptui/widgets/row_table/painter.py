@@ -94,8 +94,12 @@ class Painter:
             cell = row.cells[placed.index]
             cell_style = normal if cell.tone is Tone.NORMAL else styles[cell.tone]
             for piece, piece_style in self._cell(cell, placed, styles, cell_style):
-                segments.append(Segment(text, style))
-                text, style = piece, piece_style
+                # One long segment costs the terminal, and Textual on its way there, less than several alike.
+                if piece_style is style or not piece:
+                    text += piece
+                else:
+                    segments.append(Segment(text, style))
+                    text, style = piece, piece_style
             x = placed.x + placed.width
         segments.append(Segment(text, style))
         if self.width > x:
