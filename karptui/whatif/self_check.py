@@ -1,0 +1,237 @@
+"""Puts the model to the test: would it have made the NodeClaims that Karpenter made lately?
+
+NodeClaims that were created within one batch are taken away with everything younger, their pods wait again, and the
+provisioner is replayed for the instant of their creation. Older nodes take no pods in it: they had no room then, else
+Karpenter would not have made a NodeClaim, and what filled them may be gone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, NODEPOOL_HASH
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.pod import Pod
+from karptui.kube.resources import CPU, MEMORY
+from karptui.kube.taints import NO_SCHEDULE, Taint
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.eligible_pods import is_reschedulable
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import NewClaim
+from karptui.whatif.outcome import Outcome
+from karptui.whatif.reasons import Reasons
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import Situation, WhatIfBase
+from karptui.whatif.vacate import as_pending
+
+CLAIMS: Final = 20
+"""NodeClaims that are looked at, the newest first."""
+_BATCH_NS: Final = 10 * NS_PER_SECOND
+"""NodeClaims this close together come from one run of the provisioner, as a rule."""
+_FULL: Final = Taint("karptui.dev/full", NO_SCHEDULE)
+
+
+class Finding(StrEnum):
+    """What became of a NodeClaim in the replay."""
+
+    REPRODUCED = "reproduced"
+    """The model makes one in the same NodePool that may have the type which was launched."""
+    DIFFERS = "differs"
+    NOT_COMPARABLE = "not comparable"
+    """What it was made for, or from, is no longer there."""
+
+
+class ClaimFinding(msgspec.Struct, frozen=True):
+    """One NodeClaim."""
+
+    claim_name: str
+    node_name: str
+    pool_name: str
+    type_name: str
+    """The instance type that was launched."""
+    finding: Finding
+    because: str = ""
+    """Why it differs or cannot be compared, in words."""
+    has_same_types: bool = False
+    """Whether the model gives it the very same list of instance types."""
+
+
+class SelfCheck(msgspec.Struct, frozen=True):
+    """The NodeClaims that were looked at, the newest first."""
+
+    claims: tuple[ClaimFinding, ...]
+
+    @property
+    def comparable(self) -> int:
+        """Those that could be compared."""
+        return sum(1 for one in self.claims if one.finding is not Finding.NOT_COMPARABLE)
+
+    @property
+    def reproduced(self) -> int:
+        """Those that the model makes too."""
+        return sum(1 for one in self.claims if one.finding is Finding.REPRODUCED)
+
+    def sentence(self) -> str:
+        """Return the result in a sentence."""
+        if not self.claims:
+            return "self-check: there are no NodeClaims to compare with"
+        if not self.comparable:
+            return f"self-check: none of the last {len(self.claims)} NodeClaims can be compared any more"
+        rest = len(self.claims) - self.comparable
+        more = f", {rest} more cannot be compared any more" if rest else ""
+        return f"self-check: the model reproduces {self.reproduced} of the last {self.comparable} NodeClaims{more}"
+
+
+def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = silent) -> SelfCheck:
+    """Replay the NodeClaims created lately and say which of them the model makes too.
+
+    Args:
+        base: The cluster as it is.
+        last: How many NodeClaims to look at.
+        reporter: Told of progress in NodeClaims; may raise `Cancelled`.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    launched = [claim for claim in base.inventory.nodeclaims if claim.created_ns and claim.is_true("Launched")]
+    newest = sorted(launched, key=lambda claim: (-claim.created_ns, claim.name))[:last]
+    findings: list[ClaimFinding] = []
+    for batch in _batches(newest):
+        reporter(len(findings), len(newest))
+        findings.extend(_check(base, batch, launched))
+    reporter(len(findings), len(newest))
+    return SelfCheck(tuple(findings))
+
+
+def _batches(newest: Sequence[NodeClaim]) -> list[list[NodeClaim]]:
+    batches: list[list[NodeClaim]] = []
+    for claim in newest:
+        if batches and batches[-1][0].created_ns - claim.created_ns <= _BATCH_NS:
+            batches[-1].append(claim)
+        else:
+            batches.append([claim])
+    return batches
+
+
+def _check(base: WhatIfBase, batch: Sequence[NodeClaim], launched: Sequence[NodeClaim]) -> list[ClaimFinding]:
+    by_claim = {claim.name: _pods_of(base.inventory, claim) for claim in batch}
+    gone = {claim.name: _not_comparable(base, claim, by_claim[claim.name]) for claim in batch}
+    left = [claim for claim in batch if not gone[claim.name]]
+    found = [_finding(claim, Finding.NOT_COMPARABLE, gone[claim.name]) for claim in batch if gone[claim.name]]
+    if not left:
+        return found
+    began = min(claim.created_ns for claim in batch)
+    pods = [pod for claim in left for pod in by_claim[claim.name]]
+    inventory = _as_it_was(base.inventory, began, launched, pods)
+    then = Situation(inventory, base.settings, base.types, max(claim.created_ns for claim in batch))
+    outcome = replay(then, Replay.PENDING)
+    made = list(outcome.claims)
+    for claim in left:
+        match = _match(claim, made)
+        if match is None:
+            found.append(_finding(claim, Finding.DIFFERS, _why(claim, by_claim[claim.name], outcome)))
+        else:
+            made.remove(match)
+            same = set(match.instance_type_names) == _types_of(claim)
+            found.append(replace(_finding(claim, Finding.REPRODUCED), has_same_types=same))
+    return sorted(found, key=lambda one: one.claim_name)
+
+
+def _pods_of(inventory: Inventory, claim: NodeClaim) -> list[Pod]:
+    """Return the pods on a NodeClaim's node that were there before it, and so may be what it was made for."""
+    return [
+        pod
+        for pod in inventory.pods
+        if claim.node_name
+        and pod.node_name == claim.node_name
+        and pod.created_ns <= claim.created_ns
+        and is_reschedulable(pod)
+    ]
+
+
+def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod]) -> str:
+    """Return why a NodeClaim cannot be compared, empty where it can."""
+    pool = next((one for one in base.inventory.nodepools if one.name == claim.labels.get(NODEPOOL, "")), None)
+    if pool is None:
+        return "its NodePool is gone"
+    marked = pool.annotations.get(NODEPOOL_HASH)
+    if marked is not None and claim.annotations.get(NODEPOOL_HASH, marked) != marked:
+        return "its NodePool was edited since"
+    if pool.is_static:
+        return "its NodePool is static: it was not made for pods"
+    if not pods:
+        return "the pods that it was made for are gone"
+    for resource in (CPU, MEMORY):
+        asked = claim.requests.get(resource)
+        present = sum(pod.requests[resource].nano for pod in pods if resource in pod.requests)
+        if asked is not None and present < asked.nano // 2:
+            return "most of what it was made for is gone"
+    return ""
+
+
+def _as_it_was(inventory: Inventory, began: int, launched: Sequence[NodeClaim], waiting: Sequence[Pod]) -> Inventory:
+    """Return the cluster before an instant, its nodes full, with pods that wait."""
+    young = {claim.name for claim in launched if claim.created_ns >= began}
+    young_nodes = {claim.node_name for claim in launched if claim.name in young and claim.node_name}
+    pending = {pod.uid for pod in waiting}
+    pods = []
+    for pod in inventory.pods:
+        if pod.uid in pending:
+            pods.append(as_pending(pod))
+        elif (
+            pod.node_name
+            and pod.node_name not in young_nodes
+            and (pod.created_ns <= began or not is_reschedulable(pod))
+        ):
+            pods.append(pod)
+    return replace(
+        inventory,
+        pods=tuple(pods),
+        nodes=tuple(
+            replace(node, taints=(*node.taints, _FULL)) for node in inventory.nodes if node.name not in young_nodes
+        ),
+        nodeclaims=tuple(claim for claim in inventory.nodeclaims if claim.created_ns < began),
+    )
+
+
+def _match(claim: NodeClaim, made: Sequence[NewClaim]) -> NewClaim | None:
+    """Return the NodeClaim of the replay that stands for one that was made: the one with the same list of types first."""
+    pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
+    fitting = [one for one in made if one.nodepool_name == pool and launched in one.instance_type_names]
+    return next((one for one in fitting if set(one.instance_type_names) == _types_of(claim)), next(iter(fitting), None))
+
+
+def _types_of(claim: NodeClaim) -> set[str]:
+    return {value for one in claim.requirements if one.key == INSTANCE_TYPE for value in one.values}
+
+
+def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: Outcome) -> str:
+    pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
+    uids = {pod.uid for pod in pods}
+    pools = Counter(one.nodepool_name for one in outcome.claims for pod in one.pods if pod.uid in uids)
+    if pools and pool not in pools:
+        return f"the model uses NodePool {pools.most_common(1)[0][0]}"
+    if pools:
+        return f"the model makes fewer nodes of NodePool {pool}, or none that may be {launched}"
+    reasons = Reasons(outcome)
+    unplaced = next((pod for pod in outcome.unplaced if pod.uid in uids), None)
+    return (
+        "the model puts its pods on other nodes"
+        if unplaced is None
+        else f"the model finds no place: {reasons.of(unplaced)[0]}"
+    )
+
+
+def _finding(claim: NodeClaim, finding: Finding, because: str = "") -> ClaimFinding:
+    labels = claim.labels
+    return ClaimFinding(
+        claim.name, claim.node_name, labels.get(NODEPOOL, ""), labels.get(INSTANCE_TYPE, ""), finding, because
+    )
