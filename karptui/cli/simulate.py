@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.source import UsageError, fail
-from karptui.cli.whatif_scenarios import parse_condition, run_scenarios
+from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
 
 if TYPE_CHECKING:
     from karptui.provisioning import Prepared, Solution
@@ -56,6 +56,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="end with status 3 if a scenario leaves more pods without a place (pending), drifts NodeClaims (drift), or"
         " costs more (cost, cost+10%%, cost+2.50 in $/h); repeatable",
     )
+    group.add_argument(
+        "--self-check",
+        action="store_true",
+        help="replay the NodeClaims created lately and say how many of them the model makes too",
+    )
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
 
@@ -68,13 +73,13 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Answer each snapshot in turn; 1 where one cannot be read, the others are answered."""
-    if args.scenario:
+    if args.scenario or args.self_check:
         try:
-            return run_scenarios(args)
+            return run_self_check(args) if args.self_check else run_scenarios(args)
         except UsageError as error:
             fail(str(error), "simulate")
     if not args.snapshots:
-        fail("name a snapshot; a live cluster and --demo need a --scenario", "simulate")
+        fail("name a snapshot; a live cluster and --demo need a --scenario or --self-check", "simulate")
     if args.replay or args.fail_on:
         fail("--replay and --fail-on go with --scenario", "simulate")
     from karptui.sources.snapshot.reader import SnapshotReader

@@ -85,6 +85,55 @@ def run_scenarios(args: argparse.Namespace) -> int:
     return status
 
 
+def run_self_check(args: argparse.Namespace) -> int:
+    """Print how many of the NodeClaims created lately the model makes too.
+
+    Returns:
+        0; 1 where a snapshot cannot be read, or the model does not make one that can be compared.
+
+    Raises:
+        UsageError: where no cluster can be had.
+    """
+    from karptui.cli.whatif_bases import bases
+
+    if args.scenario:
+        raise UsageError("--self-check is about the cluster as it is: leave --scenario out")
+    status = 0
+    for named in bases(args):
+        document = self_check_answer(named)
+        if "error" in document or document["reproduced"] < document["comparable"]:
+            status = 1
+        _print(document, args.output)
+    return status
+
+
+def self_check_answer(named: NamedBase) -> dict[str, Any]:
+    """Return the self-check of a cluster."""
+    from karptui.whatif.self_check import self_check
+
+    if named.base is None:
+        return {"name": named.name, "error": named.problem}
+    found = self_check(named.base)
+    return {
+        "name": named.name,
+        "comparable": found.comparable,
+        "reproduced": found.reproduced,
+        "sentence": found.sentence(),
+        "nodeClaims": [
+            {
+                "name": one.claim_name,
+                "node": one.node_name,
+                "nodePool": one.pool_name,
+                "instanceType": one.type_name,
+                "finding": str(one.finding),
+                "because": one.because,
+                "hasSameTypes": one.has_same_types,
+            }
+            for one in found.claims
+        ],
+    }
+
+
 def read_files(paths: Sequence[str]) -> list[Scenario]:
     """Return the scenarios of files; ``-`` is standard input.
 

@@ -19,7 +19,10 @@ _TITLES: Final = {
 
 def lines_of(document: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of an answer."""
-    head = f"{document['name']}: {document['scenario']}"
+    if "nodeClaims" in document:
+        yield from _self_check(document)
+        return
+    head = ": ".join(filter(None, (document["name"], document.get("scenario", ""))))
     if "error" in document:
         yield head
         yield f"  {document['error']}"
@@ -43,6 +46,14 @@ def lines_of(document: dict[str, Any]) -> Iterator[str]:
         yield from _part("Karpenter's next disruption after the edits", _next(document["nextAfter"]))
     for title, key in (("note", "notes"), ("approximated", "approximated"), ("not modelled", "notModelled")):
         yield from (f"  {title}: {sentence}" for sentence in document[key])
+
+
+def _self_check(document: dict[str, Any]) -> Iterator[str]:
+    yield f"{document['name']}: {document['sentence']}"
+    for claim in document["nodeClaims"]:
+        same = ", same list of types" if claim["hasSameTypes"] else ""
+        because = f": {claim['because']}" if claim["because"] else ""
+        yield f"  {claim['name']} ({claim['nodePool']}, {claim['instanceType']}) {claim['finding']}{because}{same}"
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -203,7 +203,7 @@ def _as_it_was(inventory: Inventory, began: int, launched: Sequence[NodeClaim], 
 
 
 def _match(claim: NodeClaim, made: Sequence[NewClaim]) -> NewClaim | None:
-    """Return the NodeClaim of the replay that stands for one that was made: the one with the same list of types first."""
+    """Return the NodeClaim of the replay that stands for one that was made, rather one with the same list of types."""
     pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
     fitting = [one for one in made if one.nodepool_name == pool and launched in one.instance_type_names]
     return next((one for one in fitting if set(one.instance_type_names) == _types_of(claim)), next(iter(fitting), None))
