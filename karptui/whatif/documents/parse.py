@@ -124,9 +124,11 @@ def parse(text: str) -> Parsed:
 
 def _chunks(text: str) -> Iterator[tuple[int, int]]:
     start = 1 if text.startswith("\ufeff") else 0
+    has_directives = text.startswith("%", start)
     for marker in _MARKER.finditer(text):
         # Directives (%YAML 1.1) stand before the marker of the document they are for.
-        if text.startswith("%", start) and not _MARKER.match(text, start):
+        if has_directives:
+            has_directives = False
             continue
         yield start, marker.start()
         bare = _BARE_MARKER.match(text, marker.start())

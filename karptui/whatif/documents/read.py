@@ -75,7 +75,6 @@ class _Reader:
         self.faults: list[Fault] = []
 
     def read(self) -> Node | None:
-        documents = 0
         for event in yaml.parse(self._text, Loader=_LOADER):
             if isinstance(event, yaml.ScalarEvent):
                 self._add(self._scalar(event), event.anchor)
@@ -85,14 +84,6 @@ class _Reader:
                 self._close(event)
             elif isinstance(event, yaml.AliasEvent):
                 self._add(self._alias(event), None)
-            elif isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    mark: Any = event.start_mark
-                    start = mark.index
-                    raise _UnreadableError(
-                        Fault(start, start + 1, "another document starts here: put --- on a line before it")
-                    )
         return self._root
 
     def _open(self, event: Any) -> None:

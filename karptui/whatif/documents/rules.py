@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -58,7 +57,10 @@ def escape(name: str) -> str:
 
 
 def cel_value(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Gives a value the types its schema has in CEL."""
+    """Gives a value the types its schema has in CEL.
+
+    Times stay text, because the library takes none inside of maps: rules that compare them are counted as not run.
+    """
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         others = schema.get("additionalProperties")
@@ -72,16 +74,7 @@ def cel_value(value: Any, schema: Mapping[str, Any]) -> Any:
         return [cel_value(item, items) for item in value]
     if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if schema.get("format") == "date-time" and isinstance(value, str):
-        return _time(value)
     return value
-
-
-def _time(text: str) -> Any:
-    try:
-        return datetime.fromisoformat(text.upper())
-    except ValueError:
-        return text
 
 
 def _with_meta(schema: Mapping[str, Any]) -> Mapping[str, Any]:
