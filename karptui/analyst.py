@@ -207,8 +207,14 @@ class Analyst:
         self._desk = self._desk or PendingDesk()
         self._desk.begin(prepared, job.view, notes)
         turns, began = _Turns(), time.monotonic()
-        for _ in study.survey():
+        seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
+        left = len(seen) if self._latest is None else -1
+        for _ in study.survey(seen):
             turns.take()
+            left -= 1
+            if not left:
+                # The first time all nodes take a while: those on the screen are told before the others.
+                self._latest = study.analysis
             if self._is_stopped:
                 return
         self._failure = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
@@ -162,10 +162,29 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     assert report.generation == second.state.generation
 
 
+def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey, seen = Study.survey, []
+
+    def step(self: Study, first: Iterable[str] = ()) -> Iterator[str]:
+        for count, key in enumerate(survey(self, first), 1):
+            yield key
+            if count == 3:
+                seen.append(worker.latest)
+
+    monkeypatch.setattr(Study, "survey", step)
+    worker.look_at(Focus(("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    partial = seen[0]
+    assert set(partial.findings) == {"claim/general-x8x41", "claim/batch-5x160", "claim/runners-1x204"}
+    assert (partial.managed, partial.is_complete) == (8, False)
+
+
 def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     survey = Study.survey
 
-    def fail(self: Study) -> Iterator[str]:
+    def fail(self: Study, first: Iterable[str] = ()) -> Iterator[str]:
         raise ValueError("a budget of 3 elephants")
 
     monkeypatch.setattr(Study, "survey", fail)

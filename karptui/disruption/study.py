@@ -162,9 +162,12 @@ class Study:
         return node is not None and node.claim is not None and self._simulated_in.get(key) != self._generation
 
     def unsimulated(self) -> tuple[str, ...]:
-        """Return the keys that are left: nodes of which nothing is known first, then the oldest answers."""
-        keys = [key for key in self._nodes if self.is_open(key)]
-        return tuple(sorted(keys, key=lambda key: self._simulated_in.get(key, -1)))
+        """Return the keys that are left: nodes of which nothing is known, then the oldest answers; dear nodes first."""
+
+        def rank(key: str) -> tuple[int, float]:
+            return self._simulated_in.get(key, -1), -(self._findings[key].price_per_hour or 0.0)
+
+        return tuple(sorted((key for key in self._findings if self.is_open(key)), key=rank))
 
     def simulate(self, key: str) -> None:
         """Work out what becomes of a node, now and without what keeps it."""
