@@ -93,9 +93,9 @@ def _column(pool: PoolExplanation) -> int:
         return 6
     if pool.nearest is not None and pool.nearest.shortfalls:
         return 4 if is_for_daemons(pool) else 5
-    if not rejection.with_labels:
+    if not rejection.with_labels and rejection.considered:
         return 2
-    return 6 if not rejection.with_labels_and_offering else 4
+    return 6 if rejection.considered and not rejection.with_labels_and_offering else 4
 
 
 def gate_lines(explanation: PodExplanation, width: int) -> tuple[Pieces, ...]:

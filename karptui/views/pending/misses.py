@@ -58,6 +58,8 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
         return "minValues: " + ", ".join(f"only {count} of {clean(key)}" for key, count in rejection.unmet_min_values)
     if pool.nearest is not None and pool.nearest.shortfalls:
         return nearest_text(pool.nearest) + _cut_text(pool)
+    if rejection.clashing_ports and not rejection.considered:
+        return "DaemonSets take its host ports"
     if not rejection.with_labels:
         costly = pool.label_costs[0] if pool.label_costs else None
         if costly is not None and not costly.meeting:
@@ -65,7 +67,7 @@ def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
         return "no type has all the labels"
     if not rejection.with_labels_and_offering:
         return "no type with the labels has an offering to be had"
-    return "DaemonSets take its host ports" if rejection.clashing_ports else clean(rejection.reason)
+    return clean(rejection.reason)
 
 
 def _cut_text(pool: PoolExplanation) -> str:

@@ -1,0 +1,451 @@
+"""A pending pod at length: gates, nearest misses, nodes, quotes and changes in words."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.aws.evidence import Evidence
+from karptui.decode.kinds import Kind
+from karptui.disruption.analysis import Analysis
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from karptui.karpenter.settings import Settings
+from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
+from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
+from karptui.kube.selectors import LabelSelector
+from karptui.kube.taints import Taint
+from karptui.provisioning import PodExplanation, explain, prepare
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.inventory import state_of
+from karptui.state.reducer import reduce
+from karptui.views.cluster_view import ClusterView
+from karptui.views.pending.desk import KEPT, PendingDesk, answer_all
+from karptui.views.pending.entry import PendingEntry
+from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
+from karptui.views.pending.freshness import hears_events, pending_entries, pending_freshness
+from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows
+from karptui.views.pending.misses import furthest, miss_text
+from karptui.views.pending.refusals import refusal_counts, refusals_text
+from karptui.views.pending.remedy_table import TABLE as REMEDIES
+from karptui.views.pending.remedy_table import gain_text, remedy_entries, remedy_values, remedy_words
+from karptui.views.pending.remedy_text import remedy_text
+from karptui.views.pending.story import story_lines
+from karptui.views.pending.study import study_pending
+from karptui.views.pending.table import TABLE
+from karptui.views.pending.values import pending_values
+from karptui.views.row import Tone
+from karptui.views.table import build_rows
+from karptui.views.why.prepare import prepare_view
+from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
+from karptui.whatif.remedies.remedy import Gain, Remedy, RemedyKind, RemedyReport
+from tests.builders import (
+    NOW_NS,
+    a_daemonset,
+    a_node,
+    a_nodepool,
+    a_pod,
+    a_requirement,
+    amounts,
+    an_instance_type,
+    an_owner,
+)
+from tests.stories import said
+
+TYPES = (
+    an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096, "spot": 0.04}),
+    an_instance_type(name="m5.xlarge", cpu="4", memory="16Gi", prices={"on-demand": 0.192}),
+)
+
+
+def explained(pod, *pools, types=TYPES, **others) -> PodExplanation:
+    inventory = Inventory(pods=(pod,), nodepools=pools or (a_nodepool(),), **others)
+    return explain(prepare(inventory, types, Settings(), NOW_NS).solve(), pod)
+
+
+CASES = [
+    (a_pod(), a_nodepool(taints=(Taint("ci", "NoSchedule"),)), "TAINTS", "taint ci:NoSchedule not tolerated"),
+    (a_pod(), a_nodepool(limits=amounts({"cpu": "1"})), "LIMITS", "its limits leave no type small enough"),
+    (
+        a_pod(cpu="3"),
+        a_nodepool(limits=amounts({"cpu": "2"})),
+        "RESOURCES",
+        "cpu short by 1000m on m5.large; its limits leave 1 of 2 types",
+    ),
+    (a_pod(node_selector={"tier": "gold"}), a_nodepool(), "LABELS", "its nodes have no label tier"),
+    (
+        a_pod(node_selector={"topology.kubernetes.io/zon": "a"}),
+        a_nodepool(),
+        "LABELS",
+        "its nodes have no label topology.kubernetes.io/zon (is topology.kubernetes.io/zone meant?)",
+    ),
+    (
+        a_pod(node_selector={CAPACITY_TYPE: "spot"}),
+        a_nodepool(),
+        "LABELS",
+        f"asks for {CAPACITY_TYPE} In [spot], the pool has In [on-demand]",
+    ),
+    (a_pod(node_selector={ARCH: "arm64"}), a_nodepool(), "LABELS", f"no type has {ARCH} In [arm64]"),
+    (
+        a_pod(pod_affinity=(PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),))),)),
+        a_nodepool(),
+        "TOPOLOGY",
+        f"pod affinity over {ZONE} leaves no domain",
+    ),
+    (
+        a_pod(cpu="3"),
+        a_nodepool(requirements=(a_requirement(INSTANCE_TYPE, "Exists", min_values=2),)),
+        "OFFERING",
+        f"minValues: only 1 of {INSTANCE_TYPE}",
+    ),
+]
+
+
+class TestGates:
+    @pytest.mark.parametrize(("pod", "pool", "column", "reason"), CASES, ids=[case[3][:30] for case in CASES])
+    def test_the_first_failing_cell_in_words(self, pod, pool, column, reason):
+        [row] = gate_rows(explained(pod, pool))
+        assert (COLUMNS[row.failed], row.reason) == (column, reason)
+        marks = [str(mark) for mark in row.marks]
+        assert marks == ["passed"] * row.failed + ["failed"] + ["not asked"] * (len(COLUMNS) - 1 - row.failed)
+
+    def test_labels_that_no_offering_has_together(self):
+        kind = an_instance_type(prices={"on-demand": 0.1, "spot": 0.04})
+        offerings = tuple(one for one in kind.offerings if (one.price_per_hour == 0.1) == ("1a" in str(one)))
+        pod = a_pod(node_selector={ZONE: "us-east-1a", CAPACITY_TYPE: "spot"})
+        [row] = gate_rows(explained(pod, a_nodepool(requirements=()), types=(replace(kind, offerings=offerings),)))
+        assert (COLUMNS[row.failed], row.reason) == ("OFFERING", "no type with the labels has an offering to be had")
+
+    def test_daemonsets_that_take_the_last_room(self):
+        [row] = gate_rows(explained(a_pod(cpu="3900m"), daemonsets=(a_daemonset(cpu="200m", memory=""),)))
+        assert COLUMNS[row.failed] == "DAEMONSETS"
+        assert row.carried.startswith("200m")
+
+    def test_pod_slots_are_counted(self):
+        types = (an_instance_type(name="small", pods="2"),)
+        daemonsets = (a_daemonset(name="a"), a_daemonset(name="b"))
+        [pool] = explained(a_pod(), types=types, daemonsets=daemonsets).pools
+        assert miss_text(pool) == "pods 2 of 3 on small"
+
+    def test_host_ports_that_daemonsets_take(self):
+        port = (HostPort(8080),)
+        explanation = explained(a_pod(host_ports=port), daemonsets=(a_daemonset(host_ports=port),))
+        [row] = gate_rows(explanation)
+        assert (COLUMNS[row.failed], row.reason) == ("DAEMONSETS", "DaemonSets take its host ports")
+
+    def test_a_pool_that_would_take_it_and_one_that_takes_no_part(self):
+        rows = gate_rows(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)))
+        assert [row.failed for row in rows] == [-1, -1]
+        assert set(rows[0].marks) == {Mark.PASSED}
+        assert set(rows[1].marks) == {Mark.OPEN}
+        text = said(gate_lines(explained(a_pod(), a_nodepool(), a_nodepool(name="static", replicas=2)), 120))
+        assert "takes no part: it is static" in text
+
+    def test_where_there_is_little_room_only_what_fails_is_told(self):
+        explanation = explained(a_pod(cpu="64"), a_nodepool(), a_nodepool(name="with-a-very-long-name-for-a-nodepool"))
+        for width in (40, 80, 120, 200):
+            lines = gate_lines(explanation, width)
+            assert max(sum(len(text) for text, _ in line) for line in lines) <= max(width, 44)
+        narrow = said(gate_lines(explanation, 80))
+        assert "RESOURCES: cpu short by 60 cores on m5.xlarge" in narrow
+        assert "POOL" not in narrow
+        assert "POOL" in said(gate_lines(explanation, 120))
+        assert "✔ would take it" in said(gate_lines(explained(a_pod()), 60))
+        assert "✔" in said(gate_lines(explained(a_pod()), 160))
+        assert "takes no part" in said(
+            gate_lines(explained(a_pod(), a_nodepool(is_ready=False), a_nodepool(name="b")), 60)
+        )
+
+    def test_the_closest_pool(self):
+        far, near = a_nodepool(name="far", taints=(Taint("x", "NoSchedule"),)), a_nodepool(name="near")
+        found = furthest(explained(a_pod(cpu="64"), far, near))
+        assert found is not None
+        assert found.nodepool == "near"
+        assert furthest(explained(a_pod())) is None
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"node_selector": {"karpenter.sh/nodepool": "idle"}},
+            {"required_node_terms": (NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "In", "idle"),)),)},
+        ],
+    )
+    def test_the_pool_that_the_pod_names(self, fields):
+        idle = a_nodepool(name="idle", requirements=(a_requirement(INSTANCE_TYPE, "In", "*"),))
+        found = furthest(explained(a_pod(**fields), a_nodepool(), idle))
+        assert found is not None
+        assert (found.nodepool, miss_text(found)) == ("idle", "no instance type is compatible and on offer")
+
+
+class TestNodes:
+    def test_refusals_are_counted_by_reason(self):
+        nodes = (
+            a_node(name="a", taints=(Taint("x", "NoSchedule"),)),
+            a_node(name="b", cpu="1"),
+            a_node(name="c", cpu="1", memory="1Gi"),
+            a_node(name="d", cpu="1"),
+        )
+        explanation = explained(a_pod(cpu="64", memory="2Gi"), nodes=nodes)
+        assert refusal_counts(explanation) == (("cpu", 2), ("cpu and memory", 1), ("taint", 1))
+        assert refusals_text(explanation) == "4 tried: 2 cpu · 1 cpu and memory · 1 taint"
+        assert refusals_text(explained(a_pod(cpu="64"))) == "none to try"
+
+    @pytest.mark.parametrize(
+        ("fields", "word"),
+        [
+            ({"node_selector": {"a": "b"}}, "label"),
+            ({"host_ports": (HostPort(80),), "cpu": "64"}, "host port"),
+            ({"volumes": (PodVolume("data", "gone"),)}, ""),
+        ],
+    )
+    def test_other_reasons(self, fields, word):
+        taker = a_pod(name="taker", node="node-1", host_ports=(HostPort(80),))
+        pod = a_pod(**fields)
+        inventory = Inventory(pods=(pod, taker), nodepools=(a_nodepool(),), nodes=(a_node(),))
+        solution = prepare(inventory, TYPES, Settings(), NOW_NS).solve()
+        if word:
+            assert refusal_counts(explain(solution, pod)) == ((word, 1),)
+        else:
+            assert pod.key not in solution.errors
+
+
+def a_view(*pods, pools=(), **others) -> ClusterView:
+    inventory = Inventory(pods=pods, nodepools=pools or (a_nodepool(),), **others)
+    return ClusterView(state_of(inventory), {}, evidence=Evidence(instance_types=TYPES))
+
+
+class TestDesk:
+    def test_it_answers_step_by_step(self):
+        pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
+        view = a_view(*pods)
+        desk = PendingDesk()
+        assert desk.report is None
+        assert not desk.step()
+        assert not desk.look_at("x")
+        prepared, notes = prepare_view(view, NOW_NS)
+        desk.begin(prepared, view, notes)
+        report = answer_all(desk, pods[1].key)
+        assert report.detail is not None
+        assert report.detail.remedies is not None
+        assert report.detail.remedies.is_complete
+        assert report.explained == 2
+        other = answer_all(desk, pods[0].key)
+        assert other.detail is not None
+        assert other.detail.pod_key == pods[0].key
+        again = answer_all(desk, pods[1].key)
+        assert again.detail is report.detail
+        assert answer_all(desk, "nobody/here").detail is None
+
+    def test_an_unfinished_search_is_begun_again(self):
+        pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
+        view = a_view(*pods)
+        desk = PendingDesk()
+        desk.begin(*_begin(prepare_view(view, NOW_NS), view))
+        for _ in range(3):
+            desk.step(pods[0].key)
+        answer_all(desk, pods[1].key)
+        report = answer_all(desk, pods[0].key)
+        assert report.detail is not None
+        assert report.detail.remedies is not None
+        assert report.detail.remedies.is_complete
+
+    def test_answers_of_the_past_stand_for_a_while(self):
+        pod = a_pod(cpu="64")
+        view = a_view(pod)
+        desk = PendingDesk()
+        desk.begin(*_begin(prepare_view(view, NOW_NS), view))
+        first = answer_all(desk, pod.key).detail
+        other = a_pod(name="other", node="node-1")
+        state = reduce(view.state, Batch({Kind.POD: KindDelta({other.key: other})}))
+        later = ClusterView(state, {}, view, evidence=view.evidence)
+        desk.begin(*_begin(prepare_view(later, NOW_NS + 1), later))
+        assert answer_all(desk, pod.key).detail is first
+        desk.begin(*_begin(prepare_view(later, NOW_NS + 60 * 10**9), later))
+        assert answer_all(desk, pod.key).detail is not first
+
+    def test_only_so_many_answers_are_kept_and_changes_need_not_be_tried(self):
+        pods = [a_pod(name=f"a{i}-0", cpu="64", owner=an_owner(name=f"a{i}")) for i in range(KEPT + 2)]
+        view = a_view(*pods)
+        desk = PendingDesk(tries_changes=False)
+        desk.begin(*_begin(prepare_view(view, NOW_NS), view))
+        for pod in pods:
+            report = answer_all(desk, pod.key)
+            assert report.detail is not None
+            assert report.detail.remedies is None
+        assert len(desk._details) == KEPT
+
+    def test_pods_outside_a_run_have_no_explanation(self):
+        gated, faulty = a_pod(scheduled_reason="SchedulingGated"), a_pod(name="x", node_selector={"a b": "c"})
+        view = a_view(gated, faulty)
+        desk = PendingDesk()
+        desk.begin(*_begin(prepare_view(view, NOW_NS), view))
+        report = answer_all(desk, gated.key)
+        assert report.detail is not None
+        assert (report.detail.explanation, report.detail.remedies) == (None, None)
+        report = answer_all(desk, faulty.key)
+        assert report.detail is not None
+        assert report.detail.explanation is None
+        assert report.detail.remedies is not None
+        assert len(report.detail.remedies.found) == 1
+
+
+def _begin(prepared, view):
+    return prepared[0], view, prepared[1]
+
+
+class TestRows:
+    def test_every_cell_and_value(self):
+        pods = (
+            a_pod(cpu="64"),
+            a_pod(name="api-1", owner=an_owner(name="api"), created_ns=0),
+            a_pod(name="gate-1", owner=an_owner(name="gate"), scheduled_reason="SchedulingGated"),
+            a_pod(name="new-1", owner=an_owner(name="new"), scheduled_reason=""),
+        )
+        view = a_view(*pods)
+        found = study_pending(prepare_view(view, NOW_NS)[0], view.state)
+        entries = [PendingEntry(group, hears) for group in found.groups for hears in (True, False)]
+        rows = build_rows(TABLE, entries, now_ns=NOW_NS)
+        texts = {tuple(cell.text for cell in row.cells) for row in rows}
+        assert any("✘ general: cpu short by 60 cores on m5.xlarge" in row for row in texts)
+        assert any("!rbac" in row for row in texts)
+        assert any("n/a" in row for row in texts)
+        for column in TABLE.columns:
+            for entry in entries:
+                column.sort(entry)
+        for entry in entries:
+            values = pending_values(entry, NOW_NS)
+            assert values["count"] == 1
+            for field in TABLE.subject.fields.values():
+                field.value(entry, NOW_NS)
+            assert TABLE.subject.text(entry)
+            assert said(story_lines(entry, NOW_NS))
+            assert title_text(entry.group, NOW_NS)
+
+    def test_entries_of_pods_that_have_gone_since_are_left_out(self):
+        pods = (a_pod(cpu="64"), a_pod(name="api-1", owner=an_owner(name="api"), cpu="64"))
+        view = a_view(*pods)
+        report = study_pending(prepare_view(view, NOW_NS)[0], view.state, ("types are guessed",))
+        now = ClusterView(view.state, {}, evidence=view.evidence, pending=report)
+        assert len(pending_entries(now)) == 2
+        assert said([pending_freshness(now, NOW_NS)]) == "computed by karptui just now · types are guessed"
+        bound = a_pod(cpu="64", node="node-1")
+        state = reduce(view.state, Batch({Kind.POD: KindDelta({bound.key: bound})}))
+        later = ClusterView(state, {}, evidence=view.evidence, pending=report)
+        assert [entry.group.first.name for entry in pending_entries(later)] == ["api-1"]
+        assert "1 change behind" in said([pending_freshness(later, NOW_NS + 5 * 10**9)])
+        assert pending_entries(ClusterView(state, {})) == ()
+
+    def test_freshness_says_what_is_missing(self):
+        assert said([pending_freshness(ClusterView(state_of(Inventory()), {}), NOW_NS)]) == "Nodes are on their way"
+        failed = ClusterView(state_of(Inventory()), {}, analysis=Analysis(problem="KeyError: x"))
+        assert "could not be analysed: KeyError: x" in said([pending_freshness(failed, NOW_NS)])
+        assert hears_events(ClusterView(state_of(Inventory()), {}))
+
+
+GAIN = Gain(
+    placed=1, asked=2, nodepools=("a",), new_nodes=2, instance_type="m5.large", other_types=1, price_per_hour=0.2
+)
+
+
+class TestRemedies:
+    @pytest.mark.parametrize(
+        ("gain", "text"),
+        [
+            (GAIN, "2 × m5.large or 1 other in a"),
+            (Gain(1, 1, nodes=("ip-1.ec2.internal",)), "ip-1, which is there"),
+            (Gain(2, 2, nodes=("a", "b")), "a and 1 more, which are there"),
+            (
+                Gain(2, 2, nodes=("a",), nodepools=("p",), new_nodes=1, instance_type="x"),
+                "new x in p and a, which is there",
+            ),
+        ],
+    )
+    def test_where_pods_go(self, gain, text):
+        assert gain_text(gain) == text
+
+    def test_rows(self):
+        remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (), GAIN)
+        lost = Remedy(
+            RemedyKind.REQUEST, "the pods", "ask less", (), Gain(1, 1, nodes=("n",), displaced=("x/y", "x/z"))
+        )
+        unpriced = Remedy(RemedyKind.REQUEST, "the pods", "x", (), Gain(1, 1, nodepools=("p",), new_nodes=1))
+        entries = remedy_entries(RemedyReport(("a",), 3, 3, (remedy, lost, unpriced)))
+        rows = build_rows(REMEDIES, entries, now_ns=NOW_NS)
+        cells = [[cell.text for cell in row.cells] for row in rows]
+        assert cells[0] == ["raise it", "NodePool a", "1 of 2", "2 × m5.large or 1 other in a", "+$0.2000", "-", "1"]
+        assert cells[1][4:6] == ["0", "2 other pods: x/y"]
+        assert cells[2][4] == "n/a"
+        for column in REMEDIES.columns:
+            for entry in entries:
+                column.sort(entry)
+        assert remedy_words(lost, "x/web") == "x/web: ask less"
+        assert remedy_entries(None) == ()
+        assert remedy_values(remedy)["price_per_hour"] == 0.2
+
+    @pytest.mark.parametrize(
+        ("report", "words", "tone"),
+        [
+            (None, "", Tone.MUTED),
+            (RemedyReport((), 1, 9), "trying changes on the engine: 1 of 9", Tone.ACTIVE),
+            (RemedyReport((), 0, 1), "trying changes on the engine: 0", Tone.ACTIVE),
+            (RemedyReport((), 0, 0), "no single change suggests itself", Tone.WARNING),
+            (RemedyReport((), 7, 7), "7 single changes tried: none of them makes it schedulable", Tone.WARNING),
+            (RemedyReport((), 1, 1), "1 single change tried: none of them makes it schedulable", Tone.WARNING),
+        ],
+    )
+    def test_how_far_it_is(self, report, words, tone):
+        assert remedies_sentence(report) == (words, tone)
+
+    @pytest.mark.parametrize(
+        ("edit", "line"),
+        [
+            (
+                SetField(ObjectRef("NodePool", "a"), ("spec", "limits", "cpu"), "9"),
+                'kubectl patch nodepool a --type=merge -p \'{"spec": {"limits": {"cpu": "9"}}}\'',
+            ),
+            (
+                SetField(ObjectRef("NodePool", "a"), ("spec", "x", 0), ["b"]),
+                '--type=json -p \'[{"op": "replace", "path": "/spec/x/0", "value": ["b"]}]\'',
+            ),
+            (
+                SetField(ObjectRef("NodePool", "a"), ("spec", "a/b", 0), None),
+                '{"op": "remove", "path": "/spec/a~1b/0"}',
+            ),
+            (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.05"), "settings.vmMemoryOverheadPercent=0.05"),
+            (SetSetting("BATCH", "1"), "in the environment of Karpenter's controller: BATCH=1"),
+            (
+                DeleteObject(ObjectRef("DaemonSet", "logs", "kube-system")),
+                "kubectl delete daemonset -n kube-system logs",
+            ),
+            (DeleteObject(ObjectRef("NodePool", "a")), "kubectl delete nodepool a"),
+            (
+                SetField(
+                    ObjectRef("Pod", "web-1", "x"), ("spec", "containers", 0, "resources", "requests", "cpu"), "1"
+                ),
+                "in the pod template of Deployment x/web (spec.template):",
+            ),
+            (SetField(ObjectRef("Pod", "web-1", "x"), ("spec", "nodeSelector", "a"), None), "(taken away)"),
+        ],
+    )
+    def test_as_text_to_copy(self, edit, line):
+        gain = Gain(1, 1, nodes=("n",), displaced=("x/y",))
+        remedy = Remedy(RemedyKind.LIMIT, "NodePool a", "raise it", (edit,), gain)
+        text = remedy_text(remedy, "x/web-1", "Deployment/x/web")
+        assert line in text
+        assert "1 others lose their place: x/y" in text
+
+    def test_a_pod_on_its_own_has_to_be_made_anew(self):
+        edit = SetField(ObjectRef("Pod", "a", "x"), ("spec", "nodeSelector", "a"), None)
+        text = remedy_text(Remedy(RemedyKind.POD_SELECTOR, "the pods", "w", (edit,), GAIN), "x/a", "Pod/x/a")
+        assert "in the pod x/a, which has to be made anew:" in text
+        assert "$0.2000/h" in text
+
+
+def test_wishes_given_up_in_vain_are_told():
+    wish = PreferredSchedulingTerm(5, NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1a"),)))
+    pod = a_pod(cpu="64", preferred_node_terms=(wish,))
+    view = a_view(pod)
+    report = study_pending(prepare_view(view, NOW_NS)[0], view.state)
+    [group] = report.groups
+    text = said(explained_lines(group, None, view.state, now_ns=NOW_NS, width=120))
+    assert "gave up in vain: preferred node affinity of weight 5" in text
