@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
@@ -14,7 +15,7 @@ from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.state.inventory import FIELDS
-from karptui.whatif.edits import ObjectRef, TakeOut
+from karptui.whatif.edits import ObjectRef, SetField, TakeOut
 from karptui.whatif.errors import EditError
 from karptui.whatif.situation import WhatIfBase
 
@@ -68,6 +69,7 @@ class ClusterDraft:
         self._changed: dict[str, dict[Any, Any]] = {}
         self._notes: dict[str, None] = {}
         self._owners: OwnerIndex | None = None
+        self._interned: dict[tuple[object, ...], PodTemplate] = {}
 
     def note(self, sentence: str) -> None:
         """Say something about the edits, once."""
@@ -165,6 +167,14 @@ class ClusterDraft:
             self._owners = OwnerIndex(self.values(Kind.DEPLOYMENT))
         owner = self._owners.of(pod)
         return owner is not None and (owner.kind, owner.name) == (ref.kind, ref.name)
+
+    def interned(self, edit: SetField, template: PodTemplate, make: Callable[[], PodTemplate]) -> PodTemplate:
+        """Return what an edit makes of a template: one template for all pods that shared theirs and get the same."""
+        key = (template, edit.path, msgspec.json.encode(edit.value))
+        made = self._interned.get(key)
+        if made is None:
+            made = self._interned[key] = make()
+        return made
 
     # The result
 

@@ -29,9 +29,15 @@ class TemplateRead(msgspec.Struct, frozen=True):
 
 
 def read_template(
-    document: Mapping[str, Any], *, kind: str, key: str, namespace: str, owners: Iterable[OwnerReference] = ()
+    document: Mapping[str, Any],
+    *,
+    kind: str,
+    key: str,
+    namespace: str,
+    owners: Iterable[OwnerReference] = (),
+    is_typed: bool = True,
 ) -> TemplateRead:
-    """Return the template of a document with ``metadata`` and ``spec``; limits fill in for missing requests.
+    """Return the template of a document with ``metadata`` and ``spec``.
 
     Args:
         document: As it stands in a pod, or under ``template`` of a workload.
@@ -39,6 +45,7 @@ def read_template(
         key: Its name, for the error.
         namespace: Of the pods.
         owners: Of the pods.
+        is_typed: Whether somebody wrote it: limits then fill in for missing requests, as the API server does it.
 
     Raises:
         DecodeError: naming object and field.
@@ -47,7 +54,7 @@ def read_template(
     meta = {**(metadata if isinstance(metadata, Mapping) else {}), "name": "pod", "namespace": namespace}
     try:
         wire = msgspec.convert({**document, "metadata": meta}, WirePod)
-        parts = msgspec.structs.replace(template_parts(wire), owners=None, copies_limits=True)
+        parts = msgspec.structs.replace(template_parts(wire), owners=None, copies_limits=is_typed)
         template = replace(build_template(parts), owners=tuple(owners))
     except msgspec.ValidationError as error:
         raise DecodeError(kind, key, field_error(error)) from None

@@ -23,7 +23,7 @@ from karptui.whatif.editing.readiness import settle_pool
 from karptui.whatif.editing.record_document import record_document, taken_over
 from karptui.whatif.edits import SetField
 from karptui.whatif.errors import EditError
-from karptui.whatif.path import path_text
+from karptui.whatif.path import Path, path_text
 
 _TEMPLATE = ("spec", "template")
 _REPLICAS = ("spec", "replicas")
@@ -66,13 +66,33 @@ def _set_raw(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None
 def _set_pod(draft: ClusterDraft, pod: Pod, edit: SetField) -> None:
     if edit.path == ("spec", "nodeName"):
         raise EditError("spec.nodeName cannot be set: pods are bound by the scheduler")
-    document = with_field(record_document(Kind.POD, pod) or {}, edit.path, edit.value)
-    read = _read(document, pod.template, "Pod", pod.key)
-    made = replace(pod, template=read.template, own_labels=read.own_labels, volumes=read.volumes)
-    if _same(pod.template, read.template) and made.own_labels == pod.own_labels and made.volumes == pod.volumes:
+    if _is_its_own(pod, edit.path):
+        document = with_field(record_document(Kind.POD, pod) or {}, edit.path, edit.value)
+        read = _read(document, pod.template, "Pod", pod.key)
+        made = replace(pod, template=read.template, own_labels=read.own_labels, volumes=read.volumes)
+        is_same = _same(pod.template, read.template) and made.own_labels == pod.own_labels
+        is_same = is_same and made.volumes == pod.volumes
+    else:
+        template = draft.interned(edit, pod.template, lambda: _changed(pod.template, edit, edit.path))
+        made, is_same = replace(pod, template=template), template is pod.template
+    if is_same:
         _note_idle(draft, edit)
-        return
-    draft.put(Kind.POD, made)
+    else:
+        draft.put(Kind.POD, made)
+
+
+def _is_its_own(pod: Pod, path: Path) -> bool:
+    """Whether a path may lead to what a pod does not share with others of its template."""
+    if path[:2] == ("spec", "volumes"):
+        return True
+    return path[:2] == ("metadata", "labels") and (len(path) == 2 or path[2] in pod.own_labels)
+
+
+def _changed(template: PodTemplate, edit: SetField, path: Path) -> PodTemplate:
+    """Return a template with a field set; the same one where nothing changes that is modelled."""
+    document = with_field(template_document(template), path, edit.value)
+    made = _read(document, template, edit.object.kind, edit.object.key).template
+    return template if _same(template, made) else made
 
 
 def _set_workload(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
@@ -95,14 +115,8 @@ def _set_template(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) ->
     """Set a field of a workload's template, and of each of its pods: they may have been made of an older one."""
     ref, path = edit.object, edit.path[len(_TEMPLATE) :]
     pods = draft.pods_of(ref)
-
-    def changed(template: PodTemplate) -> PodTemplate:
-        document = with_field(template_document(template), path, edit.value)
-        read = _read(document, template, ref.kind, ref.key)
-        return template if _same(template, read.template) else read.template
-
-    count = give_template(draft, pods, lambda pod: changed(pod.template))
-    own = None if item.template is None else changed(item.template)
+    count = give_template(draft, pods, lambda pod: _changed(pod.template, edit, path))
+    own = None if item.template is None else _changed(item.template, edit, path)
     if own is not item.template:
         draft.put(kind, replace(item, template=own))
     elif not count:
@@ -126,7 +140,8 @@ def _set_record(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> N
 
 
 def _read(document: Mapping[str, Any], template: PodTemplate, kind: str, key: str) -> TemplateRead:
-    read = read_template(document, kind=kind, key=key, namespace=template.namespace, owners=template.owners)
+    namespace, owners = template.namespace, template.owners
+    read = read_template(document, kind=kind, key=key, namespace=namespace, owners=owners, is_typed=False)
     return TemplateRead(replace(read.template, images=template.images), read.own_labels, read.volumes)
 
 
