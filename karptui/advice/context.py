@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
+from karptui.advice.observed_memory import ReportedType, reported_types
 from karptui.aws.errors import NodeClassError
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2_nodeclass, parse_nodeclass
@@ -21,6 +22,7 @@ from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
+from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
 from karptui.provisioning.pool_types import may_go_to, pool_types
@@ -75,6 +77,7 @@ class AdviceContext:
         self.evidence = evidence
         self.hidden = hidden
         self._accepting: dict[tuple[object, ...], int] = {}
+        self._prices: dict[str, float | None] = {}
 
     @property
     def inventory(self) -> Inventory:
@@ -172,10 +175,16 @@ class AdviceContext:
 
     def price(self, node: StateNode) -> float | None:
         """Return what a node costs per hour, None where that is not known."""
+        if node.name not in self._prices:
+            self._prices[node.name] = self._price(node)
+        return self._prices[node.name]
+
+    def _price(self, node: StateNode) -> float | None:
         resolved = self.fleet.resolved(node.nodepool_name)
         if resolved is None:
             return None
-        type_name, zone, kind = (node.labels.get(key, "") for key in (INSTANCE_TYPE, ZONE, CAPACITY_TYPE))
+        names = node.labels
+        type_name, zone, kind = names.get(INSTANCE_TYPE, ""), names.get(ZONE, ""), names.get(CAPACITY_TYPE, "")
         return resolved[1].price(type_name, zone, kind) or None
 
     def cost(self, nodes: Iterable[StateNode]) -> float | None:
@@ -225,6 +234,29 @@ class AdviceContext:
         """Return the nodes that pods run on, each once; only those that Karpenter manages unless told otherwise."""
         found = {pod.node_name: self.node_by_name.get(pod.node_name) for pod in pods if pod.node_name}
         return tuple(node for node in found.values() if node is not None and (node.claim is not None or not managed))
+
+    @cached_property
+    def budgeted(self) -> tuple[tuple[tuple[PodDisruptionBudget, ...], PodGroup], ...]:
+        """Pods that PodDisruptionBudgets select, in groups that the same ones select."""
+        if not self.inventory.pdbs:
+            return ()
+        found: list[tuple[tuple[PodDisruptionBudget, ...], PodGroup]] = []
+        for group in self.groups:
+            for budgets, pods in self._by_budgets(group.pods):
+                found.append((budgets, msgspec.structs.replace(group, pods=pods)))
+        return tuple(found)
+
+    def _by_budgets(self, pods: tuple[Pod, ...]) -> Iterator[tuple[tuple[PodDisruptionBudget, ...], tuple[Pod, ...]]]:
+        limits = self.fleet.pods.limits
+        by_budgets: dict[tuple[str, ...], tuple[tuple[PodDisruptionBudget, ...], list[Pod]]] = {}
+        shared = [pod for pod in pods if not pod.own_labels]
+        for pod in (*shared[:1], *(pod for pod in pods if pod.own_labels)):
+            matching = limits.matching(pod)
+            if matching:
+                own = by_budgets.setdefault(tuple(one.key for one in matching), (matching, []))[1]
+                own.extend((pod,) if pod.own_labels else shared)
+        for matching, own in by_budgets.values():
+            yield matching, tuple(own)
 
     def accepting(self, template: PodTemplate) -> int:
         """Return which of the tried NodePools pods of a template may go to by taints and labels, as bits."""
@@ -290,6 +322,18 @@ class AdviceContext:
     def pools_with(self, nodeclass: str) -> tuple[NodePool, ...]:
         """Return the served NodePools that use an EC2NodeClass."""
         return tuple(pool for pool in self.pools if pool.node_class_ref.name == nodeclass)
+
+    @cached_property
+    def reported_types(self) -> tuple[ReportedType, ...]:
+        """Instance types of the nodes that EC2NodeClasses made, with the memory that these report, by name."""
+        nodes = [
+            node.node
+            for pool in self.pools
+            if self.ec2_nodeclass_of(pool) is not None
+            for node in self.nodes_of(pool)
+            if node.node is not None
+        ]
+        return reported_types(nodes, self.evidence.facts) if nodes else ()
 
     @cached_property
     def raw_nodeclasses(self) -> tuple[NodeClass, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from karptui.advice.context import AdviceContext
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.live import live_instance_types
 from karptui.aws.observed import observed_types
+from karptui.aws.region_facts import RegionFacts
+from karptui.kube.node import Node
 from karptui.kube.resources import MEMORY
 
 
@@ -20,18 +23,9 @@ class ReportedType(msgspec.Struct, frozen=True):
     """The least of its nodes."""
 
 
-def reported_types(context: AdviceContext) -> tuple[ReportedType, ...]:
-    """Return the types of nodes that EC2NodeClasses made and that report memory, by name."""
-    if not context.ec2_nodeclasses:
-        return ()
-    nodes = [
-        node.node
-        for pool in context.pools
-        if context.ec2_nodeclass_of(pool) is not None
-        for node in context.nodes_of(pool)
-        if node.node is not None
-    ]
-    facts = live_instance_types(context.evidence.facts)
+def reported_types(nodes: Iterable[Node], known: RegionFacts) -> tuple[ReportedType, ...]:
+    """Return the types of nodes that report memory and that EC2 knows, by name."""
+    facts = live_instance_types(known)
     return tuple(
         ReportedType(facts[name], one.node_count, one.capacity[MEMORY].smallest.units)
         for name, one in observed_types(nodes).items()

@@ -10,7 +10,8 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.aws.lint.overreserved import reserved_more_than_node
 from karptui.aws.nodeclass import KIND
-from karptui.provisioning.catalogue import bits
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.whatif.edits import ObjectRef
 
 
@@ -21,6 +22,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             continue
         catalogue = context.catalogue_of(pool)
         allowed = catalogue.compatible(context.requirements_of(pool))
+        if not _exhausted(catalogue, allowed):
+            continue
         types = [catalogue.types[i] for i in bits(allowed)]
         for one in reserved_more_than_node(nodeclass.name, types):
             yield Finding(
@@ -29,6 +32,16 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
                 fact=f"In {pool.name} {one.fact}",
                 remedy=one.remedy,
             )
+
+
+def _exhausted(catalogue: Catalogue, allowed: int) -> int:
+    """Return the types with nothing left of something that can be reserved, or without it: cheap to tell."""
+    found = 0
+    for resource in (CPU, MEMORY, EPHEMERAL_STORAGE):
+        ladder = catalogue.allocatable.get(resource)
+        if ladder is not None:
+            found |= allowed & ~ladder.at_least(1)
+    return found
 
 
 RULE: Final = Rule(

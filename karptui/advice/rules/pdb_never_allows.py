@@ -39,11 +39,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
 
 def _pods_by_pdb(context: AdviceContext) -> dict[str, list[Pod]]:
     found: dict[str, list[Pod]] = {}
-    if context.inventory.pdbs:
-        for group in context.groups:
-            for pod in group.pods:
-                for pdb in context.fleet.pods.limits.matching(pod):
-                    found.setdefault(pdb.key, []).append(pod)
+    for matching, group in context.budgeted:
+        for pdb in matching:
+            found.setdefault(pdb.key, []).extend(group.pods)
     return found
 
 

@@ -16,15 +16,12 @@ _SHOWN: Final = 3
 
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
-    if not context.inventory.pdbs:
-        return
     predicates = context.fleet.pods
     by_budgets: dict[tuple[str, ...], list[tuple[ObjectRef, Pod]]] = {}
-    for group in context.groups:
-        for pod in group.pods:
-            matching = predicates.limits.matching(pod)
-            if len(matching) > 1 and predicates.is_evictable(pod):
-                by_budgets.setdefault(tuple(one.key for one in matching), []).append((group.owner, pod))
+    for matching, group in context.budgeted:
+        pods = [(group.owner, pod) for pod in group.pods if predicates.is_evictable(pod)] if len(matching) > 1 else []
+        if pods:
+            by_budgets.setdefault(tuple(one.key for one in matching), []).extend(pods)
     for budgets, found in sorted(by_budgets.items()):
         owners = tuple(dict.fromkeys(owner for owner, _ in found))
         nodes = context.nodes_with(pod for _, pod in found)

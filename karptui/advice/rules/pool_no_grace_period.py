@@ -10,29 +10,32 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, counted, listed, verb
 from karptui.karpenter.labels import DO_NOT_DISRUPT
-from karptui.whatif.edits import SetField
+from karptui.kube.pod import Pod
+from karptui.whatif.edits import ObjectRef, SetField
 
 _PATH: Final = ("spec", "template", "spec", "terminationGracePeriod")
 
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
     predicates = context.fleet.pods
-    protected = [
-        (group, pods)
-        for group in context.groups
-        if DO_NOT_DISRUPT in group.template.annotations
-        and (pods := [pod for pod in group.pods if pod.node_name and not predicates.is_disruptable(pod)])
-    ]
+    protected: dict[str, list[tuple[ObjectRef, Pod]]] = {}
+    for group in context.groups:
+        if DO_NOT_DISRUPT in group.template.annotations:
+            for pod in group.pods:
+                if pod.node_name and not predicates.is_disruptable(pod):
+                    protected.setdefault(pod.node_name, []).append((group.owner, pod))
     for pool in context.pools:
-        unbounded = {
-            node.node.name: node
+        nodes = [
+            node
             for node in context.nodes_of(pool)
-            if node.node is not None and node.claim is not None and node.claim.termination_grace_period_ns is None
-        }
-        own = [(group.owner, pod) for group, pods in protected for pod in pods if pod.node_name in unbounded]
+            if node.node is not None
+            and node.node.name in protected
+            and node.claim is not None
+            and node.claim.termination_grace_period_ns is None
+        ]
+        own = [one for node in nodes if node.node is not None for one in protected[node.node.name]]
         if not own:
             continue
-        nodes = [unbounded[name] for name in dict.fromkeys(pod.node_name for _, pod in own)]
         owners = tuple(dict.fromkeys(owner for owner, _ in own))
         cost = context.cost(nodes)
         endless = "" if pool.termination_grace_period_ns is None else " New nodes of the pool have one, these do not."

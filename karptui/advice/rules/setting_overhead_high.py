@@ -7,7 +7,6 @@ from typing import Final
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
-from karptui.advice.observed_memory import reported_types
 from karptui.advice.rule import Rule
 from karptui.advice.words import counted, memory, verb
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
@@ -20,7 +19,7 @@ _WORTH_BYTES: Final = 1 << 30
 
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
-    reported = reported_types(context)
+    reported = context.reported_types
     safe = safe_overhead_percent((one.facts, one.memory_bytes) for one in reported)
     percent = context.settings.vm_memory_overhead_percent
     if safe is None or safe >= percent:

@@ -7,7 +7,6 @@ from typing import Final
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
-from karptui.advice.observed_memory import reported_types
 from karptui.advice.rule import Rule
 from karptui.advice.words import counted, listed, memory, verb
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
@@ -21,7 +20,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     percent = context.settings.vm_memory_overhead_percent
     short = [
         (one, lacking)
-        for one in reported_types(context)
+        for one in context.reported_types
         if (lacking := (estimated_memory_mib(one.facts, percent) << 20) - one.memory_bytes) >= 1 << 20
     ]
     safe = safe_overhead_percent((one.facts, one.memory_bytes) for one, _ in short)

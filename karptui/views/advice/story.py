@@ -49,7 +49,7 @@ def freshness(report: AdviceReport | None, view: ClusterView, now_ns: int) -> Pi
     if report is None:
         return ((unready_because(view) or "the rules are being asked", Tone.ACTIVE),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
-    asked = f"{report.rules} rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
+    asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
     if report.failures:
         return ((f"{asked}; {clean(report.failures[0])}", Tone.FAULT),)
     return ((asked, Tone.MUTED),)

@@ -1,0 +1,71 @@
+"""How long it takes to ask every advice rule, by the size of the cluster, and which rules take the most of it.
+
+    python benchmarks/advice.py
+
+The fleet of benchmarks/blockers.py: 500 nodes with 10,000 pods, and 5,000 nodes with 100,000 pods, with its instance
+types recorded; then the same nodes with an EC2NodeClass whose types are worked out from the built-in catalogue. The
+cluster is prepared and surveyed beforehand, as the analyst has done when it asks the rules. Best of three, each on a
+context of its own, so that nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import time
+
+from blockers import NOW_NS, fleet, instance_types
+from msgspec.structs import replace
+
+from karptui.advice.catalogue import RULES
+from karptui.advice.context import AdviceContext
+from karptui.advice.report import Adviser
+from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.disruption.study import Study
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.why.prepare import prepare_view
+
+ROUNDS = 3
+DEAREST = 6
+
+
+def measure(name: str, view: ClusterView) -> None:
+    began = time.perf_counter()
+    prepared, _ = prepare_view(view, NOW_NS)
+    study = Study(prepared, 1)
+    for _ in study.survey():
+        pass
+    before = time.perf_counter() - began
+    best, by_rule, findings = float("inf"), {}, 0
+    for _ in range(ROUNDS):
+        context = AdviceContext(prepared, study.fleet, findings=study.analysis.findings, evidence=view.evidence)
+        adviser, spent = Adviser(context), {}
+        began = at = time.perf_counter()
+        for rule in adviser.ask():
+            now = time.perf_counter()
+            spent[rule], at = now - at, now
+        if at - began < best:
+            best, by_rule, findings = at - began, spent, len(adviser.report.findings)
+        assert not adviser.report.failures, adviser.report.failures
+    print(f"{name}: {len(RULES)} rules {1000 * best:,.0f} ms, {findings} findings (prepared in {before:.1f} s before)")
+    for rule, seconds in sorted(by_rule.items(), key=lambda item: -item[1])[:DEAREST]:
+        print(f"  {rule:<32} {1000 * seconds:8.1f} ms")
+
+
+def main() -> None:
+    for nodes, pods in ((500, 10_000), (5_000, 100_000)):
+        inventory = fleet(nodes, pods)
+        recorded = Evidence(instance_types=instance_types())
+        size = f"{nodes:,} nodes, {pods:,} pods"
+        measure(f"{size}, recorded types", ClusterView(state_of(inventory), {}, evidence=recorded))
+        classes = {pool.node_class_ref.name for pool in inventory.nodepools}
+        made = tuple(
+            NodeClass(name=one, group="karpenter.k8s.aws", kind="EC2NodeClass", spec={"amiFamily": "AL2023"})
+            for one in classes
+        )
+        ec2 = replace(inventory, nodeclasses=made)
+        measure(f"{size}, all EC2 types", ClusterView(state_of(ec2), {}, evidence=NO_EVIDENCE))
+
+
+if __name__ == "__main__":
+    main()

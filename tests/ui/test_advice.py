@@ -1,0 +1,239 @@
+"""The Advice screen: findings, groups, one finding at length, and the way to its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.advice.report import AdviceReport
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.disruption.study import Study
+from karptui.screens.advice import AdviceScreen
+from karptui.screens.advice_detail import AdviceDetailScreen
+from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.pool_detail import PoolDetailScreen
+from karptui.screens.text import TextScreen
+from karptui.views.advice.desk import AdviceDesk
+from karptui.views.cluster_view import ClusterView
+from karptui.views.why.prepare import prepare_view
+from karptui.widgets.prompt import PromptInput
+from karptui.widgets.row_table import RowTable
+from tests import traps
+from tests.builders import NOW_NS
+from tests.story_e import story_evidence
+from tests.ui.conftest import PromptAnalyst
+from tests.ui.fleet import ready, screen_text
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+Compare = Callable[..., bool]
+MakeTraps = Callable[..., KarptuiApp]
+
+
+class AdvisedAnalyst(PromptAnalyst):
+    """Asks the rules too, in the thread of the test."""
+
+    def submit(self, view: ClusterView, now_ns: int) -> None:
+        """Study a view, and ask the rules while somebody looks at what they find."""
+        super().submit(view, now_ns)
+        if self._focus.wants_advice and self._advice is None:
+            prepared, _ = prepare_view(view, now_ns)
+            study = Study(prepared, view.state.generation)
+            for _step in study.survey():
+                pass
+            self._advice = AdviceDesk()
+            for _step in self._advice.ask(prepared, view, study):
+                pass
+
+
+@pytest.fixture
+def make_traps(monkeypatch: pytest.MonkeyPatch) -> MakeTraps:
+    """Return what makes the app over a cluster with traps."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr("karptui.session.Analyst", AdvisedAnalyst)
+
+    def make(**given: Any) -> KarptuiApp:
+        app = KarptuiApp(
+            traps.TrapSource(), config=Config(**given), clock=FrozenClock(NOW_NS), evidence_of=story_evidence
+        )
+        app.animation_level = "none"
+        return app
+
+    return make
+
+
+async def settled(pilot: Pilot[None]) -> KarptuiApp:
+    await ready(pilot)
+    return await ready(pilot)
+
+
+async def opened(pilot: Pilot[None]) -> KarptuiApp:
+    """Go to the screen, and wait for the findings."""
+    await settled(pilot)
+    await pilot.press("0")
+    return await settled(pilot)
+
+
+def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
+    async def run(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        for key in keys:
+            await pilot.press(key)
+        await settled(pilot)
+
+    return run
+
+
+def cells(app: KarptuiApp, column: int) -> list[str]:
+    return [row.cells[column].text.strip() for row in app.screen.query_one(RowTable).rows]  # type: ignore[attr-defined]
+
+
+async def test_the_worst_come_first_and_the_tab_counts(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(200, 60)) as pilot:
+        app = await opened(pilot)
+        assert isinstance(app.screen, AdviceScreen)
+        severities = [cell.split()[-1] for cell in cells(app, 0)]
+        assert severities == sorted(severities, key=["error", "warning", "info"].index)
+        rules = cells(app, 5)
+        assert rules[0] == "pod-several-pdbs"
+        for rule in (
+            "pool-wildcard-value",
+            "pool-limit-below-type",
+            "node-receives-pods",
+            "pod-dead-protection",
+        ):
+            assert rule in rules
+        notable = sum(severity != "info" for severity in severities)
+        assert f"Advice·{notable}" in screen_text(app)
+        assert "rules asked just now" in screen_text(app)
+
+
+async def test_the_sentences_follow_the_cursor(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        text = screen_text(app)
+        assert "1 pod (StatefulSet/db/postgres) is selected by 2 PodDisruptionBudgets" in text
+        assert "→ Delete one of them, or narrow its selector." in text
+        await pilot.press("slash", *"rule=pod-dead-protection", "enter")
+        await settled(pilot)
+        assert 'says do-not-disrupt "1d", which protects nothing' in screen_text(app)
+        await pilot.press("escape", "ctrl+z")
+        assert "· info" not in cells(app, 0)
+
+
+async def test_filters_ask_for_severity_object_and_money(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("slash", *"severity=error", "enter")
+        assert set(cells(app, 0)) == {"✘ error"}
+        assert isinstance(app.screen, AdviceScreen)
+        app.screen.filter_entered("object=batch $>0.5")
+        await settled(pilot)
+        assert cells(app, 2) == ["batch"]
+        assert "[1/" in screen_text(app)
+
+
+async def test_groups_fold(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(160, 40)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("b")
+        assert cells(app, 0)[0] == "▾ error"
+        await pilot.press("enter")
+        assert cells(app, 0)[:2] == ["▸ error", "▾ warning"]
+        await pilot.press("b", "f")
+        assert all(cell.startswith("▸") for cell in cells(app, 0))
+        await pilot.press("f")
+        assert "✘ error" in cells(app, 0)
+        await pilot.press("b")
+        assert cells(app, 0)[0] == "▾ PodDisruptionBudget db/postgres"
+        await pilot.press("b")
+        assert "not grouped" in screen_text(app)
+        await pilot.press("f")
+        assert all(cell.startswith("▸") for cell in cells(app, 0))
+
+
+async def test_one_finding_at_length_and_its_objects(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, AdviceDetailScreen)
+        text = screen_text(app)
+        for part in (
+            "two PDBs select a pod",
+            "What to do  Delete one of them",
+            "Why  The eviction API refuses",
+            "Source  pkg/utils/pdb/pdb.go",
+            "docs/advice.md#pod-several-pdbs",
+            "Objects [3]",
+            "enter or o goes to the object",
+        ):
+            assert part in text
+        assert cells(app, 3) == ["postgres", "postgres-old", "postgres"]
+        await pilot.press("o")
+        await settled(pilot)
+        assert isinstance(app.screen, TextScreen)
+        assert "kind: PodDisruptionBudget" in app.screen.area.text
+
+
+@pytest.mark.parametrize(
+    ("rule", "screen"),
+    [
+        ("node-receives-pods", NodeDetailScreen),
+        ("pool-wildcard-value", PoolDetailScreen),
+        ("pod-dead-protection", TextScreen),
+    ],
+)
+async def test_o_goes_to_the_object(make_traps: MakeTraps, rule: str, screen: type) -> None:
+    async with make_traps().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("slash", *f"rule={rule}", "enter", "o")
+        await settled(pilot)
+        assert isinstance(app.screen, screen)
+
+
+async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        app.session.analyst._advice.report = AdviceReport(now_ns=NOW_NS)  # type: ignore[union-attr]
+        app.poll_now()
+        await settled(pilot)
+        assert "this has changed or been settled since" in screen_text(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "finds anything" in screen_text(app)
+
+
+async def test_a_rule_that_fails_is_named(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        known = app.session.analyst._advice.report  # type: ignore[union-attr]
+        app.session.analyst._advice.report = AdviceReport(  # type: ignore[union-attr]
+            findings=known.findings, failures=("rule x failed: KeyError: 'y'",), now_ns=NOW_NS
+        )
+        app.poll_now()
+        await settled(pilot)
+        assert "rule x failed: KeyError: 'y'" in screen_text(app)
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_advice_looks(snap_compare: Compare, make_traps: MakeTraps, size: tuple[int, int], theme: str) -> None:
+    assert snap_compare(make_traps(theme=theme), terminal_size=size, run_before=pressing())
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_advice_detail_looks(snap_compare: Compare, make_traps: MakeTraps, size: tuple[int, int]) -> None:
+    assert snap_compare(make_traps(), terminal_size=size, run_before=pressing("enter"))
+
+
+def test_groups_look(snap_compare: Compare, make_traps: MakeTraps) -> None:
+    assert snap_compare(make_traps(), terminal_size=(120, 40), run_before=pressing("b", "b"))
