@@ -14,11 +14,13 @@ from karptui.aws.market import Market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.place import Place
 from karptui.aws.prices import LIST_PRICES, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
-from karptui.aws.region_facts import NO_FACTS, FactKind, FactStatus, RegionFacts
+from karptui.aws.region_facts import NO_FACTS, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.karpenter.settings import Settings
+from karptui.karpenter.settings import Settings, SettingsError
+from karptui.karpenter.version import parse_version
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -26,8 +28,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     settings: Settings = Settings()
     """Karpenter's controller settings."""
-    settings_origin: str = "Karpenter's defaults"
-    """Who says so, in words."""
+    settings_origin: str = DEFAULTS
+    """Who says so, in words, where ``setting_origins`` does not name somebody else."""
+    setting_origins: Mapping[str, str] = MappingProxyType({})
+    """By environment name, where a setting comes from."""
+    controller: ControllerInfo | None = None
+    """Karpenter's controller as it is installed: its version and what it was started with."""
+    controller_status: FactStatus | None = None
+    """How things stand with reading it; None where it is not asked for."""
     instance_types: tuple[InstanceType, ...] | None = None
     """Types that came with a snapshot, the same for every NodePool; None where each NodeClass has to tell."""
     taken_at_ns: int = 0
@@ -44,8 +52,42 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """How things stand with Karpenter's metrics; None where they are not asked for."""
     price_settings: PriceSettings = LIST_PRICES
 
+    def origin_of(self, setting: str) -> str:
+        """Return where a setting comes from, by its environment name: ``Deployment kube-system/karpenter``."""
+        if not self.setting_origins:
+            return self.settings_origin
+        return self.setting_origins.get(setting, DEFAULTS)
+
+    @property
+    def karpenter_version(self) -> str:
+        """Karpenter's version, empty where nobody tells: what its metrics say runs, else what its Deployment says."""
+        running = parse_version(self.metrics.version) if self.metrics is not None else ""
+        return running or (self.controller.version if self.controller is not None else "")
+
 
 NO_EVIDENCE: Final = Evidence()
+
+
+def with_controller(base: Evidence, info: ControllerInfo | None, status: FactStatus) -> Evidence:
+    """Return what is known with what the controller was started with, under what the user has said.
+
+    Args:
+        base: What is known already; the environment of its settings counts first.
+        info: The controller, None where it could not be read.
+        status: How things stand with reading it.
+    """
+    known = msgspec.structs.replace(base, controller=info, controller_status=status)
+    if info is None or not (info.settings or info.unknown):
+        return known
+    said = Layer(base.settings_origin, base.settings.environment)
+    try:
+        found = layered((said, Layer(info.title, info.settings)))
+    except SettingsError as error:
+        sentence = f"{info.title}: {error}; Karpenter would not start with it, defaults are assumed"
+        refused = msgspec.structs.replace(status, phase=FactPhase.UNAVAILABLE, sentence=sentence)
+        return msgspec.structs.replace(known, controller_status=refused)
+    origins = {**{name: f"default: {where} is not read" for name, where in info.unknown.items()}, **found.origins}
+    return msgspec.structs.replace(known, settings=found.settings, setting_origins=origins)
 
 
 def prices_of(evidence: Evidence, place: Place) -> PriceBook:

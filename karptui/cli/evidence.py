@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 PATIENCE_SECONDS: Final = 10.0
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from karptui.sources.aws.source import AwsSource
     from karptui.sources.base import Source
     from karptui.sources.cluster.source import ClusterSource
+    from karptui.sources.controller.source import ControllerSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.metrics.source import MetricsSource
     from karptui.state.cluster import ClusterState
@@ -56,35 +58,42 @@ def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
     """Return what is known of types and prices beside what a source says; only a live cluster lets anybody be asked."""
     from karptui.aws.evidence import Evidence
     from karptui.aws.prices import PriceSettings
-    from karptui.karpenter.settings import parse_settings
+    from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered
     from karptui.sources.cluster.source import ClusterSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.snapshot.source import SnapshotSource
 
     prices = PriceSettings(config.disable_pricing, config.price_multiplier, config.node_surcharge_per_hour)
-    settings, origin = parse_settings(config.karpenter_settings), "Karpenter's defaults"
-    if config.karpenter_settings:
-        origin = "the configuration"
+    said = Layer("the configuration", config.karpenter_settings)
     if isinstance(source, SnapshotSource):
         snapshot = source.snapshot
-        if snapshot.settings.environment and not config.karpenter_settings:
-            settings, origin = snapshot.settings, "the snapshot"
-        elif snapshot.settings.environment:
-            settings = parse_settings({**snapshot.settings.environment, **config.karpenter_settings})
-            origin = "the snapshot and the configuration"
+        found = layered((said, Layer("the snapshot", snapshot.settings.environment)))
+        version = snapshot.karpenter_version
         return EvidenceSource(
             Evidence(
-                settings=settings,
-                settings_origin=origin,
+                settings=found.settings,
+                settings_origin=_origin(found.origins.values()),
+                setting_origins=found.origins,
+                controller=ControllerInfo(title="the snapshot", version=version, version_source="the snapshot"),
                 instance_types=snapshot.instance_types,
                 taken_at_ns=snapshot.captured_at_ns,
                 price_settings=prices,
             )
         )
+    settings, origin = layered((said,)).settings, said.origin if said.values else DEFAULTS
     base = Evidence(settings=settings, settings_origin=origin, price_settings=prices)
     if isinstance(source, ClusterSource):
-        return EvidenceSource(base, metrics=_metrics(source), aws=_aws(config) if config.aws else None)
+        return EvidenceSource(
+            base, metrics=_metrics(source), aws=_aws(config) if config.aws else None, controller=_controller(source)
+        )
     return EvidenceSource(base)
+
+
+def _origin(origins: Iterable[str]) -> str:
+    """Return all who say something of settings, in words."""
+    from karptui.karpenter.controller import DEFAULTS
+
+    return " and ".join(sorted(set(origins), reverse=True)) or DEFAULTS
 
 
 def evidence_for(args: argparse.Namespace, source: Source) -> EvidenceSource:
@@ -130,6 +139,12 @@ def _metrics(source: ClusterSource) -> MetricsSource:
     from karptui.sources.metrics.source import MetricsSource
 
     return MetricsSource(source)
+
+
+def _controller(source: ClusterSource) -> ControllerSource:
+    from karptui.sources.controller.source import ControllerSource
+
+    return ControllerSource(source)
 
 
 def _aws(config: Config) -> AwsSource:

@@ -70,6 +70,7 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
         captured_at_ns=snapshot.captured_at_ns,
         settings=snapshot.settings.environment,
         instance_types=snapshot.instance_types,
+        karpenter_version=snapshot.karpenter_version,
         redactor=redactor,
     )
     return document, list(snapshot.problems)
@@ -79,21 +80,23 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
     from karptui.cli.source import resolve
     from karptui.clock import SystemClock
     from karptui.sources.cluster.export import export_cluster
-    from karptui.sources.snapshot.recording import build_recording, settings_of
+    from karptui.sources.snapshot.recording import build_recording
     from karptui.sources.snapshot.scrub import scrub
+    from karptui.views.sanitize import clean
 
     connection = resolve(args, args.context)
     now_ns = SystemClock().now_ns()
     found = export_cluster(connection, request_seconds=args.request_timeout, keep=scrub, progress=_progress)
     _end_of_progress()
-    settings: dict[str, str] = {}
-    for deployment in found.deployments:
-        settings |= settings_of(deployment)
+    for note in found.notes:
+        print(f"karptui record: {clean(note)}", file=sys.stderr)
+    controller = found.controller
     document = build_recording(
         found.objects,
         name=args.name or connection.context,
         captured_at_ns=now_ns,
-        settings=settings,
+        settings=controller.settings if controller is not None else {},
+        karpenter_version=controller.version if controller is not None else "",
         redactor=redactor,
     )
     return document, found.missing

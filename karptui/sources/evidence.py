@@ -1,12 +1,13 @@
-"""What is known of instance types and prices, kept up to date by Karpenter's metrics and the AWS APIs."""
+"""What is known of instance types, prices and settings, kept up to date by Karpenter itself and the AWS APIs."""
 
 from __future__ import annotations
 
 import msgspec
 
-from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller
 from karptui.aws.region_facts import FactPhase
 from karptui.sources.aws.source import AwsNews, AwsSource
+from karptui.sources.controller.source import ControllerNews, ControllerSource
 from karptui.sources.metrics.source import MetricsNews, MetricsSource
 
 
@@ -14,7 +15,12 @@ class EvidenceSource:
     """One immutable answer made of what several sources say; without sources it never changes."""
 
     def __init__(
-        self, base: Evidence = NO_EVIDENCE, *, metrics: MetricsSource | None = None, aws: AwsSource | None = None
+        self,
+        base: Evidence = NO_EVIDENCE,
+        *,
+        metrics: MetricsSource | None = None,
+        aws: AwsSource | None = None,
+        controller: ControllerSource | None = None,
     ) -> None:
         """Set up without asking anybody.
 
@@ -22,23 +28,29 @@ class EvidenceSource:
             base: What is known already: settings, the types of a snapshot, what prices are multiplied with.
             metrics: Reads Karpenter's metrics.
             aws: Asks the AWS APIs; begins when the cluster has named its region.
+            controller: Reads what Karpenter was started with.
         """
         self._metrics = metrics
         self._aws = aws
+        self._controller = controller
         self._base = base
         self._region = ""
-        self._heard: tuple[MetricsNews | None, AwsNews | None] = (None, None)
+        self._heard: tuple[MetricsNews | None, AwsNews | None, ControllerNews | None] = (None, None, None)
         self._latest = base
 
     def start(self) -> None:
         """Begin to ask, in daemon threads, and return at once."""
         if self._metrics is not None:
             self._metrics.start()
+        if self._controller is not None:
+            self._controller.start()
 
     def stop(self) -> None:
         """Ask no more."""
         if self._metrics is not None:
             self._metrics.stop()
+        if self._controller is not None:
+            self._controller.stop()
         if self._aws is not None:
             self._aws.stop()
 
@@ -61,7 +73,7 @@ class EvidenceSource:
     def is_settled(self) -> bool:
         """Whether everybody who is asked has answered or refused at least once."""
         known = self.latest()
-        statuses = [known.metrics_status] if known.metrics_status is not None else []
+        statuses = [one for one in (known.metrics_status, known.controller_status) if one is not None]
         if self._region:
             statuses += known.fact_statuses.values()
         return all(status.phase is not FactPhase.WAITING for status in statuses)
@@ -71,15 +83,18 @@ class EvidenceSource:
         heard = (
             self._metrics.latest() if self._metrics is not None else None,
             self._aws.latest() if self._aws is not None else None,
+            self._controller.latest() if self._controller is not None else None,
         )
-        if heard[0] is not self._heard[0] or heard[1] is not self._heard[1]:
+        if any(new is not known for new, known in zip(heard, self._heard, strict=True)):
             self._heard = heard
             self._latest = _joined(self._base, *heard)
         return self._latest
 
 
-def _joined(base: Evidence, metrics: MetricsNews | None, aws: AwsNews | None) -> Evidence:
-    known = base
+def _joined(
+    base: Evidence, metrics: MetricsNews | None, aws: AwsNews | None, controller: ControllerNews | None
+) -> Evidence:
+    known = base if controller is None else with_controller(base, controller.info, controller.status)
     if metrics is not None:
         known = msgspec.structs.replace(
             known, metrics=metrics.metrics, metrics_before=metrics.first, metrics_status=metrics.status

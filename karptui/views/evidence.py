@@ -47,6 +47,9 @@ def evidence_rows(evidence: Evidence, now_ns: int) -> tuple[SourceRow, ...]:
     if evidence.metrics_status is not None:
         offerings = len(evidence.metrics.offerings) if evidence.metrics is not None else 0
         rows.append(_row("Karpenter's metrics", evidence.metrics_status, offerings, now_ns))
+    if evidence.controller_status is not None:
+        settings = len(evidence.controller.settings) if evidence.controller is not None else 0
+        rows.append(_row("Karpenter's settings", evidence.controller_status, settings, now_ns))
     rows += [
         _row(f"AWS {kind}", status, _count(evidence.facts, kind), now_ns)
         for kind, status in evidence.fact_statuses.items()

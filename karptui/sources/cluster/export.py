@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import credentials_for
@@ -15,10 +16,9 @@ from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.resources import LATER, NODES, Resource
 from karptui.sources.cluster.transport import READ_SECONDS, Transport
+from karptui.sources.controller.reader import ControllerError, read_controller
 
 PAGE_LIMIT: Final = 500
-KARPENTER_DEPLOYMENT: Final = "/apis/apps/v1/deployments"
-KARPENTER_SELECTOR: Final = "app.kubernetes.io/name=karpenter"
 
 
 @dataclass(slots=True)
@@ -28,8 +28,10 @@ class Export:
     objects: list[dict[str, Any]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     """A sentence for each resource that could not be listed."""
-    deployments: list[dict[str, Any]] = field(default_factory=list)
-    """Karpenter's own Deployments, whole."""
+    controller: ControllerInfo | None = None
+    """Karpenter's own settings and version; None where they could not be read."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences about settings that are not known."""
 
 
 def export_cluster(
@@ -66,7 +68,7 @@ def export_cluster(
             except ApiError as error:
                 found.missing.append(f"{resource.title}: {error}")
             progress(resource.title, count)
-        found.deployments = _deployments(transport)
+        _read_controller(found, transport)
         return found
     finally:
         transport.close()
@@ -88,9 +90,12 @@ def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]
             return
 
 
-def _deployments(transport: Transport) -> list[dict[str, Any]]:
+def _read_controller(found: Export, transport: Transport) -> None:
     try:
-        data = transport.get(KARPENTER_DEPLOYMENT, {"labelSelector": KARPENTER_SELECTOR})
-        return list(msgspec.json.decode(data, type=dict[str, Any]).get("items") or ())
-    except (ApiError, msgspec.DecodeError):
-        return []
+        found.controller = read_controller(transport)
+    except ControllerError as error:
+        found.notes.append(str(error))
+    except ApiError as error:
+        found.missing.append(f"Karpenter's settings: {error}")
+    else:
+        found.notes += found.controller.sentences

@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from karptui.karpenter.version import KarpenterVersion, chart_version, image_version, parse_version
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.metrics.version import KarpenterVersion, chart_version, image_version, parse_version
 
 SELECTOR: Final = "app.kubernetes.io/name=karpenter"
 NAMESPACES: Final = ("kube-system", "karpenter")

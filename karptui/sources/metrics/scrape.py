@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.version import KarpenterVersion, parse_version
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.metrics.controller import Controller, Endpoint, ProxyClient, find_controller
 from karptui.sources.metrics.exposition import CONTENT_TYPE
 from karptui.sources.metrics.reading import read_metrics
-from karptui.sources.metrics.version import KarpenterVersion, parse_version
 
 READ_SECONDS: Final = 40.0
 """How long the API server may be silent: it gives up on a pod after 30 s, and then says why."""

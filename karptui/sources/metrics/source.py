@@ -11,11 +11,11 @@ import msgspec
 from karptui.aws.region_facts import FactPhase, FactStatus
 from karptui.clock import Clock, SystemClock
 from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.version import KarpenterVersion
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import SourceError
 from karptui.sources.metrics.controller import ProxyClient
 from karptui.sources.metrics.scrape import MetricsError, MetricsReader
-from karptui.sources.metrics.version import KarpenterVersion
 
 REFRESH_SECONDS: Final = 60.0
 """As often as Karpenter writes its offerings anew (pkg/controllers/metrics of its AWS provider)."""

@@ -32,6 +32,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     captured_at_ns: int
     """The *now* of everything that depends on time: nanoseconds since the epoch."""
     settings: Settings = Settings()
+    karpenter_version: str = ""
+    """Karpenter's version where it was recorded."""
     inventory: Inventory = Inventory()
     instance_types: tuple[InstanceType, ...] | None = None
     """The same for every NodePool; None where each NodeClass has to tell. Shared between snapshots of one catalog."""
@@ -113,6 +115,7 @@ class SnapshotReader:
             name=name,
             captured_at_ns=captured_ns,
             settings=recording.settings if recording else Settings(),
+            karpenter_version=recording.karpenter_version if recording else "",
             inventory=pile.inventory(),
             instance_types=recording.instance_types if recording else None,
             wants_disruption=recording.wants_disruption if recording else False,
@@ -135,6 +138,7 @@ class _Recording:
         self.wants_disruption: bool = self._field("disruption", bool, default=False)
         self.captured_ns = self._captured_ns()
         self.settings = self._settings()
+        self.karpenter_version: str = self._field("karpenterVersion", str, "")
         self.instance_types = self._instance_types(document, catalogs)
 
     def add_objects(self, pile: ObjectPile) -> None:

@@ -7,10 +7,11 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
+from karptui.karpenter.controller import SETTING_NAMES
 from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.resources import ResourceList
@@ -20,20 +21,6 @@ from karptui.sources.snapshot.reader import FORMAT
 from karptui.sources.snapshot.redact import Redactor
 from karptui.sources.snapshot.scrub import scrub
 
-RECORDED_SETTINGS: Final = (
-    "PREFERENCE_POLICY",
-    "MIN_VALUES_POLICY",
-    "IGNORE_DRA_REQUESTS",
-    "BATCH_MAX_DURATION",
-    "BATCH_IDLE_DURATION",
-    "FEATURE_GATES",
-    "VM_MEMORY_OVERHEAD_PERCENT",
-    "RESERVED_ENIS",
-    "ISOLATED_VPC",
-    "CLUSTER_NAME",
-)
-"""Karpenter's settings that decide something; no other environment variable is recorded."""
-
 
 def build_recording(
     objects: Iterable[Mapping[str, Any]],
@@ -42,6 +29,7 @@ def build_recording(
     captured_at_ns: int,
     settings: Mapping[str, str],
     instance_types: Sequence[InstanceType] | None = None,
+    karpenter_version: str = "",
     redactor: Redactor | None = None,
 ) -> dict[str, Any]:
     """Return a recording as a document.
@@ -50,12 +38,13 @@ def build_recording(
         objects: API objects as they are; what must not be recorded is left out here.
         name: what to call it.
         captured_at_ns: when the objects were like this.
-        settings: Karpenter's environment.
+        settings: Karpenter's environment; nothing but ``SETTING_NAMES`` is recorded.
         instance_types: only where no NodeClass tells them.
+        karpenter_version: what runs, empty where it is not known.
         redactor: replaces names by pseudonyms.
     """
     kept = [one for one in map(scrub, objects) if one is not None]
-    chosen = {key: settings[key] for key in RECORDED_SETTINGS if key in settings}
+    chosen = {key: settings[key] for key in SETTING_NAMES if key in settings}
     if redactor is not None:
         kept = redactor.redact(kept)
         name = "redacted"
@@ -67,6 +56,8 @@ def build_recording(
         "capturedAt": format_timestamp(captured_at_ns),
         "settings": chosen,
     }
+    if karpenter_version:
+        document["karpenterVersion"] = karpenter_version
     if instance_types is not None:
         document["instanceTypes"] = [_type_document(one) for one in instance_types]
     return {**document, "objects": kept}
@@ -94,17 +85,6 @@ def write_recording(document: Mapping[str, Any], path: Path, *, may_replace: boo
     except OSError as error:
         raise SnapshotError(sentence(str(path), f"cannot be written: {error.strerror or error}")) from None
     return len(data)
-
-
-def settings_of(deployment: Mapping[str, Any]) -> dict[str, str]:
-    """Return Karpenter's settings from its Deployment; values that come from elsewhere are not followed."""
-    containers = deployment.get("spec", {}).get("template", {}).get("spec", {}).get("containers") or ()
-    return {
-        variable["name"]: variable["value"]
-        for container in containers
-        for variable in container.get("env") or ()
-        if variable.get("name") in RECORDED_SETTINGS and isinstance(variable.get("value"), str)
-    }
 
 
 def _type_document(one: InstanceType) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def _advertised(ledger: Ledger, evidence: Evidence) -> list[_Row]:
         lost = planned - resources.memory_bytes(ledger.capacity)
         rows.append(("VM overhead", {MEMORY: -lost * NANO}, f"reported, {percent} is void", Tone.NORMAL))
     else:
-        origin = evidence.settings_origin
+        origin = evidence.origin_of("VM_MEMORY_OVERHEAD_PERCENT")
         rows.append(
             (
                 f"VM overhead {percent}",

@@ -9,6 +9,7 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.lint.finding import Severity
 from karptui.aws.prices import PriceBook
 from karptui.aws.region_facts import FactPhase, shared_sentence
+from karptui.karpenter.controller import SETTING_NAMES
 from karptui.provisioning.type_verdict import Filter, FilterCount
 from karptui.views.prices import book_sentence
 from karptui.views.row import Tone
@@ -28,6 +29,7 @@ _WORDS: Final[Mapping[Filter, str]] = {
     Filter.LIMITS: "limits",
 }
 _REASONS_SHOWN: Final = 3
+_SHOWN_SETTINGS: Final = frozenset(SETTING_NAMES) - {"VM_MEMORY_OVERHEAD_PERCENT", "CLUSTER_NAME"}
 
 
 def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
@@ -104,19 +106,34 @@ def source_lines(entry: PoolEntry | None, evidence: Evidence, book: PriceBook) -
     parts = [book_sentence(book)]
     if entry is not None:
         parts.append(f"types: {clean(entry.context.origin)}")
-    parts.append(f"VM overhead {percent:g} ({evidence.settings_origin})")
+    parts.append(f"VM overhead {percent:g} ({clean(evidence.origin_of('VM_MEMORY_OVERHEAD_PERCENT'))})")
+    parts += settings_words(evidence)
     quiet = aws_sentence(evidence)
     if quiet:
         parts.append(quiet)
     return (((" · ".join(parts), Tone.MUTED),),)
 
 
+def settings_words(evidence: Evidence) -> list[str]:
+    """Return the other settings that somebody has given, with who has, and what another version than modelled means."""
+    by_origin: dict[str, list[str]] = {}
+    for name, origin in evidence.setting_origins.items():
+        if name in _SHOWN_SETTINGS:
+            value = evidence.settings.environment.get(name, "?")
+            by_origin.setdefault(origin, []).append(f"{name}={clean(value)}")
+    words = [f"{' '.join(given)} ({clean(origin)})" for origin, given in by_origin.items()]
+    if evidence.controller is not None and evidence.controller.version_sentence:
+        words.append(clean(evidence.controller.version_sentence))
+    return words
+
+
 def aws_sentence(evidence: Evidence) -> str:
     """Return how things stand with AWS and Karpenter's metrics where they do not answer, in one sentence."""
-    words = []
-    status = evidence.metrics_status
-    if status is not None and status.phase is FactPhase.UNAVAILABLE:
-        words.append(clean(status.sentence))
+    words = [
+        clean(status.sentence)
+        for status in (evidence.metrics_status, evidence.controller_status)
+        if status is not None and status.phase is FactPhase.UNAVAILABLE
+    ]
     if evidence.fact_statuses:
         shared = shared_sentence(evidence.fact_statuses.values())
         if shared:

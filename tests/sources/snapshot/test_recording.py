@@ -10,7 +10,7 @@ import pytest
 
 from karptui.sources.snapshot.errors import SnapshotError
 from karptui.sources.snapshot.reader import SnapshotReader
-from karptui.sources.snapshot.recording import build_recording, settings_of, write_recording
+from karptui.sources.snapshot.recording import build_recording, write_recording
 from karptui.sources.snapshot.redact import Redactor
 from tests.builders import NOW, NOW_NS, a_manifest, an_instance_type
 
@@ -67,32 +67,7 @@ def test_redacted_recordings_do_not_name_the_cluster() -> None:
     assert plain["settings"] == {}
 
 
-@pytest.mark.parametrize(
-    ("deployment", "settings"),
-    [
-        ({}, {}),
-        ({"spec": {"template": {"spec": {"containers": [{"name": "x"}]}}}}, {}),
-        (
-            {
-                "spec": {
-                    "template": {
-                        "spec": {
-                            "containers": [
-                                {
-                                    "env": [
-                                        {"name": "FEATURE_GATES", "value": "NodeRepair=true"},
-                                        {"name": "CLUSTER_NAME", "valueFrom": {"secretKeyRef": {}}},
-                                        {"name": "PASSWORD", "value": "hunter2"},
-                                    ]
-                                }
-                            ]
-                        }
-                    }
-                }
-            },
-            {"FEATURE_GATES": "NodeRepair=true"},
-        ),
-    ],
-)
-def test_settings_are_read_from_karpenters_deployment(deployment: dict[str, object], settings: dict[str, str]) -> None:
-    assert settings_of(deployment) == settings
+def test_the_version_is_recorded_where_it_is_known() -> None:
+    document = build_recording([], name="x", captured_at_ns=NOW_NS, settings={}, karpenter_version="1.14.1")
+    assert document["karpenterVersion"] == "1.14.1"
+    assert "karpenterVersion" not in build_recording([], name="x", captured_at_ns=NOW_NS, settings={})

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+MODELLED_VERSION: Final = "1.14.1"
+"""The version of Karpenter that the engine is compared with."""
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 
 
@@ -42,3 +44,10 @@ def image_version(image: str) -> str:
 def chart_version(label: str) -> str:
     """Return the version in a ``helm.sh/chart`` label (``karpenter-1.14.1``), empty where there is none."""
     return parse_version(label.replace("_", "+").rpartition("karpenter-")[2])
+
+
+def is_other_minor(found: str) -> bool:
+    """Return whether a version is known and of another minor than the one that is modelled."""
+    match = _VERSION.fullmatch(found)
+    modelled = _VERSION.fullmatch(MODELLED_VERSION)
+    return match is not None and modelled is not None and match.group(1, 2) != modelled.group(1, 2)

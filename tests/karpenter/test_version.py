@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.sources.metrics.version import KarpenterVersion, chart_version, image_version, parse_version
+from karptui.karpenter.version import KarpenterVersion, chart_version, image_version, parse_version
 
 
 @pytest.mark.parametrize(

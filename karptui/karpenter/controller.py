@@ -1,0 +1,97 @@
+"""Karpenter's controller as it is installed: its version, and the settings that it was started with.
+
+Names: pkg/operator/options/options.go of Karpenter and of its AWS provider. A flag outweighs the environment variable
+of the same name (``--feature-gates`` and ``FEATURE_GATES``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter.settings import Settings, parse_settings
+from karptui.karpenter.version import MODELLED_VERSION, is_other_minor
+
+DEFAULTS: Final = "Karpenter's defaults"
+"""Where a setting comes from that nobody has given."""
+SETTING_NAMES: Final = (
+    "PREFERENCE_POLICY",
+    "MIN_VALUES_POLICY",
+    "IGNORE_DRA_REQUESTS",
+    "BATCH_MAX_DURATION",
+    "BATCH_IDLE_DURATION",
+    "FEATURE_GATES",
+    "VM_MEMORY_OVERHEAD_PERCENT",
+    "RESERVED_ENIS",
+    "ISOLATED_VPC",
+    "CLUSTER_NAME",
+)
+"""The settings that decide something: nothing else of a controller's environment is kept or recorded."""
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a Deployment or a pod says of the controller."""
+
+    title: str
+    """Who says so, for people: ``Deployment kube-system/karpenter``."""
+    version: str = ""
+    """Without a leading ``v``, empty where neither image nor labels tell."""
+    version_source: str = ""
+    """What tells: ``image of Deployment kube-system/karpenter``."""
+    settings: Mapping[str, str] = _NOTHING
+    """By environment name, as text: only ``SETTING_NAMES``."""
+    unknown: Mapping[str, str] = _NOTHING
+    """Settings that are given in a way that is not followed, with where they come from: ``ConfigMap karpenter``."""
+    from_elsewhere: tuple[str, ...] = ()
+    """ConfigMaps and Secrets of which every key is a variable (``envFrom``); they may hold further settings."""
+
+    @property
+    def version_sentence(self) -> str:
+        """What the version found means for the answers; empty where it is the one that is modelled, or not known."""
+        if not self.version or self.version == MODELLED_VERSION:
+            return ""
+        other = "its rules may differ" if is_other_minor(self.version) else "the same minor version"
+        return f"Karpenter {self.version} runs here, {MODELLED_VERSION} is modelled: {other}"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is not known of its settings."""
+        told = [f"{name} comes from {where}, which is not read" for name, where in self.unknown.items()]
+        if self.from_elsewhere:
+            told.append(f"{', '.join(self.from_elsewhere)} may hold further settings, which are not read")
+        return tuple(told)
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """Settings from one place."""
+
+    origin: str
+    """In words: ``the configuration``."""
+    values: Mapping[str, str]
+
+
+class LayeredSettings(msgspec.Struct, frozen=True):
+    """Settings from several places, and where each comes from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    """By environment name; a name that is missing has its default."""
+
+
+def layered(layers: Iterable[Layer]) -> LayeredSettings:
+    """Put settings over each other: of several places that name one, the first counts.
+
+    Raises:
+        SettingsError: where the outcome is something that Karpenter would not start with.
+    """
+    values: dict[str, str] = {}
+    origins: dict[str, str] = {}
+    for layer in layers:
+        for name, value in layer.values.items():
+            if name not in values:
+                values[name], origins[name] = value, layer.origin
+    return LayeredSettings(parse_settings(values), origins)
