@@ -20,8 +20,9 @@ from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.pdb_limits import PdbBlock
 from karptui.disruption.pool_blockers import PoolBlockers
 from karptui.disruption.said import SaidIndex
-from karptui.disruption.wants import Wants, wants_of
+from karptui.disruption.wants import Wants, not_before, wants_of
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode
@@ -104,8 +105,10 @@ class BlockerSurvey:
         else:
             found.extend(self._of_pods(node, wants))
             found.extend(self._pools.of(node, wants))
-        if not found:
-            return ()
+        return self._placed(node, claim, found) if found else ()
+
+    def _placed(self, node: StateNode, claim: NodeClaim, found: Sequence[Blocker]) -> tuple[Blocker, ...]:
+        """Return blockers with the node that they are of, and what Karpenter says of each."""
         named = _named(found)
         node_name = node.node.name if node.node is not None else claim.name
         pool_name, price = node.nodepool_name, price_of(self.fleet, node)
@@ -189,15 +192,19 @@ class BlockerSurvey:
         predicates = self.fleet.pods
         may_hold = predicates.may_hold
         holding = [pod for pod in (*node.pods, *node.ending) if may_hold(pod)]
-        for pod in sorted(holding, key=lambda pod: (pod.namespace, pod.name)):
+        if not holding:
+            return
+        wanted_ns = wants.floor(blocks)
+        holding.sort(key=lambda pod: (pod.template.namespace, pod.name))
+        for pod in holding:
             if not predicates.is_disruptable(pod):
-                yield self._protected(pod, blocks, wants)
+                yield self._protected(pod, blocks, wanted_ns)
             else:
                 block = predicates.pdb_block(pod)
                 if block is not None:
-                    yield self._held(pod, block, blocks, wants)
+                    yield self._held(pod, block, blocks, wanted_ns)
 
-    def _protected(self, pod: Pod, blocks: frozenset[Method], wants: Wants) -> Blocker:
+    def _protected(self, pod: Pod, blocks: frozenset[Method], wanted_ns: int | None) -> Blocker:
         protection = self.fleet.pods.protection(pod)
         return Blocker(
             code=Code.POD_DND,
@@ -207,14 +214,14 @@ class BlockerSurvey:
             owner=self._owner(pod),
             origin=self._origins.of(pod),
             value=protection.value,
-            since_ns=wants.since(blocks, bound_ns(pod)),
+            since_ns=not_before(bound_ns(pod), wanted_ns),
             until_ns=protection.until_ns if protection.until_ns != ABSENT_NS else None,
             message=f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})',
-            is_wanted=wants.any_of(blocks),
+            is_wanted=wanted_ns is not None,
             pod_uid=pod.uid,
         )
 
-    def _held(self, pod: Pod, block: PdbBlock, blocks: frozenset[Method], wants: Wants) -> Blocker:
+    def _held(self, pod: Pod, block: PdbBlock, blocks: frozenset[Method], wanted_ns: int | None) -> Blocker:
         if len(block.pdbs) > 1:
             began = max(pod.created_ns, *(pdb.created_ns for pdb in block.pdbs)) or None
         else:
@@ -227,9 +234,9 @@ class BlockerSurvey:
             owner=self._owner(pod),
             origin=self._origins.of(pod),
             value=" ".join(pdb.key for pdb in block.pdbs),
-            since_ns=wants.since(blocks, began),
+            since_ns=not_before(began, wanted_ns),
             message=pdb_message(block),
-            is_wanted=wants.any_of(blocks),
+            is_wanted=wanted_ns is not None,
             pod_uid=pod.uid,
         )
 

@@ -22,19 +22,25 @@ class Wants(msgspec.Struct, frozen=True, gc=False):
     """Why it drifted: ``AMIDrift``, ``NodePoolDrifted``…"""
     consolidation_ns: int | None = None
 
+    def floor(self, methods: Iterable[Method]) -> int | None:
+        """Return since when the first of the methods has wanted the node, None where none does."""
+        return min((since for method in methods if (since := self._of(method)) is not None), default=None)
+
     def any_of(self, methods: Iterable[Method]) -> bool:
         """Whether one of the methods wants the node."""
         return any(self._of(method) is not None for method in methods)
 
     def since(self, methods: Iterable[Method], in_force_ns: int | None) -> int | None:
         """Return since when something in force has stood in the way: no earlier than a method wanted the node."""
-        if in_force_ns is None:
-            return None
-        wanted = [since for method in methods if (since := self._of(method)) is not None]
-        return max(in_force_ns, min(wanted)) if wanted else in_force_ns
+        return not_before(in_force_ns, None if in_force_ns is None else self.floor(methods))
 
     def _of(self, method: Method) -> int | None:
         return self.drift_ns if method in _DRIFTING else self.consolidation_ns
+
+
+def not_before(in_force_ns: int | None, floor_ns: int | None) -> int | None:
+    """Return since when something in force has stood in the way of what began at ``floor_ns``."""
+    return in_force_ns if in_force_ns is None or floor_ns is None else max(in_force_ns, floor_ns)
 
 
 def wants_of(node: StateNode) -> Wants:
