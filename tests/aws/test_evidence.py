@@ -1,10 +1,14 @@
 from __future__ import annotations
 
-from karptui.aws.evidence import Evidence, markets_of, offering_value, prices_of, table_from_types
+from karptui.aws.evidence import Evidence, markets_of, offering_value, prices_of, table_from_types, with_controller
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.place import NOWHERE, Place
 from karptui.aws.prices import PriceSource
+from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.karpenter.controller import DEFAULTS, ControllerInfo
 from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.metrics import ControllerMetrics
+from karptui.karpenter.settings import parse_settings
 from tests import builders
 
 PLACE = Place("us-east-1", (SubnetZone("us-east-1a", "use1-az4"),))
@@ -71,3 +75,51 @@ def test_a_value_is_one_or_none() -> None:
     offering = Offering(requirements=(builders.a_requirement("k", "In", "a", "b"),), price_per_hour=1.0)
     assert offering_value(offering, "k") == ""
     assert offering_value(offering, "other") == ""
+
+
+LIVE = FactStatus(phase=FactPhase.LIVE)
+OVERHEAD = "VM_MEMORY_OVERHEAD_PERCENT"
+SAID = ControllerInfo(title="Deployment a/b", version="1.13.0", settings={OVERHEAD: "0.05", "RESERVED_ENIS": "1"})
+
+
+def test_settings_of_the_controller_stand_under_those_of_the_user() -> None:
+    assert Evidence().origin_of(OVERHEAD) == DEFAULTS
+    known = with_controller(Evidence(), SAID, LIVE)
+    assert (known.settings.vm_memory_overhead_percent, known.settings.reserved_enis) == (0.05, 1)
+    assert known.origin_of(OVERHEAD) == "Deployment a/b"
+    assert known.origin_of("PREFERENCE_POLICY") == DEFAULTS
+    explicit = Evidence(settings=parse_settings({OVERHEAD: "0.03"}), settings_origin="the configuration")
+    known = with_controller(explicit, SAID, LIVE)
+    assert (known.settings.vm_memory_overhead_percent, known.settings.reserved_enis) == (0.03, 1)
+    assert (known.origin_of(OVERHEAD), known.origin_of("RESERVED_ENIS")) == ("the configuration", "Deployment a/b")
+
+
+def test_settings_that_are_not_read_have_their_default() -> None:
+    info = ControllerInfo(title="Deployment a/b", unknown={OVERHEAD: "ConfigMap x"})
+    known = with_controller(Evidence(), info, LIVE)
+    assert known.settings.vm_memory_overhead_percent == 0.075
+    assert known.origin_of(OVERHEAD) == "default: ConfigMap x is not read"
+
+
+def test_a_controller_that_would_not_start() -> None:
+    info = ControllerInfo(title="Deployment a/b", settings={"PREFERENCE_POLICY": "Sometimes"})
+    known = with_controller(Evidence(), info, LIVE)
+    assert known.settings.preference_policy == "Respect"
+    assert known.controller_status is not None
+    assert known.controller_status.phase is FactPhase.UNAVAILABLE
+    assert known.controller_status.sentence.startswith("Deployment a/b: PREFERENCE_POLICY is 'Sometimes'")
+
+
+def test_no_controller() -> None:
+    gone = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no permission")
+    known = with_controller(Evidence(), None, gone)
+    assert (known.controller, known.controller_status, known.setting_origins) == (None, gone, {})
+    assert with_controller(Evidence(), ControllerInfo(title="x"), LIVE).setting_origins == {}
+
+
+def test_the_version_that_runs() -> None:
+    assert Evidence().karpenter_version == ""
+    known = with_controller(Evidence(), SAID, LIVE)
+    assert known.karpenter_version == "1.13.0"
+    metrics = ControllerMetrics(read_at_ns=1, endpoint="pod a/b", version="1.14.1")
+    assert Evidence(controller=SAID, metrics=metrics).karpenter_version == "1.14.1"

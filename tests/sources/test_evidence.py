@@ -7,11 +7,13 @@ from typing import Any, cast
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.region_facts import NO_FACTS, FactKind, FactPhase, FactStatus
+from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.session import Session
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.controller.source import ControllerNews, ControllerSource
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.metrics.source import MetricsNews, MetricsSource
 
@@ -99,3 +101,17 @@ def test_without_sources_nothing_changes() -> None:
     alone.stop()
     assert alone.latest() is base
     assert alone.is_settled
+
+
+def test_the_controller_is_asked_and_heard() -> None:
+    controller = Spoken(ControllerNews(WAITING))
+    joined = EvidenceSource(controller=cast("ControllerSource", controller))
+    assert not joined.is_settled
+    joined.start()
+    controller.news = ControllerNews(LIVE, ControllerInfo(title="Deployment a/b", settings={"RESERVED_ENIS": "1"}))
+    known = joined.latest()
+    assert (known.settings.reserved_enis, known.origin_of("RESERVED_ENIS")) == (1, "Deployment a/b")
+    assert joined.is_settled
+    assert joined.latest() is known
+    joined.stop()
+    assert controller.asked == [("start",), ("stop",)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.views.evidence import evidence_rows
 from karptui.views.row import Tone
@@ -41,3 +42,11 @@ def test_rows_of_metrics_and_aws() -> None:
 def test_metrics_that_were_never_read() -> None:
     (row,) = evidence_rows(Evidence(metrics_status=GONE), NOW_NS)
     assert (row.count, row.since_ns) == (0, NOW_NS)
+
+
+def test_settings_of_the_controller() -> None:
+    info = ControllerInfo(title="Deployment a/b", settings={"RESERVED_ENIS": "1"})
+    (row,) = evidence_rows(Evidence(controller=info, controller_status=LIVE), NOW_NS)
+    assert (row.kind, row.phase, row.count) == ("Karpenter's settings", "live", 1)
+    (row,) = evidence_rows(Evidence(controller_status=GONE), NOW_NS)
+    assert (row.phase, row.count) == ("not available", 0)

@@ -1,0 +1,168 @@
+"""Commands over a live cluster: who is asked for settings and prices, and what is said of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import LoopbackServer
+
+from karptui.cli import evidence as module
+from karptui.cli.evidence import evidence_source
+from karptui.cli.main import main
+from karptui.config import Config
+from karptui.sources.cluster.connection import Connection
+from karptui.sources.cluster.source import ClusterSource
+from tests.builders import a_manifest
+from tests.cli.test_record import kubeconfig
+from tests.sources.cluster.test_session import Cluster, karpenter
+
+OVERHEAD = "VM_MEMORY_OVERHEAD_PERCENT"
+
+
+def a_deployment(*env: dict[str, Any], image: str = "karpenter/controller:1.13.0") -> dict[str, Any]:
+    containers = [{"name": "controller", "image": image, "env": list(env)}]
+    spec = {"template": {"spec": {"containers": containers}}}
+    return a_manifest("Deployment", "karpenter", namespace="kube-system", spec=spec)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = karpenter()
+    made.put("/apis/karpenter.sh/v1/nodepools", json.loads(POOL))
+    made.put("/apis/karpenter.k8s.aws/v1/ec2nodeclasses", json.loads(NODECLASS))
+    return made
+
+
+@pytest.fixture
+def flags(cluster: Cluster, tmp_path: Path) -> Iterator[list[str]]:
+    with LoopbackServer(cluster) as server:
+        yield ["--kubeconfig", kubeconfig(tmp_path, server.url), "--no-aws"]
+
+
+POOL = json.dumps(
+    {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "trino"},
+        "spec": {
+            "template": {
+                "spec": {
+                    "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                    "requirements": [
+                        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["r5a.8xlarge"]},
+                        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+                    ],
+                }
+            }
+        },
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+)
+NODECLASS = json.dumps(
+    {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "default"},
+        "spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}], "role": "nodes"},
+        "status": {
+            "subnets": [{"id": "subnet-1", "zone": "us-east-1a", "zoneID": "use1-az1"}],
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+)
+
+
+def ledger(flags: list[str], capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    assert main(["types", "--pool", "trino", "--ledger", "r5a.8xlarge", *flags, *more]) == 0
+    return capsys.readouterr().out
+
+
+def test_defaults_where_karpenter_is_not_found(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    told = ledger(flags, capsys)
+    assert "VM overhead 0.075 (Karpenter's defaults)" in told
+    assert "no Deployment or pod is labelled app.kubernetes.io/name=karpenter" in told
+
+
+def test_the_deployment_tells(cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    cluster.put("/apis/apps/v1/deployments", a_deployment({"name": OVERHEAD, "value": "0.0488"}))
+    told = ledger(flags, capsys)
+    assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in told
+    assert "249,351" in told, "what the provider itself computes with that percent"
+    assert "Karpenter 1.13.0 runs here, 1.14.1 is modelled: its rules may differ" in told
+    explicit = ledger(flags, capsys, "--karpenter-setting", f"{OVERHEAD}=0.1")
+    assert "VM overhead 0.1 (the configuration)" in explicit
+
+
+def test_a_secret_is_not_followed(cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    secret = {"name": OVERHEAD, "valueFrom": {"secretKeyRef": {"name": "overhead", "key": "x"}}}
+    cluster.put("/apis/apps/v1/deployments", a_deployment(secret))
+    assert "VM overhead 0.075 (default: Secret overhead is not read)" in ledger(flags, capsys)
+
+
+def test_recordings_hold_settings_and_version_and_say_so_later(
+    cluster: Cluster, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = ({"name": OVERHEAD, "value": "0.0488"}, {"name": "TOKEN", "value": "hunter2"})
+    elsewhere = {"name": "RESERVED_ENIS", "valueFrom": {"secretKeyRef": {"name": "enis", "key": "n"}}}
+    cluster.put("/apis/apps/v1/deployments", a_deployment(*env, elsewhere))
+    out = tmp_path / "out.json"
+    assert main(["record", str(out), *flags[:2]]) == 0
+    assert "RESERVED_ENIS comes from Secret enis, which is not read" in capsys.readouterr().err
+    document = json.loads(out.read_text())
+    assert (document["settings"], document["karpenterVersion"]) == ({OVERHEAD: "0.0488"}, "1.13.0")
+    assert "hunter2" not in out.read_text()
+    told = ledger(["--snapshot", str(out)], capsys)
+    assert "VM overhead 0.0488 (the snapshot)" in told
+    assert "Karpenter 1.13.0 runs here" in told
+    both = ledger(["--snapshot", str(out), "--karpenter-setting", "RESERVED_ENIS=1"], capsys)
+    assert "RESERVED_ENIS=1 (the configuration)" in both
+    assert "VM overhead 0.0488 (the snapshot)" in both
+
+
+def test_a_recording_without_karpenter_says_so(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record", str(tmp_path / "out.json"), *flags[:2]]) == 0
+    assert "no Deployment or pod is labelled" in capsys.readouterr().err
+    assert "karpenterVersion" not in json.loads((tmp_path / "out.json").read_text())
+
+
+def test_who_is_asked_beside_a_live_cluster() -> None:
+    live = ClusterSource(Connection(server="https://127.0.0.1:1", context="test"))
+    asked = evidence_source(live, Config(aws=True))
+    assert asked._metrics is not None
+    assert asked._aws is not None
+    assert asked._controller is not None
+    alone = evidence_source(live, Config(aws=False, disable_pricing=True))
+    assert alone._aws is None
+    assert alone.latest().price_settings.is_disabled
+    assert evidence_source(live, Config(aws=True, disable_pricing=True))._aws is not None
+    assert evidence_source(None, Config(karpenter_settings={OVERHEAD: "0.02"})).latest().origin_of(OVERHEAD) == (
+        "the configuration"
+    )
+
+
+def test_a_command_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, flags: list[str]) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.0)
+    assert main(["types", *flags]) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("x", "is not a number"), ("-1", "is not a number from 0 up"), ("inf", "is not a number from 0 up")],
+)
+def test_amounts(text: str, problem: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=problem):
+        module._amount(text)
+
+
+def test_flags_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY"]) == 2
+    assert "is not NAME=VALUE" in capsys.readouterr().err
+    assert main(["types", "--demo", "--karpenter-setting", "PREFERENCE_POLICY=Sometimes"]) == 2
+    assert "PREFERENCE_POLICY" in capsys.readouterr().err

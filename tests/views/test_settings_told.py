@@ -1,0 +1,48 @@
+"""Where Karpenter's settings come from, as the Types screen and the ledger say it."""
+
+from __future__ import annotations
+
+from karptui.aws.evidence import Evidence, with_controller
+from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.karpenter.controller import ControllerInfo
+from karptui.karpenter.settings import parse_settings
+from karptui.views.cluster_view import ClusterView
+from karptui.views.types.ledger import account_lines
+from karptui.views.types.summary import aws_sentence, settings_words, source_lines
+from tests.stories import pool_of, said, stories_view, type_of
+
+LIVE = FactStatus(phase=FactPhase.LIVE)
+VIEW = stories_view()
+
+
+def test_the_ledger_names_the_deployment() -> None:
+    info = ControllerInfo(title="Deployment kube-system/karpenter", settings={"VM_MEMORY_OVERHEAD_PERCENT": "0.05"})
+    view = ClusterView(VIEW.state, {}, evidence=with_controller(Evidence(), info, LIVE))
+    trino = pool_of(view, "trino")
+    told = said(account_lines(trino, type_of(trino, "r5a.8xlarge"), None, view.evidence))
+    assert "VM overhead 0.05" in told
+    assert "Deployment kube-system/karpenter" in told
+    lines = said(source_lines(trino, view.evidence, view.prices))
+    assert "VM overhead 0.05 (Deployment kube-system/karpenter)" in lines
+
+
+def test_other_settings_and_versions_are_told_where_somebody_gave_them() -> None:
+    assert settings_words(Evidence()) == []
+    explicit = Evidence(settings=parse_settings({"RESERVED_ENIS": "2"}), settings_origin="the configuration")
+    info = ControllerInfo(
+        title="Deployment a/b",
+        version="1.13.0",
+        settings={"PREFERENCE_POLICY": "Ignore", "CLUSTER_NAME": "prod", "FEATURE_GATES": "NodeRepair=true"},
+        unknown={"MIN_VALUES_POLICY": "Secret s"},
+    )
+    assert settings_words(with_controller(explicit, info, LIVE)) == [
+        "MIN_VALUES_POLICY=? (default: Secret s is not read)",
+        "RESERVED_ENIS=2 (the configuration)",
+        "PREFERENCE_POLICY=Ignore FEATURE_GATES=NodeRepair=true (Deployment a/b)",
+        "Karpenter 1.13.0 runs here, 1.14.1 is modelled: its rules may differ",
+    ]
+
+
+def test_a_missing_permission_is_a_sentence() -> None:
+    gone = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="Karpenter's settings need permission to list deployments")
+    assert aws_sentence(Evidence(controller_status=gone)) == gone.sentence
