@@ -71,7 +71,7 @@ def load_documents(text: bytes) -> list[Any]:
 
 def to_yaml(value: Any) -> str:
     """Return a value as YAML, keys in the order they have."""
-    text: str = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=160)
+    text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=160)
     return text
 
 
@@ -165,3 +165,9 @@ _Loader.add_constructor(_TAG + "bool", _boolean)
 _Loader.add_constructor(_TAG + "int", _integer)
 _Loader.add_constructor(_TAG + "float", _float)
 _Loader.add_constructor(_TAG + "timestamp", _text)
+
+
+class Dumper(yaml.CSafeDumper):
+    """Quotes text that the loader would read as something else, such as ``y`` and ``0o17``."""
+
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers

@@ -21,7 +21,7 @@ import msgspec
 import yaml
 
 from karptui.decode.errors import field_error
-from karptui.decode.yaml_text import YamlError, load_documents, to_yaml
+from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
 from karptui.whatif.edits import PutObject, SetField
 from karptui.whatif.path import PathError, parse_path, path_text
 from karptui.whatif.scenario import Scenario
@@ -121,11 +121,11 @@ def _written(scenario: Scenario) -> dict[str, Any]:
     return made
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(Dumper):
     """Writes text of several lines as a block."""
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
     style = "|" if "\n" in value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 

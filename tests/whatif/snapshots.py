@@ -1,0 +1,76 @@
+"""Golden snapshots as bases of a what-if."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from karptui.decode.kinds import KindReader, kind_of
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import parse_settings
+from karptui.kube.timestamps import parse_timestamp
+from karptui.sources.snapshot.manifests import Manifest
+from karptui.sources.snapshot.objects import ObjectPile
+from karptui.whatif.situation import TypesResult, WhatIfBase
+
+FOLDER = Path(__file__).resolve().parent.parent / "goldens" / "karpenter-1.14.1"
+
+
+@cache
+def documents(family: str) -> list[dict[str, Any]]:
+    """Return the snapshots of a family."""
+    with gzip.open(FOLDER / f"{family}.jsonl.gz", "rt") as lines:
+        return [json.loads(line)["snapshot"] for line in lines]
+
+
+@cache
+def catalog(name: str) -> tuple[InstanceType, ...]:
+    """Return a list of instance types."""
+    from karptui.sources.snapshot.instance_types import Catalogs
+
+    value = json.loads(gzip.decompress((FOLDER / f"{name}.gz").read_bytes()))
+    return Catalogs().of_value(value, name)
+
+
+def base_of(document: dict[str, Any]) -> WhatIfBase:
+    """Return a snapshot as a base."""
+    pile = ObjectPile()
+    for index, value in enumerate(document["objects"]):
+        pile.add(Manifest(value, f"objects[{index}]"), "golden", has_defaults=True)
+    assert not pile.problems
+    if "catalog" in document:
+        types = catalog(document["catalog"])
+    else:
+        from karptui.sources.snapshot.instance_types import Catalogs
+
+        types = Catalogs().of_value(document.get("instanceTypes", []), "golden")
+    settings = parse_settings({name: str(value) for name, value in document.get("settings", {}).items()})
+    given = TypesResult(types, is_fixed=True)
+    return WhatIfBase(pile.inventory(), lambda *_: given, settings, parse_timestamp(document["capturedAt"]))
+
+
+def base(
+    *manifests: dict[str, Any], types: Any = (), settings: dict[str, str] | None = None, **others: Any
+) -> WhatIfBase:
+    """Return a base of manifests, and of fields of ``Inventory``."""
+    from tests.builders import NOW_NS
+
+    pile = ObjectPile()
+    for index, value in enumerate(manifests):
+        pile.add(Manifest(value, f"objects[{index}]"), "test", has_defaults=True)
+    assert not pile.problems, pile.problems
+    inventory = pile.inventory()
+    fields = {name: getattr(inventory, name) for name in Inventory.__struct_fields__}
+    whole = Inventory(**{**fields, **others})
+    return WhatIfBase(whole, lambda *_: TypesResult(tuple(types)), parse_settings(settings or {}), NOW_NS)
+
+
+def decoded(manifest: dict[str, Any]) -> Any:
+    """Return the domain value of a manifest."""
+    kind = kind_of(manifest["apiVersion"], manifest["kind"])
+    assert kind is not None
+    return KindReader(kind, api_version=manifest["apiVersion"], api_kind=manifest["kind"]).convert(manifest)
