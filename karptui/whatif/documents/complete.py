@@ -214,12 +214,16 @@ def _written(value: str, schema: Mapping[str, Any]) -> str:
 
 def _matching(items: Iterable[Item], word: str, *, keeps_whole: bool) -> list[Item]:
     folded = word.lower().removeprefix("- ").strip()
+    # Few letters are in almost everything: they count where a part of the name starts.
+    inside = re.compile(re.escape(folded) if len(folded) > 2 else rf"(?<![a-z0-9]){re.escape(folded)}")
     starting: list[Item] = []
     containing: list[Item] = []
     for item in items:
         label = item.label.lower().removeprefix("- ")
-        if label.startswith(folded) and not (label == folded and not keeps_whole):
+        if label == folded and not keeps_whole:
+            continue
+        if label.startswith(folded):
             starting.append(item)
-        elif folded and folded in label:
+        elif inside.search(label):
             containing.append(item)
     return [*starting, *containing]

@@ -49,7 +49,7 @@ class Context:
     is_tight: bool = False
     """The colon before the cursor has no space behind it yet."""
     open_key: str = ""
-    """The field above, at the cursor's column and still without a value: its list may start here."""
+    """The field above at the cursor's column whose list may begin or go on here."""
     taken: dict[Path, dict[str, str]] = field(default_factory=dict)
     """Fields of every mapping of the document as far as they stand on lines of their own, with their values."""
     items: dict[Path, list[str]] = field(default_factory=dict)
@@ -180,13 +180,21 @@ class _Scan:
             path = self._path()
             self._note_rest(whole, column, has_key=True)
             return self._context(Mode.VALUE, path, prefix, indent=column, has_dash=has_dash, is_tight=is_tight)
-        above = self._levels[-1] if self._levels else None
+        above = [level for level in self._levels if level.column == column] if not has_dash else []
         self._close_to(column)
         path = self._path()
-        open_key = ""
-        if above is not None and above.column == column and isinstance(above.step, str) and not has_dash:
-            open_key = above.step if not self._taken.get(path, {}).get(above.step) else ""
-        return self._context(Mode.KEY, path, content, indent=column, has_dash=has_dash, open_key=open_key)
+        return self._context(
+            Mode.KEY, path, content, indent=column, has_dash=has_dash, open_key=self._open_list(above, path)
+        )
+
+    def _open_list(self, above: Sequence[_Level], path: Path) -> str:
+        """Names the field at the cursor's column whose list may begin or go on there."""
+        match [level.step for level in above]:
+            case [str(key)] if not self._taken.get(path, {}).get(key):
+                return key
+            case [str(key), int()]:
+                return key
+        return ""
 
     def _flow_at_cursor(self, at: int, column: int, match: re.Match[str] | None) -> Context | None:
         if match:

@@ -153,7 +153,7 @@ class Place:
             # The field's own line, with its comment, is kept.
             kept = self._text[:head] + first + self._text[head:line_end]
             body = "".join(self._newline + (" " * indent + line if line else "") for line in lines[1:])
-            return kept + body + self._text[max(node.end, line_end) :]
+            return kept + body + self._text[self._content_end(node.end) :]
         body = "".join(self._newline + (" " * indent + line if line else "") for line in lines[1:])
         if body and node.style not in ("|", ">"):
             tail = self._text[node.end : self._content_end(node.end)]

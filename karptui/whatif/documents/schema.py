@@ -103,10 +103,17 @@ def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None
                 kind=names["kind"],
                 plural=names.get("plural", names["kind"].lower() + "s"),
                 namespaced=spec.get("scope") == "Namespaced",
-                schema=schema,
+                schema=_with_object_fields(schema),
                 origin=Origin.CLUSTER,
             )
     return Schemas(kinds=kinds)
+
+
+def _with_object_fields(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Adds the fields that every object has, which a CustomResourceDefinition need not name."""
+    text = {"type": "string"}
+    common = {"apiVersion": text, "kind": text, "metadata": {"type": "object"}}
+    return {**schema, "properties": {**common, **schema.get("properties", {})}}
 
 
 @cache

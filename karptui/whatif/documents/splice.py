@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import deepcopy
 from difflib import SequenceMatcher
 from typing import Any, Final
 
@@ -131,7 +130,7 @@ def _changed(body: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     """Applies the change to a copy, to compare the text with."""
     if not path:
         raise EditRefusedError("a document as a whole is changed by typing")
-    copy: Any = deepcopy(body)
+    copy: Any = _unshared(body)
     at = copy
     for depth, step in enumerate(path[:-1]):
         following: Any = [] if isinstance(path[depth + 1], int) else {}
@@ -142,11 +141,18 @@ def _changed(body: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     elif isinstance(at, list) and isinstance(last, int) and 0 <= last <= len(at):
         at[last : last + 1] = [value]
     elif isinstance(at, dict) and isinstance(last, str):
-        at[last] = deepcopy(value)
+        at[last] = value
     else:
         raise EditRefusedError(_no_room(path[:-1], last))
     assert isinstance(copy, dict)
     return copy
+
+
+def _unshared(value: Any) -> Any:
+    """Copies a value; what aliases made the same object becomes two."""
+    if isinstance(value, dict):
+        return {name: _unshared(child) for name, child in value.items()}
+    return [_unshared(child) for child in value] if isinstance(value, list) else value
 
 
 def _descend(at: Any, step: str | int, following: Any, path: Path) -> Any:

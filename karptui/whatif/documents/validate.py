@@ -141,9 +141,9 @@ def _unknown_kind(document: Document, schemas: Schemas) -> Finding:
 
 
 def _metadata_findings(metadata: Any, kind: KindSchema) -> Iterator[Finding]:
-    if not isinstance(metadata, dict):
-        yield Finding(("metadata", "name"), "required, but missing", blocks_rules=False)
+    if metadata is not None and not isinstance(metadata, dict):
         return
+    metadata = metadata or {}
     name = metadata.get("name")
     if not name and not metadata.get("generateName"):
         yield Finding(("metadata", "name"), "required, but missing", blocks_rules=False)
