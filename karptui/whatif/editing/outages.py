@@ -49,13 +49,15 @@ def _marked_type(instance_type: InstanceType, outages: Sequence[TakeOut], counts
     if not hits:
         return instance_type
     offerings = list(instance_type.offerings)
+    is_changed = False
     for position, offering in enumerate(instance_type.offerings):
         for i, outage in hits:
             if _covers(outage, offering):
                 counts[i] += 1
                 if offering.is_available:
+                    is_changed = True
                     offerings[position] = replace(offering, is_available=False)
-    return replace(instance_type, offerings=tuple(offerings))
+    return replace(instance_type, offerings=tuple(offerings)) if is_changed else instance_type
 
 
 def _covers(outage: TakeOut, offering: Offering) -> bool:

@@ -25,6 +25,7 @@ from karptui.whatif.errors import EditError
 from karptui.whatif.vacate import as_pending
 
 _ORDINAL: Final = re.compile(r"(.+)-([0-9]+)")
+_COPY: Final = re.compile(r"-whatif-[0-9]+$")
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
@@ -129,7 +130,7 @@ def _ordinal(name: str) -> int:
 
 def _next_name(draft: ClusterDraft, sample: Pod, number: int, *, is_numbered: bool, taken: set[str]) -> str:
     match = _ORDINAL.fullmatch(sample.name) if is_numbered else None
-    stem = match[1] if match else f"{sample.name}-whatif"
+    stem = match[1] if match else f"{_COPY.sub('', sample.name)}-whatif"
     while True:
         name = f"{stem}-{number}"
         if name not in taken and draft.find(ObjectRef("Pod", name, sample.namespace)) is None:

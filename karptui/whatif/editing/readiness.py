@@ -36,7 +36,7 @@ def settle_pool(draft: ClusterDraft, pool: NodePool) -> NodePool:
     nodeclass = draft.find(ObjectRef(ref.kind, ref.name)) if ref.kind.endswith("NodeClass") else None
     if nodeclass is not None:
         is_ready, why = nodeclass.is_ready, f"{ref.kind} {ref.name} is not ready"
-    elif any(one.kind == ref.kind for one in draft.values(Kind.NODECLASS)):
+    elif draft.touched(Kind.NODECLASS) or any(one.kind == ref.kind for one in draft.values(Kind.NODECLASS)):
         is_ready, why = False, f"there is no {ref.kind} {ref.name}"
     else:
         is_ready, why = True, ""
