@@ -18,7 +18,6 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
-from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
@@ -334,12 +333,6 @@ class AdviceContext:
             if node.node is not None
         ]
         return reported_types(nodes, self.evidence.facts) if nodes else ()
-
-    @cached_property
-    def raw_nodeclasses(self) -> tuple[NodeClass, ...]:
-        """EC2NodeClasses as they were written, by name."""
-        found = filter(is_ec2_nodeclass, self.inventory.nodeclasses)
-        return tuple(sorted(found, key=lambda nodeclass: nodeclass.name))
 
 
 def pool_ref(pool: NodePool) -> ObjectRef:

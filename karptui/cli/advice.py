@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.decode.kinds import Kind
     from karptui.views.advice.entry import AdviceEntry, advice_entries
     from karptui.views.advice.prepare import advice_of
-    from karptui.views.advice.table import TABLE, advice_values
+    from karptui.views.advice.table import TABLE, advice_values, flat_values
     from karptui.views.why.readiness import unready_because
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "advice")
-    print_rows(rows, advice_values, args)
+    print_rows(rows, flat_values if args.output == "csv" else advice_values, args)
     _say((*notes, *found.failures))
     status = report("advice", loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]

@@ -512,3 +512,68 @@ CASES = [
     ),
     *quiet("budget-eaten", lambda: budgets(DisruptionBudget("1")), lambda: budgets(DisruptionBudget("0"))),
 ]
+
+HEAVY = an_instance_type(name="c5.tiny", cpu="2", memory="1Gi", pods="29")
+TWO_STATIC = {"replicas": 3, "budgets": (DisruptionBudget("0"),)}
+
+CASES += [
+    Case(
+        "pool-daemonset-types",
+        lambda: eleven_daemonsets("8")[0],
+        ("c5.tiny (memory 1,024Mi, 1,408Mi needed)",),
+        INFO,
+        types=(HEAVY, XLARGE),
+        name="memory",
+    ),
+    Case(
+        "budget-never-opens",
+        lambda: three_nodes(**TWO_STATIC),
+        ("allow no disruption for Drifted at any time",),
+        name="static",
+    ),
+    Case(
+        "budget-eaten",
+        lambda: replace(one_not_ready(), nodepools=(a_nodepool(replicas=3, budgets=(DisruptionBudget("1"),)),)),
+        ("to be disrupted for Drifted, and",),
+        name="static",
+    ),
+    Case(
+        "budget-eaten",
+        lambda: Inventory(
+            nodepools=(a_nodepool(budgets=(DisruptionBudget("1"),)),),
+            nodes=(a_node(is_ready=False),),
+            nodeclaims=(a_nodeclaim(),),
+        ),
+        name="nothing else there",
+    ),
+    *quiet(
+        "pool-fallback-unequal",
+        lambda: Inventory(
+            nodepools=(
+                a_nodepool(name="a", weight=9, template_labels={"x": "1"}),
+                a_nodepool(
+                    name="b", weight=1, requirements=(ON_DEMAND, a_requirement(labels.ZONE, "In", "us-east-1a"))
+                ),
+            ),
+            pods=(a_pod(),),
+        ),
+    ),
+    Case(
+        "pool-limit-below-type",
+        lambda: an_inventory(nodepools=(a_nodepool(limits=amounts({"nodes": "5"})),)),
+        name="nodes left",
+    ),
+    Case(
+        "pool-limit-largest-type",
+        lambda: pools(a_nodepool(limits=amounts({"nodes": "5", "cpu": "0"}))),
+        name="nothing left",
+    ),
+    Case("pool-no-types", lambda: pools(a_nodepool()), types=(), name="no types known"),
+    Case(
+        "pool-spot-inflexible",
+        partial(spot_nodes, consolidation_policy=WHEN_EMPTY),
+        types=SPOT_TYPES,
+        settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"},
+        name="when empty",
+    ),
+]

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext, pool_ref
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
-from karptui.advice.words import counted
+from karptui.advice.words import counted, listed, verb
 from karptui.karpenter.labels import AWS_GROUP
 
 _GPU_COUNT: Final = f"{AWS_GROUP}/instance-gpu-count"
@@ -16,19 +16,23 @@ _FAMILY: Final = "g6f."
 
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
+    pools, fractional = [], set()
     for pool in context.tried_pools:
         if context.ec2_nodeclass_of(pool) is None or _GPU_COUNT in context.requirements_of(pool):
             continue
         types = context.offered_types(pool)
-        fractional = sorted(name for name in types if name.startswith(_FAMILY))
-        if fractional and len(fractional) < len(types):
-            yield Finding(
-                severity=Severity.INFO,
-                objects=(pool_ref(pool),),
-                fact=f"{pool.name} allows {counted(len(fractional), 'type')} with a part of a GPU "
-                f"({', '.join(fractional)}): they count as having no GPU, so plain pods may get one, with the GPU "
-                "image.",
-            )
+        own = {name for name in types if name.startswith(_FAMILY)}
+        if own and len(own) < len(types):
+            pools.append(pool)
+            fractional |= own
+    if pools:
+        yield Finding(
+            severity=Severity.INFO,
+            objects=tuple(map(pool_ref, pools)),
+            fact=f"{listed(pool.name for pool in pools)} {verb(len(pools), 'allows', 'allow')} "
+            f"{counted(len(fractional), 'type')} with a part of a GPU ({listed(sorted(fractional), 6)}): they count as "
+            "having no GPU, so plain pods may get one, with the GPU image.",
+        )
 
 
 RULE: Final = Rule(

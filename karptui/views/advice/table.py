@@ -167,8 +167,15 @@ def advice_values(line: AdviceLine) -> dict[str, Any]:
         "remedy": finding.remedy,
         "pricePerHour": finding.per_hour,
         "docs": line.rule.anchor,
-        "edits": msgspec.to_builtins(finding.edits),
+        "edits": [msgspec.to_builtins(edit) for edit in finding.edits],
     }
+
+
+def flat_values(line: AdviceLine) -> dict[str, Any]:
+    """Return the same with one text in every field, for CSV."""
+    values = advice_values(line)
+    objects = " ".join("/".join(one.values()) for one in values["objects"])
+    return {**values, "objects": objects, "edits": msgspec.json.encode(values["edits"]).decode()}
 
 
 def _object(kind: str, namespace: str, name: str) -> dict[str, str]:

@@ -1,0 +1,140 @@
+"""`karptui advice`: rows, forms, exit status by severity, and the rules themselves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.advice.catalogue import RULES
+from karptui.cli.main import main
+from tests.builders import a_manifest
+
+
+def a_file(tmp_path: Path, *objects: dict[str, object]) -> str:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}), encoding="utf-8")
+    return str(path)
+
+
+def a_pool(name: str, *, values: tuple[str, ...] = ("on-demand",), weight: int = 1) -> dict[str, object]:
+    needs = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": list(values)}]
+    ref = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    return a_manifest(
+        "NodePool",
+        name,
+        api_version="karpenter.sh/v1",
+        spec={"weight": weight, "template": {"spec": {"requirements": needs, "nodeClassRef": ref}}},
+        status={"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T11:00:00Z"}]},
+    )
+
+
+NODECLASS = a_manifest(
+    "EC2NodeClass",
+    "default",
+    api_version="karpenter.k8s.aws/v1",
+    spec={"amiFamily": "AL2023"},
+    status={"subnets": [{"id": "s-1", "zone": "us-east-1a", "zoneID": "use1-az1"}]},
+)
+
+
+def test_the_demo_has_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advice", "--demo"]) == 4
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:4] == ["SEVERITY", "KIND", "OBJECT", "FINDING"]
+    assert lines[1].startswith("✘ error")
+    assert main(["advice", "--demo", "-o", "json", "--fail-on", "never"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    found = {row["rule"]: row for row in rows}
+    wildcard = found["pool-wildcard-value"]
+    assert (wildcard["severity"], wildcard["objects"]) == ("error", [{"kind": "NodePool", "name": "spare"}])
+    assert wildcard["edits"][0]["path"] == ["spec", "template", "spec", "requirements"]
+    assert {"fact", "remedy", "docs", "pricePerHour", "title"} <= set(wildcard)
+
+
+def test_the_demo_as_csv_by_filter(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advice", "--demo", "-o", "csv", "--filter", "rule=pdb-*", "--sort-by", "price=asc"]) == 3
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["rule"] for row in rows} == {"pdb-never-allows"}
+    assert rows[0]["objects"].startswith("PodDisruptionBudget/")
+    assert json.loads(rows[0]["edits"])[1]["path"] == ["spec", "maxUnavailable"]
+    prices = [float(row["pricePerHour"]) for row in rows]
+    assert prices == sorted(prices)
+
+
+@pytest.mark.parametrize(
+    ("flags", "status"),
+    [
+        ((), 4),
+        (("--fail-on", "error"), 4),
+        (("--filter", "severity=warning"), 3),
+        (("--filter", "severity=warning", "--fail-on", "error"), 0),
+        (("--filter", "severity=info"), 0),
+        (("--filter", "severity=info", "--fail-on", "info"), 3),
+        (("--fail-on", "never"), 0),
+        (("--filter", "rule=nothing"), 0),
+    ],
+)
+def test_exit_status(flags: tuple[str, ...], status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = a_file(
+        tmp_path,
+        NODECLASS,
+        a_pool("a", values=("*",), weight=9),
+        a_pool("b", values=("on-demand", "s*"), weight=7),
+        a_pool("c", weight=3),
+        a_manifest("Pod", "web", namespace="default", spec={"nodeName": "gone", "containers": [{"name": "c"}]}),
+    )
+    assert main(["advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z", *flags]) == status
+    capsys.readouterr()
+
+
+def test_a_cluster_without_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pool = a_pool("general")
+    needs = pool["spec"]["template"]["spec"]["requirements"]  # type: ignore[index]
+    needs.append({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["m"]})
+    file = a_file(tmp_path, NODECLASS, pool)
+    assert main(["advice", "--snapshot", file, "--now", "2026-11-20T12:00:00Z"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "no findings" in err
+
+
+def test_the_rules_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advice", "--rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [rule.id for rule in RULES]
+    assert main(["advice", "--explain", "pool-weight-tie"]) == 0
+    text = capsys.readouterr().out
+    for part in ("pool-weight-tie: ", "When it is reported: ", "Why: ", "Source: ", "What to do: "):
+        assert part in text
+
+
+@pytest.mark.parametrize(("rule", "hint"), [("pool-weight-ti", "did you mean pool-weight-tie?"), ("zzz", "--rules")])
+def test_a_rule_that_is_not_there(rule: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advice", "--explain", rule]) == 2
+    assert hint in capsys.readouterr().err
+
+
+def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advice", "--demo", "--filter", "colour=red"]) == 2
+    assert "colour" in capsys.readouterr().err
+    assert main(["advice", "--snapshot", str(tmp_path / "gone.json")]) == 2
+    assert "gone.json" in capsys.readouterr().err
+
+
+def test_help_tells_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advice", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "4  the worst finding is an error" in text
+    assert "--fail-on" in text
+
+
+def test_a_cluster_that_cannot_be_looked_at(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("karptui.views.why.readiness.unready_because", lambda view: "Pods may not be listed")
+    assert main(["advice", "--demo"]) == 2
+    assert "the rules cannot be asked: Pods may not be listed" in capsys.readouterr().err
