@@ -52,7 +52,7 @@ def test_the_demo_has_errors(capsys: pytest.CaptureFixture[str]) -> None:
     wildcard = found["pool-wildcard-value"]
     assert (wildcard["severity"], wildcard["objects"]) == ("error", [{"kind": "NodePool", "name": "spare"}])
     assert wildcard["edits"][0]["path"] == ["spec", "template", "spec", "requirements"]
-    assert {"fact", "remedy", "docs", "pricePerHour", "title"} <= set(wildcard)
+    assert {"fact", "remedy", "docs", "price_per_hour", "title"} <= set(wildcard)
 
 
 def test_the_demo_as_csv_by_filter(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +61,7 @@ def test_the_demo_as_csv_by_filter(capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["rule"] for row in rows} == {"pdb-never-allows"}
     assert rows[0]["objects"].startswith("PodDisruptionBudget/")
     assert json.loads(rows[0]["edits"])[1]["path"] == ["spec", "maxUnavailable"]
-    prices = [float(row["pricePerHour"]) for row in rows]
+    prices = [float(row["price_per_hour"]) for row in rows]
     assert prices == sorted(prices)
 
 

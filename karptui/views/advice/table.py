@@ -165,7 +165,7 @@ def advice_values(line: AdviceLine) -> dict[str, Any]:
         "objects": [_object(ref.kind, ref.namespace, ref.name) for ref in finding.objects],
         "fact": finding.fact,
         "remedy": finding.remedy,
-        "pricePerHour": finding.per_hour,
+        "price_per_hour": finding.per_hour,
         "docs": line.rule.anchor,
         "edits": [msgspec.to_builtins(edit) for edit in finding.edits],
     }
