@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.requirements import Requirement, Requirements
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.daemonsets import DaemonPod
@@ -71,18 +72,6 @@ class LabelReader:
         return found
 
 
-class _Uses(dict[PodTemplate, tuple[int, ...]]):
-    """What a pod of each template takes, with its slot, worked out once."""
-
-    def __init__(self, columns: Columns) -> None:
-        super().__init__()
-        self._columns = columns
-
-    def __missing__(self, template: PodTemplate) -> tuple[int, ...]:
-        row = self[template] = self._columns.row(template.requests, pods=1)
-        return row
-
-
 class DestinationBuilder:
     """Makes destinations of tracked nodes."""
 
@@ -97,7 +86,6 @@ class DestinationBuilder:
         csi_limits: Mapping[str, tuple[tuple[str, int | None], ...]],
     ) -> None:
         self._columns = columns
-        self._uses = _Uses(columns)
         self._labels = labels
         self._volumes = volumes
         self._csi_limits = csi_limits
@@ -147,10 +135,13 @@ class DestinationBuilder:
             destination.limits = {driver: limit for driver, limit in limits if limit is not None}
         return destination
 
-    def _sum(self, pods: Iterable[Pod]) -> Sequence[int]:
-        """Return what pods take together."""
-        uses = self._uses
-        return [sum(column) for column in zip(*[uses[pod.template] for pod in pods], strict=True)] or self._columns.zero
+    def _sum(self, pods: Sequence[Pod]) -> list[int]:
+        """Return what pods take together, with their slots."""
+        columns = self._columns
+        asked = [pod.template.requests for pod in pods]
+        total = [sum([requests[name].nano for requests in asked if name in requests]) for name in columns.names]
+        total[columns.pods] = len(pods) * NANO
+        return total
 
     def _attach(self, pod: Pod, attached: dict[str, set[str]]) -> None:
         try:

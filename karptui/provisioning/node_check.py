@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _REMEASURE_AFTER: Final = 64
-"""Placements after which the room of filled nodes is sorted anew."""
+"""Placements after which the room of filled nodes is sorted anew, or as many as there are if that is more."""
 
 
 class FilledNode:
@@ -79,7 +79,7 @@ class NodeCheck:
         """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
         if not self._destinations:
             return 0
-        if self._placed_since >= _REMEASURE_AFTER:
+        if self._placed_since >= max(_REMEASURE_AFTER, len(self.filled)):
             self._measure()
         row = queued.owner.row
         nodes = self._prepared.destination_index.roomy(row) & ~self._gone & ~self._measured

@@ -5,15 +5,16 @@ Rules: ``countDomains`` and ``updateInverseAffinities`` in ``pkg/controllers/pro
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME
 from karptui.kube.node import Node
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import Pod
+from karptui.kube.selectors import LabelSelector
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.state_node import StateNode
@@ -49,7 +50,7 @@ class BaseCount:
 
 
 class RunningPods:
-    """Bound pods by namespace and template, for counting; and the Nodes they run on."""
+    """Bound pods by namespace and label, for counting; and the Nodes they run on."""
 
     def __init__(
         self,
@@ -67,32 +68,22 @@ class RunningPods:
         self._counts: dict[TopologySpec, BaseCount] = {}
         self._registered: dict[str, RegisteredNodes] = {}
         """By key, for the rules that count every node."""
-        self._labelled: set[PodTemplate] = set()
-        """Templates of which some pod has labels of its own."""
+        self._by_label: dict[str, dict[tuple[str, str], list[Pod]]] = {}
+        """By label key: pods that count, by namespace and value."""
 
     @cached_property
-    def _by_namespace(self) -> dict[str, list[tuple[PodTemplate, list[Pod]]]]:
+    def _by_namespace(self) -> dict[str, list[Pod]]:
         """Pods that count: bound, neither ended nor being deleted."""
-        by_template: dict[PodTemplate, list[Pod]] = {}
+        found: dict[str, list[Pod]] = defaultdict(list)
         for pod in self._pods:
             if pod.node_name and pod.is_active:
-                template = pod.template
-                pods = by_template.get(template)
-                if pods is None:
-                    by_template[template] = [pod]
-                else:
-                    pods.append(pod)
-                if pod.own_labels:
-                    self._labelled.add(template)
-        found: dict[str, list[tuple[PodTemplate, list[Pod]]]] = {}
-        for template, pods in by_template.items():
-            found.setdefault(template.namespace, []).append((template, pods))
+                found[pod.template.namespace].append(pod)
         return found
 
     @cached_property
     def by_uid(self) -> dict[str, Pod]:
         """Pods that count, by uid."""
-        return {pod.uid: pod for groups in self._by_namespace.values() for _, pods in groups for pod in pods}
+        return {pod.uid: pod for pods in self._by_namespace.values() for pod in pods}
 
     def universe_of(self, spec: TopologySpec) -> tuple[str, ...]:
         """Return the domains that NodePools offer for a rule."""
@@ -104,8 +95,8 @@ class RunningPods:
         if found is None:
             found = self._counts[spec] = BaseCount(self._register(spec))
             names: Counter[str] = Counter()
-            for pods in self._selected(spec):
-                names.update(map(_NODE_NAME, pods))
+            for namespace in spec.namespaces:
+                names.update(map(_NODE_NAME, self._selected(spec.selector, namespace)))
             for name, count in names.items():
                 domain = self._domain(spec, name)
                 if domain is not None:
@@ -139,17 +130,28 @@ class RunningPods:
                     found.domain_by_node[state.provider_id] = domain
         return found
 
-    def _selected(self, spec: TopologySpec) -> Iterator[Iterable[Pod]]:
-        """Yield the pods that a rule's selector lists; without a selector that is every pod of its namespaces."""
-        selector = spec.selector
-        for namespace in sorted(spec.namespaces):
-            for template, pods in self._by_namespace.get(namespace, ()):
-                if selector is None:
-                    yield pods
-                elif template in self._labelled:
-                    yield (pod for pod in pods if selector.matches(pod.labels))
-                elif selector.matches(template.labels):
-                    yield pods
+    def _selected(self, selector: LabelSelector | None, namespace: str) -> Iterable[Pod]:
+        """Return the pods of a namespace that a selector lists; without a selector that is every one."""
+        if selector is None:
+            return self._by_namespace.get(namespace, ())
+        if not selector.match_labels:
+            return (pod for pod in self._by_namespace.get(namespace, ()) if selector.matches(pod.labels))
+        key, value = selector.match_labels[0]
+        pods = self._with_label(key).get((namespace, value), ())
+        if len(selector.match_labels) == 1 and not selector.match_expressions:
+            return pods
+        return (pod for pod in pods if selector.matches(pod.labels))
+
+    def _with_label(self, key: str) -> Mapping[tuple[str, str], Sequence[Pod]]:
+        found = self._by_label.get(key)
+        if found is None:
+            found = self._by_label[key] = defaultdict(list)
+            for namespace, pods in self._by_namespace.items():
+                for pod in pods:
+                    value = pod.labels.get(key)
+                    if value is not None:
+                        found[namespace, value].append(pod)
+        return found
 
     def _domain(self, spec: TopologySpec, node_name: str) -> str | None:
         node = self._nodes.get(node_name)
