@@ -100,6 +100,8 @@ class KarptuiApp(App[None]):
         self._clock = clock or SystemClock()
         self._connect = connect
         self._contexts = contexts
+        self._early_keys: list[events.Key] | None = []
+        """Keys that came before there was a screen to take them; None from then on."""
         self._polls = 0
         self._pace = Pace()
         self._is_in_front = True
@@ -120,14 +122,24 @@ class KarptuiApp(App[None]):
 
     # Life
 
-    def on_mount(self) -> None:
+    async def on_event(self, event: events.Event) -> None:
+        """Keep keys that come before the first screen can take them."""
+        if self._early_keys is not None and isinstance(event, events.Key) and event.key != "ctrl+c":
+            self._early_keys.append(event)
+        else:
+            await super().on_event(event)
+
+    async def on_mount(self) -> None:
         """Show the first screen, then start the source."""
         self._commands = app_commands(self, can_switch=self._connect is not None)
         names = [entry.name for entry in ENTRIES]
-        self.switch_mode(self.config.screen if self.config.screen in names else names[0])
+        await self.switch_mode(self.config.screen if self.config.screen in names else names[0])
         self.call_after_refresh(self._begin)
 
-    def _begin(self) -> None:
+    async def _begin(self) -> None:
+        early, self._early_keys = self._early_keys or (), None
+        for key in early:
+            await self.on_event(key)
         self._start_source()
         self.set_interval(POLL_SECONDS, self._tick)
         if self._bad_theme:

@@ -9,6 +9,7 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from karptui.screens import commands
 from karptui.screens.host import Host, host_of
@@ -58,6 +59,7 @@ KEY_ORDER: Final = (
 """The footer's keys, the most important first."""
 
 Pieces = tuple[tuple[str, Tone], ...]
+_OPENS_PROMPT: Final = frozenset({"command", "filter"})
 
 
 class FrameScreen(Screen[None]):
@@ -65,7 +67,8 @@ class FrameScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", show=False, id="screen.back"),
-        Binding("colon", "command", "Command", key_display=":", id="screen.command"),
+        # Handled before keys are handed to widgets, so that what is typed right behind finds the line open.
+        Binding("colon", "command", "Command", key_display=":", id="screen.command", priority=True),
         Binding("question_mark", "help", "Help", key_display="?", id="screen.help"),
         Binding("q", "leave", "Quit", id="screen.leave", tooltip="Back, and quit from a first screen"),
         Binding(
@@ -112,6 +115,12 @@ class FrameScreen(Screen[None]):
 
     def _key_words(self, binding_id: str, description: str) -> str:
         return "Back" if binding_id == "screen.leave" and len(self.app.screen_stack) > 1 else description
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action may be taken: while text is typed, keys are text."""
+        if action in _OPENS_PROMPT and isinstance(self.focused, Input | TextArea):
+            return False
+        return super().check_action(action, parameters)
 
     # What subclasses fill in
 

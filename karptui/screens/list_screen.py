@@ -27,7 +27,8 @@ class ListScreen(TableScreen[ItemT]):
     """A table of items with everything that can be done to any table."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "Filter", key_display="/", id="list.filter"),
+        # As for the command line.
+        Binding("slash", "filter", "Filter", key_display="/", id="list.filter", priority=True),
         Binding("ctrl+w", "wide", "Wide", id="list.wide", tooltip="Every column, with scrolling"),
         Binding("ctrl+z", "notable", "Faults", id="list.notable", tooltip="Only what is blocked or faulty"),
         Binding("c", "copy", "Copy name", show=False, id="list.copy"),

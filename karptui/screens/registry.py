@@ -25,6 +25,8 @@ class ScreenEntry:
     """Other words for the command line."""
     load: Callable[[], FrameScreen]
     """Makes the screen; imports it only then."""
+    short: str = ""
+    """Title for when room is short."""
 
 
 def _nodes() -> FrameScreen:
@@ -95,12 +97,20 @@ ENTRIES: Final = (
     ScreenEntry("claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), _claims),
     ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
     ScreenEntry(
-        "pending", "5", "Pending", "Pods without a node: who says why, and what would help", ("pe", "wait"), _pending
+        "pending",
+        "5",
+        "Pending",
+        "Pods without a node: who says why, and what would help",
+        ("pe", "wait"),
+        _pending,
+        "Pend",
     ),
     ScreenEntry(
-        "blockers", "6", "Blockers", "What keeps nodes, and what it costs", ("bl", "blocker", "why"), _blockers
+        "blockers", "6", "Blockers", "What keeps nodes, and what it costs", ("bl", "blocker", "why"), _blockers, "Block"
     ),
-    ScreenEntry("budgets", "7", "Budgets", "How many nodes may be disrupted, now and when", ("bu", "budget"), _budgets),
+    ScreenEntry(
+        "budgets", "7", "Budgets", "How many nodes may be disrupted, now and when", ("bu", "budget"), _budgets, "Budg"
+    ),
     ScreenEntry(
         "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types
     ),
@@ -111,4 +121,4 @@ ENTRIES: Final = (
 )
 """In the order of the tabs."""
 
-TABS: Final = tuple(Tab(entry.name, entry.key, entry.title) for entry in ENTRIES)
+TABS: Final = tuple(Tab(entry.name, entry.key, entry.title, short=entry.short) for entry in ENTRIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from textual import events
 from textual.content import Content
@@ -11,6 +11,19 @@ from textual.widget import Widget
 
 MOST: Final = 8
 """Keys shown at most; the help screen has the rest."""
+ALWAYS: Final = ("screen.help", "screen.leave")
+"""Bindings that keep their place at the end however little room there is: the way to the rest, and the way out."""
+
+
+class _Key(NamedTuple):
+    key: str
+    label: str
+    """How it is written."""
+    description: str
+
+
+def _piece(key: _Key) -> Content:
+    return Content.assemble((f" {key.label} ", "bold $karp-key"), (f"{key.description} ", "$karp-muted"))
 
 
 class KeyLine(Widget):
@@ -38,21 +51,27 @@ class KeyLine(Widget):
 
     def render(self) -> Content:
         """Draw as many keys as there is room for."""
-        self._spans = []
-        pieces: list[Content] = []
-        x = 0
-        for key, label, description in self._keys():
-            piece = Content.assemble((f" {label} ", "bold $karp-key"), (f"{description} ", "$karp-muted"))
-            if x + piece.cell_length > self.size.width:
+        keys = self._keys()
+        last = [(name, key, _piece(key)) for name, key in keys.items() if name in ALWAYS]
+        room = self.size.width - sum(piece.cell_length for *_, piece in last)
+        shown: list[tuple[str, _Key, Content]] = []
+        for name, key in keys.items():
+            piece = _piece(key)
+            if name in ALWAYS:
+                continue
+            if piece.cell_length > room or len(shown) + len(last) >= MOST:
                 break
-            self._spans.append((x, x + piece.cell_length, key))
-            pieces.append(piece)
+            room -= piece.cell_length
+            shown.append((name, key, piece))
+        self._spans, x = [], 0
+        for _, key, piece in (*shown, *last):
+            self._spans.append((x, x + piece.cell_length, key.key))
             x += piece.cell_length
-        return Content("").join(pieces)
+        return Content("").join(piece for *_, piece in (*shown, *last))
 
-    def _keys(self) -> list[tuple[str, str, str]]:
-        """Return key, how it is written and what it does, in order."""
-        found: dict[str, tuple[str, str, str]] = {}
+    def _keys(self) -> dict[str, _Key]:
+        """Return the keys by the ids of their bindings, in order."""
+        found: dict[str, _Key] = {}
         focused = self.screen.focused
         has_own = getattr(focused, "shows_only_own_keys", False)
         for active in self.screen.active_bindings.values():
@@ -63,11 +82,11 @@ class KeyLine(Widget):
                 label = binding.key_display or self.app.get_key_display(binding)
                 found.setdefault(
                     binding.id or binding.action,
-                    (binding.key, label, self._rename(binding.id or "", binding.description)),
+                    _Key(binding.key, label, self._rename(binding.id or "", binding.description)),
                 )
         ranks = {name: rank for rank, name in enumerate(self._order)}
         ordered = sorted(found, key=lambda name: ranks.get(name, len(ranks)))
-        return [found[name] for name in ordered[:MOST]]
+        return {name: found[name] for name in ordered}
 
     def on_click(self, event: events.Click) -> None:
         """Press the key that was clicked."""

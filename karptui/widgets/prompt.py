@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -57,6 +57,20 @@ class PromptInput(Input):
     """Earlier lines, the latest last."""
     back: int = 0
     """How many lines back the shown one is; 0 is the new line."""
+    is_finished: bool = False
+    """Whether enter or escape has been pressed: keys behind it, typed faster than the focus moves, are no text."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.is_finished:
+            event.stop()
+            event.prevent_default()
+            self.app.post_message(events.Key(event.key, event.character))
+        elif event.key in ("enter", "escape"):
+            # In turn with the text before it, not after a round trip through the app.
+            event.stop()
+            event.prevent_default()
+            self.is_finished = True
+            await self.run_action("submit" if event.key == "enter" else "leave")
 
     def action_complete(self) -> None:
         """Take the completion that is offered."""
@@ -134,17 +148,20 @@ class Prompt(Horizontal):
         line = self.query_one(PromptInput)
         line.suggester = self._completer if mode is PromptMode.COMMAND else None
         line.history = tuple(self._history[mode])
-        line.back = 0
+        line.back, line.is_finished = 0, False
         with line.prevent(Input.Changed):
             line.value = text
         line.cursor_position = len(text)
         self.query_one(Static).update(mode.value)
         self.add_class("-open")
-        line.focus()
+        # Widget.focus() waits for its turn, in which keys would go elsewhere.
+        self.screen.set_focus(line)
 
     def close(self) -> None:
-        """Hide the line."""
+        """Hide the line and give the keys back."""
         self.remove_class("-open")
+        if isinstance(self.screen.focused, PromptInput):
+            self.screen.set_focus(None)
 
     @on(Input.Changed)
     def _edited(self, event: Input.Changed) -> None:

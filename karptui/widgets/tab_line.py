@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from textual import events
 from textual.content import Content
@@ -23,6 +23,21 @@ class Tab(NamedTuple):
     title: str
     note: str = ""
     """A count that stands behind the title."""
+    short: str = ""
+    """Said instead of the title when room is short."""
+
+    @property
+    def tail(self) -> str:
+        """The note as it stands behind the title."""
+        return f"·{self.note}" if self.note else ""
+
+
+LEAST: Final = 4
+"""Letters that are left of a title when there is hardly any room."""
+
+
+def _width(labels: Sequence[tuple[str, str]]) -> int:
+    return sum(len(key) + len(label) for key, label in labels)
 
 
 class TabLine(Widget):
@@ -58,20 +73,20 @@ class TabLine(Widget):
     def render(self) -> Content:
         """Draw the tabs, closer together when room is short."""
         tabs = [tab._replace(note=self.notes.get(tab.name, tab.note)) for tab in self._tabs]
-        width = sum(len(tab.title) + len(tab.note) + bool(tab.note) + 4 for tab in tabs)
-        is_tight = width > self.size.width
+        forms = (
+            [(f" {tab.key} ", f"{tab.title}{tab.tail} ") for tab in tabs],
+            [(tab.key, f"{tab.short or tab.title}{tab.tail} ") for tab in tabs],
+            [(tab.key, f"{(tab.short or tab.title)[:LEAST]}{tab.tail} ") for tab in tabs],
+        )
+        labels = next((form for form in forms if _width(form) <= self.size.width), forms[-1])
         pieces: list[Content] = []
         self._spans = []
         x = 0
-        for tab in tabs:
-            note = f"·{tab.note}" if tab.note else ""
-            title = tab.title if not is_tight else tab.title[:5]
-            label = f"{title}{note}"
-            key = f" {tab.key} " if not is_tight else tab.key
+        for tab, (key, label) in zip(tabs, labels, strict=True):
             if tab.name == self.active:
-                piece = Content.assemble((key, "bold $karp-key on $karp-cursor"), (f"{label} ", "bold on $karp-cursor"))
+                piece = Content.assemble((key, "bold $karp-key on $karp-cursor"), (label, "bold on $karp-cursor"))
             else:
-                piece = Content.assemble((key, "$karp-key"), (f"{label} ", "$karp-muted"))
+                piece = Content.assemble((key, "$karp-key"), (label, "$karp-muted"))
             self._spans.append((x, x + piece.cell_length, tab.name))
             x += piece.cell_length
             pieces.append(piece)

@@ -29,7 +29,7 @@ class TopBar(Widget):
         name = f"{values.label} {values.title}".strip() if values.label else values.title
         banner = _banner(clean(name), values.banner, max(width // 2, 12))
         health = self._health(width - banner.cell_length - 2)
-        facts = self._facts(values.facts, width - banner.cell_length - health.cell_length - 2)
+        facts = self._facts(values.facts, width - banner.cell_length - health.cell_length - len(_GAP) - 1)
         space = max(width - banner.cell_length - facts.cell_length - health.cell_length - 1, 1)
         return Content.assemble(banner, facts, " " * space, health)
 

@@ -1,0 +1,68 @@
+"""Keys that come faster than the screen."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.keys import key_to_character
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.screens.help import HelpScreen
+from karptui.screens.nodes import NodesScreen
+from karptui.widgets.key_line import KeyLine
+from karptui.widgets.prompt import PromptInput
+from tests.builders import NOW_NS
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> KarptuiApp:
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    made = KarptuiApp(clock=FrozenClock(NOW_NS))
+    made.animation_level = "none"
+    return made
+
+
+def type_at_once(app: KarptuiApp, *keys: str) -> None:
+    """Put keys into the app's queue without waiting for what each of them does."""
+    for key in keys:
+        app.post_message(events.Key(key, key_to_character(key)))
+
+
+@pytest.mark.parametrize("opener", ["colon", "slash"])
+async def test_what_is_typed_right_behind_the_opener_is_text(app: KarptuiApp, opener: str) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        type_at_once(app, opener, *"quit1:/?")
+        await pilot.pause()
+        await pilot.pause()
+        assert isinstance(app.screen, NodesScreen)
+        assert app.screen.query_one(PromptInput).value == "quit1:/?"
+
+
+async def test_a_whole_command_typed_at_once_is_run(app: KarptuiApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "colon", *"theme", "space", *"nord", "enter")
+        await pilot.pause()
+        await pilot.pause()
+        assert app.theme == "nord"
+
+
+async def test_keys_typed_before_the_first_screen_wait_for_it(app: KarptuiApp) -> None:
+    type_at_once(app, "colon", *"theme", "space", *"nord", "enter", "question_mark")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        assert app.theme == "nord"
+        assert isinstance(app.screen, HelpScreen)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+async def test_help_and_quit_are_always_among_the_keys(app: KarptuiApp, width: int) -> None:
+    async with app.run_test(size=(width, 24)) as pilot:
+        await pilot.pause()
+        line = app.screen.query_one(KeyLine).render().plain
+    assert line.endswith(" ? Help  q Quit ")
+    assert len(line) <= width
