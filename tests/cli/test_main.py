@@ -70,7 +70,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "sentence"),
     [
         (["node"], "there is no command 'node'; did you mean nodes?"),
-        (["qqq"], "there is no command 'qqq'; the commands are nodes, pods"),
+        (["qqq"], "there is no command 'qqq'; the commands are nodes, pools, pods"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["nodes", "-o", "xml"], "invalid choice: 'xml'"),
         (["nodes", "--now", "yesterday"], "'yesterday' is not an RFC 3339 timestamp"),
