@@ -1,0 +1,43 @@
+"""Objects for tests: boring defaults, everything by keyword, so that a test says only what it is about.
+
+Amounts are texts as in manifests (``cpu="500m"``), instants nanoseconds since the epoch, and further resources go by
+``requests={"nvidia.com/gpu": "1"}``. Manifests of the same objects, for what reads files and servers, are made by
+``a_manifest``.
+"""
+
+from __future__ import annotations
+
+from tests.builders.clusters import a_cluster, an_inventory
+from tests.builders.events import an_event
+from tests.builders.instance_types import an_instance_type
+from tests.builders.instants import DAY_NS, HOUR_NS, MINUTE_NS, NOW, NOW_NS, SECOND_NS
+from tests.builders.manifests import a_manifest, decoded
+from tests.builders.nodes import a_node, a_nodeclaim, a_nodepool
+from tests.builders.parts import a_condition, a_requirement, amounts, an_owner
+from tests.builders.pods import a_daemonset, a_pdb, a_pod, a_pod_template
+
+__all__ = [
+    "DAY_NS",
+    "HOUR_NS",
+    "MINUTE_NS",
+    "NOW",
+    "NOW_NS",
+    "SECOND_NS",
+    "a_cluster",
+    "a_condition",
+    "a_daemonset",
+    "a_manifest",
+    "a_node",
+    "a_nodeclaim",
+    "a_nodepool",
+    "a_pdb",
+    "a_pod",
+    "a_pod_template",
+    "a_requirement",
+    "amounts",
+    "an_event",
+    "an_instance_type",
+    "an_inventory",
+    "an_owner",
+    "decoded",
+]

@@ -1,0 +1,35 @@
+"""Whole clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karptui.karpenter.inventory import Inventory
+from karptui.state.cluster import ClusterState
+from tests.builders.nodes import a_node, a_nodeclaim, a_nodepool
+from tests.builders.parts import an_owner
+from tests.builders.pods import a_pod, a_pod_template
+
+
+def an_inventory(*, nodes: int = 3, pods_per_node: int = 2, **others: Any) -> Inventory:
+    """Return a pool's nodes with their claims and evenly spread pods; ``others`` replace fields of ``Inventory``."""
+    names = [f"node-{number}" for number in range(1, nodes + 1)]
+    template = a_pod_template(owners=(an_owner(),))
+    made: dict[str, Any] = {
+        "nodepools": (a_nodepool(),),
+        "nodes": tuple(a_node(name=name) for name in names),
+        "nodeclaims": tuple(a_nodeclaim(name=f"general-{name}", node=name) for name in names),
+        "pods": tuple(
+            a_pod(name=f"web-{name}-{number}", node=name, template=template)
+            for name in names
+            for number in range(1, pods_per_node + 1)
+        ),
+    }
+    return Inventory(**{**made, **others})
+
+
+def a_cluster(*, nodes: int = 3, pods_per_node: int = 2, **others: Any) -> ClusterState:
+    """Return the state of a cluster; the arguments are those of ``an_inventory``."""
+    from karptui.state.inventory import state_of
+
+    return state_of(an_inventory(nodes=nodes, pods_per_node=pods_per_node, **others))

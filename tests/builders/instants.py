@@ -1,0 +1,14 @@
+"""Instants of tests: everything happens around one noon."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.kube.timestamps import parse_timestamp
+
+NOW: Final = "2026-11-20T12:00:00Z"
+NOW_NS: Final = parse_timestamp(NOW)
+SECOND_NS: Final = 1_000_000_000
+MINUTE_NS: Final = 60 * SECOND_NS
+HOUR_NS: Final = 60 * MINUTE_NS
+DAY_NS: Final = 24 * HOUR_NS

@@ -1,0 +1,142 @@
+"""Nodes and what Karpenter knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from karptui.karpenter import labels as karpenter
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.node import Node
+from karptui.kube.objects import Condition
+from karptui.kube.taints import Taint
+from tests.builders.instants import DAY_NS, HOUR_NS, NOW_NS
+from tests.builders.parts import a_condition, a_requirement, amounts
+
+
+def a_node(
+    *,
+    name: str = "node-1",
+    pool: str = "general",
+    instance_type: str = "m5.large",
+    capacity_type: str = "on-demand",
+    zone: str = "us-east-1a",
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    cpu: str = "1930m",
+    memory: str = "7Gi",
+    pods: str = "29",
+    allocatable: Mapping[str, str] | None = None,
+    capacity: Mapping[str, str] | None = None,
+    taints: Iterable[Taint] = (),
+    provider_id: str | None = None,
+    is_unschedulable: bool = False,
+    is_ready: bool = True,
+    is_initialized: bool = True,
+    conditions: Sequence[Condition] | None = None,
+    created_ns: int = NOW_NS - HOUR_NS,
+    deletion_ns: int = 0,
+    uid: str = "",
+) -> Node:
+    """Return a node; an empty pool is a node that Karpenter does not manage."""
+    own = {
+        karpenter.HOSTNAME: name,
+        karpenter.INSTANCE_TYPE: instance_type,
+        karpenter.ZONE: zone,
+        karpenter.ARCH: "amd64",
+        karpenter.OS: "linux",
+    }
+    if pool:
+        own |= {karpenter.NODEPOOL: pool, karpenter.CAPACITY_TYPE: capacity_type, karpenter.REGISTERED: "true"}
+        if is_initialized:
+            own[karpenter.INITIALIZED] = "true"
+    room = {"cpu": cpu, "memory": memory, "pods": pods, **(allocatable or {})}
+    ready = a_condition(
+        "Ready", status="True" if is_ready else "False", reason="KubeletReady" if is_ready else "KubeletNotReady"
+    )
+    return Node(
+        name=name,
+        uid=uid or f"uid-node-{name}",
+        labels={**own, **(labels or {})},
+        annotations=dict(annotations or {}),
+        provider_id=f"aws:///{zone}/{name}" if provider_id is None else provider_id,
+        taints=tuple(taints),
+        is_unschedulable=is_unschedulable,
+        capacity=amounts(capacity if capacity is not None else room),
+        allocatable=amounts(room),
+        conditions=tuple(conditions) if conditions is not None else (ready,),
+        kubelet_version="v1.35.0",
+        architecture="amd64",
+        created_ns=created_ns,
+        deletion_ns=deletion_ns,
+    )
+
+
+def a_nodepool(*, name: str = "general", weight: int = 0, is_ready: bool = True, **fields: Any) -> NodePool:
+    """Return a NodePool that allows everything on demand; ``fields`` are further fields of ``NodePool``."""
+    defaults: dict[str, Any] = {
+        "uid": f"uid-pool-{name}",
+        "created_ns": NOW_NS - 30 * DAY_NS,
+        "node_class_ref": NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),
+        "requirements": (a_requirement(karpenter.CAPACITY_TYPE, "In", "on-demand"),),
+        "consolidate_after_ns": 0,
+        "conditions": (a_condition("Ready", status="True" if is_ready else "False"),),
+    }
+    return NodePool(name=name, weight=weight, **{**defaults, **fields})
+
+
+def a_nodeclaim(
+    *,
+    name: str = "general-abcde",
+    pool: str = "general",
+    node: str = "node-1",
+    instance_type: str = "m5.large",
+    capacity_type: str = "on-demand",
+    zone: str = "us-east-1a",
+    provider_id: str | None = None,
+    stage: str = "Initialized",
+    labels: Mapping[str, str] | None = None,
+    conditions: Sequence[Condition] | None = None,
+    created_ns: int = NOW_NS - HOUR_NS,
+    **fields: Any,
+) -> NodeClaim:
+    """Return a NodeClaim.
+
+    Args:
+        name: its name.
+        pool: its NodePool.
+        node: the node it stands for; it is known from the stage Registered on.
+        instance_type: its type.
+        capacity_type: spot, on-demand or reserved.
+        zone: its zone.
+        provider_id: that of ``a_node`` of the same name and zone unless given, from the stage Launched on.
+        stage: how far it has come: ``""``, ``Launched``, ``Registered`` or ``Initialized``.
+        labels: further labels.
+        conditions: instead of those of the stage.
+        created_ns: when it was created.
+        fields: further fields of ``NodeClaim``.
+    """
+    stages = ("Launched", "Registered", "Initialized")
+    reached = stages.index(stage) + 1 if stage else 0
+    own = {karpenter.NODEPOOL: pool}
+    if reached:
+        own |= {karpenter.INSTANCE_TYPE: instance_type, karpenter.CAPACITY_TYPE: capacity_type, karpenter.ZONE: zone}
+    made = tuple(
+        a_condition(one, status="True" if index < reached else "Unknown", since_ns=created_ns)
+        for index, one in enumerate(stages)
+    )
+    defaults: dict[str, Any] = {
+        "uid": f"uid-claim-{name}",
+        "node_name": node if reached >= 2 else "",
+        "provider_id": (f"aws:///{zone}/{node}" if provider_id is None else provider_id) if reached else "",
+        "node_class_ref": NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),
+    }
+    return NodeClaim(
+        name=name,
+        labels={**own, **(labels or {})},
+        conditions=tuple(conditions) if conditions is not None else made,
+        created_ns=created_ns,
+        **{**defaults, **fields},
+    )

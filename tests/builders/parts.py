@@ -1,0 +1,39 @@
+"""What objects are made of: amounts, conditions, owners, requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.objects import Condition
+from karptui.kube.owners import OwnerReference
+from karptui.kube.quantity import Quantity, parse_quantity
+from tests.builders.instants import HOUR_NS, NOW_NS
+
+
+def amounts(texts: Mapping[str, str]) -> dict[str, Quantity]:
+    """Return a resource list."""
+    return {name: parse_quantity(text) for name, text in texts.items()}
+
+
+def a_condition(
+    type_: str, *, status: str = "True", reason: str = "", message: str = "", since_ns: int = NOW_NS - HOUR_NS
+) -> Condition:
+    """Return a condition."""
+    return Condition(type=type_, status=status, reason=reason or type_, message=message, last_transition_ns=since_ns)
+
+
+def an_owner(
+    *, kind: str = "ReplicaSet", name: str = "web", api_version: str = "apps/v1", uid: str = ""
+) -> OwnerReference:
+    """Return the controller of an object."""
+    return OwnerReference(
+        api_version=api_version, kind=kind, name=name, uid=uid or f"uid-{kind}-{name}", controller=True
+    )
+
+
+def a_requirement(
+    key: str, operator: str = "In", *values: str, min_values: int | None = None
+) -> NodeSelectorRequirement:
+    """Return a requirement as objects state it."""
+    return NodeSelectorRequirement(key, operator, values, min_values)
