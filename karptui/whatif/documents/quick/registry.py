@@ -9,6 +9,7 @@ from karptui.whatif.documents.quick.item_fields import budgets_field, label_valu
 from karptui.whatif.documents.quick.quick_edit import QuickEdit
 from karptui.whatif.documents.quick.requirement import requirement_field
 from karptui.whatif.documents.quick.scalar_fields import (
+    DURATION,
     choice_field,
     duration_field,
     number_field,
@@ -31,7 +32,7 @@ _LIMIT_HINT: Final = "resource=amount, such as cpu=400 or nvidia.com/gpu=8"
 
 
 def _disrupt_fault(text: str) -> str:
-    return "" if text in {"", "true"} or text[-1:] in {"s", "m", "h"} else "must be true, or a duration such as 4h"
+    return "" if text in {"", "true"} or DURATION.match(text) else "must be true, or a duration such as 4h"
 
 
 def _count_or_percent(text: str) -> str:
@@ -177,7 +178,7 @@ _CLASS_EDITS: Final = (
         "evictionSoftGracePeriod",
         _CLASS,
         (*_KUBELET, "evictionSoftGracePeriod"),
-        value_fault=lambda text: "" if text[-1:] in {"s", "m", "h"} else "must be a duration such as 2m",
+        value_fault=lambda text: "" if DURATION.match(text) else "must be a duration such as 2m",
         hint="signal=duration, such as memory.available=2m",
     ),
     number_field(
