@@ -25,6 +25,8 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
     """
     explanation = detail.explanation if detail is not None else None
     remedies = detail.remedies if detail is not None else None
+    if explanation is not None:
+        entry = PendingEntry(entry.group.explained(explanation), entry.hears_events)
     return {
         **pending_values(entry, now_ns),
         "waits_for": turn_sentence(entry.group.first, entry.group.turn),

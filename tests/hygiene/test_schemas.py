@@ -1,0 +1,128 @@
+"""The JSON of every command is as docs/schema says, key for key."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from karptui.cli.main import COMMANDS, main
+from tests.story_d import story_document
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SCHEMAS: Final = ROOT / "docs" / "schema"
+GOLDENS: Final = ROOT / "tests" / "goldens" / "karpenter-1.14.1"
+FAMILIES: Final = ("runners", "mixed", "minvalues")
+LISTS: Final = ("nodes", "pools", "pods", "claims", "budgets", "events", "pending", "blockers", "advice", "types")
+WITHOUT_JSON: Final = frozenset({"record", "completion"})
+SCENARIO: Final = 'name: pct\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
+
+
+def closed(schema: Any) -> Any:
+    """Return a schema that knows no further keys: what a command prints has to be written down."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: closed(value) for key, value in schema.items()}
+    if "properties" in made:
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(closed(json.loads((SCHEMAS / f"{name}.json").read_text())))
+
+
+def check(name: str, document: Any) -> None:
+    problems = [
+        f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
+        for error in validator(name).iter_errors(document)
+    ]
+    assert problems == []
+
+
+def written(folder: Path, name: str, document: Mapping[str, Any]) -> str:
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+@pytest.fixture(scope="module", params=["demo", "story-d", *FAMILIES])
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return the flags of a cluster: the demo, the stories, and the first scenario of some golden families."""
+    if request.param == "demo":
+        return ["--demo"]
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "story-d":
+        return ["--snapshot", written(folder, "story-d", story_document())]
+    with gzip.open(GOLDENS / f"{request.param}.jsonl.gz", "rt") as lines:
+        snapshot = json.loads(next(lines))["snapshot"]
+    catalog = snapshot.pop("catalog", "")
+    if catalog:
+        with gzip.open(GOLDENS / f"{catalog}.gz", "rt") as text:
+            snapshot["instanceTypes"] = json.load(text)
+    return ["--snapshot", written(folder, request.param, snapshot)]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert main([*words, "-o", "json"]) != 2
+    return json.loads(capsys.readouterr().out)
+
+
+def test_every_schema_is_one() -> None:
+    names = sorted(path.stem for path in SCHEMAS.glob("*.json"))
+    for name in names:
+        Draft202012Validator.check_schema(json.loads((SCHEMAS / f"{name}.json").read_text()))
+    heads = {name.partition("-")[0] for name in names} | {"pool", "ledger"}
+    assert set(COMMANDS) - WITHOUT_JSON <= heads
+
+
+@pytest.mark.parametrize("command", LISTS)
+def test_lists(capsys: pytest.CaptureFixture[str], source: list[str], command: str) -> None:
+    check(command, printed(capsys, command, *source))
+
+
+def test_one_object_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
+    pools = printed(capsys, "pools", *source)
+    pool = pools[0]["name"]
+    check("pool", printed(capsys, "pools", "--pool", pool, *source))
+    check("explain-pool", printed(capsys, "explain", "pool", pool, *source))
+    types = printed(capsys, "types", "--pool", pool, *source)
+    check("types-of-pool", types)
+    if types:
+        check("ledger", printed(capsys, "types", "--pool", pool, "--ledger", types[0]["name"], *source))
+    for node in printed(capsys, "nodes", "--no-simulate", *source)[:1]:
+        check("explain-node", printed(capsys, "explain", "node", node["name"], *source))
+
+
+def test_pods_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
+    for group in printed(capsys, "pending", *source)[:2]:
+        pod = f"{group['namespace']}/{group['pods'][0]}"
+        check("explain-pod", printed(capsys, "explain", "pod", pod, *source))
+    bound = [pod for pod in printed(capsys, "pods", *source) if pod["node"]]
+    for pod in bound[:1]:
+        name = f"{pod['namespace']}/{pod['name']}"
+        check("explain-bound-pod", printed(capsys, "explain", "pod", name, *source))
+
+
+def test_simulations(capsys: pytest.CaptureFixture[str], source: list[str], tmp_path: Path) -> None:
+    if source == ["--demo"]:
+        pytest.skip("simulate takes snapshots")
+    check("simulate", printed(capsys, "simulate", "--disruption", source[1]))
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO)
+    check("simulate-scenario", printed(capsys, "simulate", source[1], "--scenario", str(scenario)))
+    sweep = "VM_MEMORY_OVERHEAD_PERCENT=0.04,0.075"
+    check("sweep", printed(capsys, "sweep", source[1], "--set", sweep, "--jobs", "1"))
+
+
+def test_cases_of_types(capsys: pytest.CaptureFixture[str]) -> None:
+    case = GOLDENS.parent / "aws" / "userdata-maxpods.json"
+    assert main(["types", str(case), "--types", "m5.large", "-o", "json"]) != 2
+    check("types-of-case", json.loads(capsys.readouterr().out))
