@@ -2,19 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from karptui.screens.commands import Command, CommandError
+from karptui.screens.frame import FrameScreen
+from karptui.screens.host import Host
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.registry import ENTRIES, ScreenEntry
 from karptui.views.row import Tone
 
 if TYPE_CHECKING:
-    from karptui.app import KarptuiApp
+    from textual.screen import Screen
 
 
-def app_commands(app: KarptuiApp, *, can_switch: bool) -> tuple[Command, ...]:
+class CommandHost(Host, Protocol):
+    """The app, as its commands see it."""
+
+    theme: str
+    """Name of the theme."""
+
+    @property
+    def available_themes(self) -> Mapping[str, object]:
+        """Themes by name."""
+        ...
+
+    @property
+    def front(self) -> FrameScreen | None:
+        """The frontmost screen with a frame."""
+        ...
+
+    def push_screen(self, screen: Screen[None], /) -> object:
+        """Show a screen before the others."""
+        ...
+
+    def search_themes(self) -> None:
+        """Let the theme be picked."""
+        ...
+
+    def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        """Say something in the information line."""
+        ...
+
+    def exit(self) -> None:
+        """Quit."""
+        ...
+
+    def context_names(self) -> Sequence[str]:
+        """Return the contexts there are."""
+        ...
+
+    def switch_context(self, name: str) -> None:
+        """Leave this cluster for another; raises CommandError with a sentence."""
+        ...
+
+
+def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
     """Return every command.
 
     Args:
@@ -55,14 +98,14 @@ def app_commands(app: KarptuiApp, *, can_switch: bool) -> tuple[Command, ...]:
     return tuple(found)
 
 
-def _open(app: KarptuiApp, entry: ScreenEntry) -> Command:
+def _open(app: CommandHost, entry: ScreenEntry) -> Command:
     def run(text: str) -> None:
         app.open_screen(entry.name, filter_text=text or None)
 
     return Command(entry.name, entry.help, run, entry.aliases)
 
 
-def _types(app: KarptuiApp, entry: ScreenEntry) -> Command:
+def _types(app: CommandHost, entry: ScreenEntry) -> Command:
     def run(text: str) -> None:
         pools = app.view.state.nodepools
         if text and text not in pools:
@@ -76,17 +119,17 @@ def _types(app: KarptuiApp, entry: ScreenEntry) -> Command:
     return Command(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "POOL")
 
 
-def _list(app: KarptuiApp) -> ListScreen[object]:
+def _list(app: CommandHost) -> ListScreen[object]:
     if not isinstance(app.front, ListScreen):
         raise CommandError("there is no table here")
     return app.front
 
 
-def _theme_names(app: KarptuiApp) -> Sequence[str]:
+def _theme_names(app: CommandHost) -> Sequence[str]:
     return sorted(app.available_themes)
 
 
-def _theme(app: KarptuiApp, name: str) -> None:
+def _theme(app: CommandHost, name: str) -> None:
     if not name:
         app.search_themes()
     elif name in app.available_themes:
@@ -96,39 +139,39 @@ def _theme(app: KarptuiApp, name: str) -> None:
         raise CommandError(f"there is no theme {name}; :theme and a blank lists them")
 
 
-def _column_ids(app: KarptuiApp) -> Sequence[str]:
+def _column_ids(app: CommandHost) -> Sequence[str]:
     return [heading.id for heading in app.front.spec.headings()] if isinstance(app.front, ListScreen) else ()
 
 
-def _sort(app: KarptuiApp, column: str) -> None:
+def _sort(app: CommandHost, column: str) -> None:
     screen = _list(app)
     if column not in _column_ids(app):
         raise CommandError(f"there is no column {column or 'without a name'} here; :sort and a blank lists them")
     screen.action_sort(column)
 
 
-def _save(app: KarptuiApp, path: str) -> None:
+def _save(app: CommandHost, path: str) -> None:
     app.tell(_list(app).save_rows(path), Tone.GOOD)
 
 
-def _sources(app: KarptuiApp) -> None:
+def _sources(app: CommandHost) -> None:
     from karptui.screens.sources import SourcesScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(SourcesScreen())
 
 
-def _next(app: KarptuiApp) -> None:
+def _next(app: CommandHost) -> None:
     from karptui.screens.next import NextScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(NextScreen())
 
 
-def _help(app: KarptuiApp) -> None:
+def _help(app: CommandHost) -> None:
     if app.front is not None:
         app.front.action_help()
 
 
-def _whatif(app: KarptuiApp, text: str) -> None:
+def _whatif(app: CommandHost, text: str) -> None:
     from karptui.views.whatif.opening import NOTHING, opening_for  # noqa: PLC0415 - only when asked for
 
     kind, _, key = text.partition(" ")
@@ -137,7 +180,7 @@ def _whatif(app: KarptuiApp, text: str) -> None:
     app.open_whatif(opening_for(app.view.state, kind, key.strip()) if text else NOTHING)
 
 
-def _whatif_words(app: KarptuiApp) -> Sequence[str]:
+def _whatif_words(app: CommandHost) -> Sequence[str]:
     state = app.view.state
     classes = [f"{one.kind} {one.name}" for one in state.nodeclasses.values()]
     return [
