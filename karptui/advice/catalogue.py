@@ -84,6 +84,7 @@ from karptui.advice.rules import (
     setting_overhead_low,
     setting_reserved_enis,
     setting_unread,
+    setting_version,
     volume_zone_without_offering,
 )
 
@@ -134,6 +135,7 @@ RULES: Final[tuple[Rule, ...]] = (
     setting_overhead_low.RULE,
     setting_reserved_enis.RULE,
     setting_unread.RULE,
+    setting_version.RULE,
     node_candidate_only.RULE,
     node_dead_protection.RULE,
     node_deleting_blocks_all.RULE,

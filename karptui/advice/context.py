@@ -93,6 +93,22 @@ class AdviceContext:
         """The instant, nanoseconds since the epoch."""
         return self.prepared.now_ns
 
+    def is_assumed(self, setting: str) -> bool:
+        """Return whether a setting of the controller stands at its default because nobody tells what it is.
+
+        Args:
+            setting: The environment's name, e.g. ``FEATURE_GATES``.
+        """
+        controller = self.evidence.controller
+        if setting in self.settings.environment:
+            return False
+        is_read = controller is not None and bool(controller.settings)
+        return not is_read or controller is None or setting in controller.unknown or bool(controller.from_elsewhere)
+
+    def doubt(self, setting: str) -> str:
+        """Return what to add to a sentence that rests on a setting; nothing where the setting is known."""
+        return f" ({setting} is not known: its default is assumed)" if self.is_assumed(setting) else ""
+
     # NodePools
 
     @cached_property

@@ -10,6 +10,7 @@ from karptui.advice.finding import Severity
 from karptui.aws.evidence import Evidence
 from karptui.karpenter import labels
 from karptui.karpenter.capacity_buffer import CapacityBuffer
+from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
@@ -111,12 +112,29 @@ def reserved_type(left: int) -> InstanceType:
     return replace(made, offerings=(replace(held, reservation_capacity=left, requirements=requirements),))
 
 
+def controlled(version: str = "1.14.1", **settings: str) -> Evidence:
+    """Return what is known once the controller's Deployment has been read."""
+    title = "Deployment kube-system/karpenter"
+    return Evidence(controller=ControllerInfo(title=title, version=version, settings=settings))
+
+
 RESERVED = (an_instance_type(reserved={"cpu": "2"}), XLARGE)
 GPU = an_instance_type(name="g6f.large")
 DISK = an_instance_type(name="i4i.large", requirements=(a_requirement(f"{AWS}/instance-local-nvme", "In", "468"),))
 ENI_PODS = (an_instance_type(pods="110", reserved={"memory": "574Mi"}),)
 
 CASES = [
+    Case(
+        "setting-version",
+        an_inventory,
+        ("Karpenter 1.12.0 runs here, 1.14.1 is modelled: its rules may differ.",),
+        evidence=controlled("1.12.0"),
+    ),
+    Case(
+        "setting-version", an_inventory, ("the same minor version",), INFO, evidence=controlled("1.14.0"), name="patch"
+    ),
+    *quiet("setting-version", an_inventory, evidence=controlled()),
+    Case("setting-version", an_inventory, name="not known"),
     Case(
         "pool-arm64-image",
         lambda: with_class(ec2(status=images("amd64"))),
@@ -326,7 +344,15 @@ CASES = [
             "1 node of 1 type reports more memory than that leaves, r5a.8xlarge 10,388Mi more",
             "0.0354 would not",
         ),
+        settings={"VM_MEMORY_OVERHEAD_PERCENT": "0.075"},
         name="story D",
+    ),
+    Case(
+        "setting-overhead-high",
+        lambda: real_nodes("r5a.8xlarge", "258939904Ki"),
+        ("is 0.075, assumed as nobody tells it; 1 node",),
+        INFO,
+        name="assumed",
     ),
     *quiet(
         "setting-overhead-high",
@@ -338,6 +364,15 @@ CASES = [
         "setting-overhead-low",
         lambda: real_nodes("r5a.8xlarge", "240000Mi"),
         ("0.075 overestimates 1 type that runs (r5a.8xlarge by 2,483Mi)",),
+        evidence=controlled(VM_MEMORY_OVERHEAD_PERCENT="0.075"),
+        settings={"VM_MEMORY_OVERHEAD_PERCENT": "0.075"},
+    ),
+    Case(
+        "setting-overhead-low",
+        lambda: real_nodes("r5a.8xlarge", "240000Mi"),
+        ("0.075, assumed as nobody tells it, overestimates",),
+        INFO,
+        name="assumed",
     ),
     *quiet("setting-overhead-low", lambda: real_nodes("r5a.8xlarge", "242483Mi"), an_inventory),
     Case(
@@ -357,6 +392,14 @@ CASES = [
         ),
         ("1 static NodePool (general) needs", "NodeOverlay", "CapacityBuffer (default/room)"),
         count=3,
+        evidence=controlled(CLUSTER_NAME="prod"),
+    ),
+    Case(
+        "setting-gate-off",
+        lambda: Inventory(overlays=(NodeOverlay(name="cheap"),)),
+        ("which is off (FEATURE_GATES is not known: its default is assumed)",),
+        INFO,
+        name="assumed",
     ),
     *quiet(
         "setting-gate-off",

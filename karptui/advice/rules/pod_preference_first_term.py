@@ -31,7 +31,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             objects=owners,
             fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'prefers', 'prefer')} what "
             "the first of their required alternatives excludes: Karpenter drops that alternative before it drops the "
-            "preference.",
+            f"preference{context.doubt('PREFERENCE_POLICY')}.",
         )
 
 

@@ -35,7 +35,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.INFO,
         objects=tuple(map(pool_ref, pools)),
         fact=f"{counted(len(nodes), 'spot node')}{at_cost(cost)} of {listed(pool.name for pool in pools)} can be "
-        f"deleted by consolidation but never replaced by cheaper ones: {SPOT_TO_SPOT_GATE} is off.",
+        f"deleted by consolidation but never replaced by cheaper ones: {SPOT_TO_SPOT_GATE} is off"
+        f"{context.doubt('FEATURE_GATES')}.",
         edits=(SetSetting(f"FEATURE_GATES.{SPOT_TO_SPOT_GATE}", "true"),),
         per_hour=cost,
     )

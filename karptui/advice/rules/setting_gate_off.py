@@ -24,10 +24,11 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     ):
         if refs and not context.settings.gate(gate):
             yield Finding(
-                severity=Severity.WARNING,
+                severity=Severity.INFO if context.is_assumed("FEATURE_GATES") else Severity.WARNING,
                 objects=tuple(refs),
                 fact=f"{counted(len(refs), kind)} ({listed(ref.key for ref in refs)}) "
-                f"{verb(len(refs), 'needs', 'need')} the feature gate {gate}, which is off: {effect}.",
+                f"{verb(len(refs), 'needs', 'need')} the feature gate {gate}, which is off"
+                f"{context.doubt('FEATURE_GATES')}: {effect}.",
                 edits=(SetSetting(f"FEATURE_GATES.{gate}", "true"),),
             )
 

@@ -29,11 +29,12 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     if gap < _WORTH_BYTES:
         return
     suggested = rounded_up(safe)
+    assumed = ", assumed as nobody tells it" if context.is_assumed(NAME) else ""
     nodes = sum(one.nodes for one in reported)
     yield Finding(
-        severity=Severity.WARNING,
+        severity=Severity.INFO if context.is_assumed(NAME) else Severity.WARNING,
         objects=(ObjectRef("Setting", NAME),),
-        fact=f"{NAME} is {percent:g}; {counted(nodes, 'node')} of "
+        fact=f"{NAME} is {percent:g}{assumed}; {counted(nodes, 'node')} of "
         f"{counted(len(reported), 'type')} {verb(nodes, 'reports', 'report')} more memory than that leaves, "
         f"{worst.facts.name} {memory(gap)} more. {suggested:g} would not overestimate any of them; it takes effect "
         "for types that Karpenter has not seen.",

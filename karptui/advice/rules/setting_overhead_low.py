@@ -28,12 +28,13 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         return
     names = (f"{one.facts.name} by {memory(lacking)}" for one, lacking in short)
     suggested = rounded_up(safe)
+    assumed = ", assumed as nobody tells it," if context.is_assumed(NAME) else ""
     yield Finding(
-        severity=Severity.WARNING,
+        severity=Severity.INFO if context.is_assumed(NAME) else Severity.WARNING,
         objects=(ObjectRef("Setting", NAME),),
-        fact=f"{NAME} {percent:g} overestimates {counted(len(short), 'type')} that {verb(len(short), 'runs', 'run')} "
-        f"({listed(names)}): a first node of the type is smaller than planned, and its pods may not fit. From "
-        f"{suggested:g} on none is overestimated.",
+        fact=f"{NAME} {percent:g}{assumed} overestimates {counted(len(short), 'type')} that "
+        f"{verb(len(short), 'runs', 'run')} ({listed(names)}): a first node of the type is smaller than planned, and "
+        f"its pods may not fit. From {suggested:g} on none is overestimated.",
         edits=(SetSetting(NAME, f"{suggested:g}"),),
     )
 
