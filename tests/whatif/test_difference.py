@@ -1,0 +1,423 @@
+"""Two replays, compared."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from karptui.karpenter.labels import DO_NOT_DISRUPT
+from karptui.kube.pod import PodVolume
+from karptui.kube.volumes import PersistentVolumeClaim
+from karptui.provisioning.reporter import Cancelled
+from karptui.whatif.apply import apply
+from karptui.whatif.blocker_difference import blocker_changes
+from karptui.whatif.difference import Difference, difference
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    DeleteObject,
+    ObjectRef,
+    PutObject,
+    RemoveNode,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.honesty import honesty
+from karptui.whatif.json_form import blockers_json, difference_json, honesty_json
+from karptui.whatif.lines import Unplaced
+from karptui.whatif.next_difference import next_lines
+from karptui.whatif.outcome import ABSENT, NOWHERE, Place, PlaceKind
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import (
+    DAY_NS,
+    NOW_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_pod,
+    a_pod_template,
+    an_instance_type,
+    an_owner,
+)
+from tests.whatif.snapshots import base
+from tests.whatif.test_apply import GENERAL, POOL
+
+TYPES = (
+    an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1, "spot": 0.04}),
+    an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi", prices={"on-demand": 0.8}),
+)
+SPOT = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}
+REQUIREMENTS = ("spec", "template", "spec", "requirements")
+
+
+def another(name: str, **spec: Any) -> dict[str, Any]:
+    made = copy.deepcopy(POOL)
+    made["metadata"] = {"name": name, "uid": name}
+    made["spec"] = {**made["spec"], **spec}
+    return made
+
+
+def node(name: str, **fields: Any) -> tuple[Any, Any]:
+    made = a_node(name=name, **{"cpu": "1900m", **fields})
+    claim = a_nodeclaim(name=f"claim-{name}", node=name)
+    marks = ("Launched", "Registered", "Initialized")
+    return made, replace(
+        claim,
+        provider_id=made.provider_id,
+        labels=made.labels,
+        node_name=name,
+        created_ns=NOW_NS - DAY_NS,
+        conditions=tuple(a_condition(mark) for mark in marks),
+    )
+
+
+def fleet(*pods: Any, nodes: int = 2, manifests: tuple[dict[str, Any], ...] = (POOL,), **fields: Any) -> WhatIfBase:
+    made = [node(f"node-{i + 1}") for i in range(nodes)]
+    return base(
+        *manifests,
+        types=TYPES,
+        pods=pods,
+        nodes=tuple(one for one, _ in made),
+        nodeclaims=tuple(claim for _, claim in made),
+        **fields,
+    )
+
+
+def changed(start: WhatIfBase, *edits: AnyEdit, mode: Replay = Replay.PENDING) -> Difference:
+    return difference(replay(start, mode), replay(apply(start, edits), mode))
+
+
+def running(count: int, node: str, **fields: Any) -> tuple[Any, ...]:
+    return tuple(a_pod(name=f"{node}-{i}", node=node, **fields) for i in range(count))
+
+
+def test_pods_that_find_a_place_and_what_it_costs() -> None:
+    start = fleet(a_pod(name="big", cpu="10"), nodes=1, manifests=(another("general", limits={"cpu": "2"}),))
+    found = changed(start, SetField(GENERAL, ("spec", "limits"), None))
+    assert (found.before.pending, found.after.pending) == (1, 0)
+    assert (found.before.nodes, found.after.nodes, found.after.launched) == (1, 2, 1)
+    assert found.price_delta_per_hour == pytest.approx(0.8)
+    assert found.price_delta_share == pytest.approx(8.0)
+    (gain,) = found.now_fit
+    assert (gain.owner, gain.before, gain.after) == (
+        "ReplicaSet/default/web",
+        NOWHERE,
+        Place(PlaceKind.CLAIM, "general"),
+    )
+    (claim,) = found.claims
+    assert claim.is_changed
+    assert claim.cheapest is not None
+    assert (claim.cheapest.name, claim.cheapest.capacity_type) == ("m5.4xlarge", "on-demand")
+    assert dict(claim.requests)["cpu"] == "10"
+    (pool,) = found.pools
+    assert pool.is_changed
+    assert (pool.nodes_before, pool.nodes_after, pool.launched_after) == (1, 2, 1)
+
+
+def test_pods_that_no_longer_fit_say_why() -> None:
+    start = fleet(a_pod(name="a", cpu="10"), a_pod(name="b", cpu="10"), nodes=0)
+    found = changed(
+        start, SetField(GENERAL, ("spec", "limits", "cpu"), "1"), CopyPod(ObjectRef("Pod", "a", "default"), 1)
+    )
+    assert [(one.pod_key, one.gate) for one in found.no_longer_fit] == [
+        ("default/a", "limits"),
+        ("default/a-whatif-0", "limits"),
+        ("default/b", "limits"),
+    ]
+    first, copied, _ = found.no_longer_fit
+    assert first.reason == "the limits of NodePool general leave no room for another node"
+    assert first.karpenter_says.startswith("all available instance types exceed limits")
+    assert first.was == Place(PlaceKind.CLAIM, "general")
+    assert copied.was is None
+    assert len(found.claims_before) == 2
+    again = changed(fleet(a_pod(cpu="99"), nodes=0), SetField(GENERAL, ("spec", "weight"), 3))
+    (still,) = again.still_pending
+    assert still.reason.startswith("m5.4xlarge of NodePool general comes nearest and is short by cpu 83")
+
+
+def test_reasons_of_several_nodepools() -> None:
+    pools = (
+        POOL,
+        another(
+            "gpu",
+            template={
+                **POOL["spec"]["template"],
+                "spec": {**POOL["spec"]["template"]["spec"], "taints": [{"key": "gpu", "effect": "NoSchedule"}]},
+            },
+        ),
+    )
+    found = changed(fleet(a_pod(cpu="99", memory="900Gi", requests={"x/y": "3"}), nodes=0, manifests=pools))
+    assert found.still_pending[0].reason.endswith("(1 other NodePool further off)")
+    assert "memory 913,408Mi" in found.still_pending[0].reason
+    assert "x/y 3" in found.still_pending[0].reason
+    nobody = changed(fleet(a_pod(), nodes=0, manifests=()))
+    assert nobody.still_pending[0].reason.startswith("no NodePool can take pods")
+    assert nobody.still_pending[0].karpenter_says == ""
+    passed_over = changed(
+        fleet(a_pod(template=a_pod_template(node_selector={"karpenter.sh/nodepool-hash": "x"})), nodes=0)
+    )
+    assert passed_over.still_pending[0].reason.startswith("Karpenter does not look at it: ")
+    assert passed_over.still_pending[0].karpenter_says
+    asked = changed(fleet(a_pod(node_selector={"team": "a"}), nodes=0))
+    assert "team" in asked.still_pending[0].reason
+
+
+def test_many_kinds_of_pods_are_explained_without_numbers_in_the_end() -> None:
+    pods = [a_pod(name=f"p-{i}", cpu="99", labels={"app": str(i)}) for i in range(20)]
+    found = changed(fleet(*pods, nodes=0))
+    assert sum("comes nearest" in one.reason for one in found.still_pending) == 16
+    assert sum("no instance type of NodePool general" in one.reason for one in found.still_pending) == 4
+
+
+def test_pods_that_change_pool() -> None:
+    start = fleet(a_pod(cpu="10"), nodes=0, manifests=(POOL, another("other", weight=5)))
+    found = changed(start, SetField(ObjectRef("NodePool", "other"), ("spec", "weight"), 50))
+    (move,) = found.moves
+    assert (move.before.pool_name, move.after.pool_name) == ("general", "other")
+    assert [pool.name for pool in found.pools] == ["other", "general"]
+
+
+def test_a_swap_of_equal_pods_is_no_move_but_of_pods_with_volumes_it_is() -> None:
+    template = a_pod_template(owners=(an_owner(),), cpu="1500m")
+    pods = tuple(a_pod(name=f"w-{i}", template=template) for i in range(2))
+    start = fleet(*pods)
+    found = changed(start, SetField(ObjectRef("Pod", "w-0", "default"), ("metadata", "labels", "x"), "y"))
+    assert found.moves == ()
+    removed = changed(start, RemoveNode("node-1"))
+    assert len(removed.claims) == 1
+
+
+def test_pods_of_removed_nodes_move_from_them() -> None:
+    start = fleet(*running(2, "node-1", cpu="500m"), a_pod(name="daemon", node="node-1", daemonset="agent"))
+    found = changed(start, RemoveNode("node-1"))
+    (move,) = found.moves
+    assert move.before == Place(PlaceKind.NODE, "general", "node-1")
+    assert move.after == Place(PlaceKind.NODE, "general", "node-2")
+    assert move.pods == ("default/node-1-0", "default/node-1-1")
+    (line,) = found.nodes
+    assert (line.node_name, line.is_changed) == ("node-2", True)
+    assert (found.before.nodes, found.after.nodes) == (2, 1)
+    with_mode = changed(start, RemoveNode("node-1"), mode=Replay.REMOVE)
+    assert with_mode.moves == found.moves
+    assert with_mode.after.nodes == 1
+    assert changed(start, mode=Replay.REMOVE).moves == ()
+
+
+def test_from_scratch() -> None:
+    start = fleet(
+        *running(1, "node-1", cpu="500m"),
+        *running(1, "node-2", cpu="500m"),
+        a_pod(name="d", node="node-1", daemonset="agent"),
+    )
+    outcome = replay(start, Replay.SCRATCH)
+    assert len(outcome.claims) == 1
+    assert {pod.key for pod in outcome.waiting} == {"default/node-1-0", "default/node-2-0"}
+    assert replay(start, Replay.SCRATCH) is outcome
+    unmanaged = base(POOL, types=TYPES, nodes=(a_node(name="own", pool=""),), pods=running(1, "own"))
+    assert replay(unmanaged, Replay.SCRATCH).waiting == ()
+
+
+def test_pods_that_go_away() -> None:
+    start = fleet(a_pod(name="a", cpu="10"), nodes=0)
+    found = changed(start, DeleteObject(ObjectRef("Pod", "a", "default")))
+    assert found.moves == ()
+    assert len(found.claims_before) == 1
+    assert found.before.launched == 1
+    assert found.after.launched == 0
+
+
+def test_a_nodepool_that_comes_or_goes() -> None:
+    start = fleet(a_pod(cpu="10"), nodes=0, manifests=(POOL, another("old")))
+    text = msgspec.json.encode({**another("fresh", weight=99), "metadata": {"name": "fresh"}}).decode()
+    found = changed(start, DeleteObject(ObjectRef("NodePool", "old")), PutObject(text))
+    by_name = {pool.name: pool for pool in found.pools}
+    assert by_name["fresh"].is_new
+    assert by_name["old"].is_gone
+    assert by_name["old"].is_changed
+    assert not by_name["general"].is_new
+
+
+def test_types_in_price_order() -> None:
+    found = changed(
+        fleet(a_pod(), nodes=0), SetField(GENERAL, REQUIREMENTS, [{**SPOT, "values": ["spot", "on-demand"]}])
+    )
+    (claim,) = found.claims
+    assert [(one.name, one.price_per_hour, one.capacity_type) for one in claim.types] == [
+        ("m5.large", 0.04, "spot"),
+        ("m5.4xlarge", 0.8, "on-demand"),
+    ]
+    out = changed(fleet(a_pod(), nodes=0), TakeOut(capacity_type="spot"))
+    assert out.claims[0].types[0].price_per_hour == 0.1
+    assert out.claims[0].is_changed is False, "the same types for the same pods"
+
+
+def test_prices_that_are_not_known() -> None:
+    made = node("odd", instance_type="x9.huge")
+    start = base(POOL, types=TYPES, nodes=(made[0],), nodeclaims=(made[1],))
+    found = changed(start)
+    assert (found.before.nodes, found.before.unpriced, found.before.price_per_hour) == (1, 1, 0.0)
+    assert found.price_delta_share is None
+    lone = replace(made[1], labels={**made[1].labels, "karpenter.sh/nodepool": "gone"})
+    stray = replace(made[0], labels={**made[0].labels, "karpenter.sh/nodepool": "gone"})
+    assert changed(base(POOL, types=TYPES, nodes=(stray,), nodeclaims=(lone,))).before.unpriced == 1
+
+
+def test_budgets() -> None:
+    path = ("spec", "disruption", "budgets")
+    found = changed(fleet(nodes=2), SetField(GENERAL, path, [{"nodes": "2", "reasons": ["Drifted"]}]))
+    by_reason = {line.reason: line for line in found.budgets}
+    assert (by_reason["Drifted"].allowed_before, by_reason["Drifted"].allowed_after) == (1, 2)
+    assert (by_reason["Empty"].allowed_after, by_reason["Empty"].left_after) == (None, None)
+    gone = changed(fleet(nodes=2), DeleteObject(GENERAL))
+    assert {line.allowed_after for line in gone.budgets} == {0}
+    assert changed(fleet(nodes=2)).budgets == ()
+
+
+def test_the_next_disruption() -> None:
+    start = fleet(*running(1, "node-1", cpu="100m"), nodes=2)
+    idle = tuple(
+        replace(one, conditions=(*one.conditions, a_condition("Consolidatable"))) for one in start.inventory.nodeclaims
+    )
+    start = fleet(*running(1, "node-1", cpu="100m"), nodes=2)
+    start = WhatIfBase(replace(start.inventory, nodeclaims=idle), lambda *_: start.types, start.settings, NOW_NS)
+    found = changed(start, SetField(GENERAL, ("spec", "disruption", "budgets"), [{"nodes": "0"}]), mode=Replay.NEXT)
+    assert found.next_before is not None
+    assert found.next_after is not None
+    (command,) = found.next_before.commands
+    assert (command.method, command.decision, command.nodes) == ("Emptiness", "delete", ("node-2",))
+    assert found.next_after.commands == ()
+    assert found.next_after.because == "nothing to gain: 1 node considered"
+    assert (found.before.nodes, found.after.nodes) == (1, 2)
+    assert found.moves == ()
+    drifting = changed(start, SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "24h"), mode=Replay.NEXT)
+    assert drifting.after.drifted == 2
+
+
+def test_why_nothing_is_disrupted() -> None:
+    assert next_lines(replay(fleet(), Replay.NEXT)).because.startswith("no node passes the gates")
+    launching = a_nodeclaim(name="new", provider_id="")
+    paused = fleet(nodes=0, manifests=(POOL,))
+    paused = WhatIfBase(
+        replace(paused.inventory, nodeclaims=(replace(launching, provider_id=""),)),
+        lambda *_: paused.types,
+        paused.settings,
+        NOW_NS,
+    )
+    assert "have no provider ID: new" in next_lines(replay(paused, Replay.NEXT)).because
+
+
+def test_blockers_that_come_and_go() -> None:
+    start = fleet(a_pod(name="ci", node="node-1", annotations={DO_NOT_DISRUPT: "true"}))
+    path = ("metadata", "annotations", DO_NOT_DISRUPT)
+    side = apply(start, (SetField(ObjectRef("Pod", "ci", "default"), path),))
+    gained, lost = blocker_changes(start, side)
+    assert [(line.code, line.node_name, line.object) for line in lost] == [("POD_DND", "node-1", "Pod/default/ci")]
+    assert gained == ()
+    removed = apply(start, (RemoveNode("node-1"),))
+    _, lost = blocker_changes(start, removed)
+    assert "POD_DND" in {line.code for line in lost}
+    policy = apply(start, (SetField(GENERAL, ("spec", "disruption", "consolidateAfter"), "Never"),))
+    gained, _ = blocker_changes(start, policy)
+    assert {line.code for line in gained} == {"CONSOLIDATION_DISABLED"}
+    assert blockers_json(gained, ())["blockersGained"][0]["nodePool"] == "general"
+
+
+def test_replays_can_be_cancelled_and_report() -> None:
+    def stop(done: int, total: int) -> None:
+        raise Cancelled
+
+    pods = tuple(a_pod(name=f"p-{i}") for i in range(3))
+    for mode in (Replay.PENDING, Replay.SCRATCH, Replay.REMOVE):
+        with pytest.raises(Cancelled):
+            replay(fleet(*pods), mode, stop)
+    seen: list[tuple[int, int]] = []
+    replay(fleet(*pods), Replay.PENDING, lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (3, 3)
+    start = fleet(*running(1, "node-1", cpu="1"), nodes=1)
+    conditions = tuple(
+        a_condition(mark) for mark in ("Launched", "Registered", "Initialized", "Consolidatable", "Drifted")
+    )
+    drifted = replace(start.inventory.nodeclaims[0], conditions=conditions)
+    start = WhatIfBase(replace(start.inventory, nodeclaims=(drifted,)), lambda *_: start.types, start.settings, NOW_NS)
+    with pytest.raises(Cancelled):
+        replay(start, Replay.NEXT, stop)
+    with pytest.raises(Cancelled):
+        blocker_changes(start, apply(start, ()), stop)
+
+
+def test_pods_with_claims_of_their_own_are_not_equals() -> None:
+    claims = tuple(
+        PersistentVolumeClaim(name=f"data-{i}", namespace="default", storage_class_name="") for i in range(2)
+    )
+    pods = tuple(a_pod(name=f"p-{i}", cpu="1", volumes=(PodVolume("data", f"data-{i}"),)) for i in range(2))
+    found = changed(fleet(*pods, claims=claims), SetSetting("PREFERENCE_POLICY", "Ignore"))
+    assert found.moves == ()
+
+
+# How far it can be trusted, and its JSON
+
+
+def test_honesty() -> None:
+    start = fleet(*running(1, "node-1"))
+    start.karpenter_version = "1.9.3"
+    text = "kind: EC2NodeClass\napiVersion: karpenter.k8s.aws/v1\nmetadata: {name: x}\nspec: {amiSelectorTerms: []}\n"
+    edits = (
+        PutObject(text),
+        RemoveNode("node-1"),
+        SetField(ObjectRef("ReplicaSet", "web", "default"), ("spec", "template", "metadata", "labels", "a"), "b"),
+        SetField(ObjectRef("EC2NodeClass", "x"), ("spec", "subnetSelectorTerms"), []),
+    )
+    side = apply(start, edits[:2])
+    said = honesty(start, replace_edits(side, edits), Replay.PENDING)
+    assert said.is_other_version
+    assert any("without a rollout" in one for one in said.approximated)
+    assert any("protections and budgets" in one for one in said.approximated)
+    assert any("amiSelectorTerms, subnetSelectorTerms" in one for one in said.not_modelled)
+    assert any("kube-scheduler" in one for one in said.not_modelled)
+    for mode, words in (
+        (Replay.SCRATCH, "all workload pods come at once"),
+        (Replay.REMOVE, "whatever protects them"),
+        (Replay.NEXT, "of equal candidates"),
+    ):
+        assert any(words in one for one in honesty(start, side, mode).approximated)
+    start.karpenter_version = "v1.14.0"
+    assert not honesty(start, side, Replay.NEXT).is_other_version
+    assert honesty_json(said)["karpenterModelled"] == "1.14.1"
+
+
+def replace_edits(side: Any, edits: tuple[AnyEdit, ...]) -> Any:
+    side.edits = edits
+    return side
+
+
+def test_json_has_everything() -> None:
+    start = fleet(a_pod(cpu="10"), a_pod(name="huge", cpu="900"), *running(1, "node-1", cpu="1"))
+    found = changed(start, RemoveNode("node-1"), SetField(GENERAL, ("spec", "template", "spec", "expireAfter"), "1h"))
+    document = difference_json(found)
+    assert msgspec.json.decode(msgspec.json.encode(document)) == document
+    assert document["before"]["pricePerHour"] == found.before.price_per_hour
+    assert document["newNodeClaims"][0]["instanceTypes"][0]["capacityType"] == "on-demand"
+    assert document["moves"][0]["before"] == {"kind": "node", "nodePool": "general", "node": "node-1"}
+    assert document["stillPending"][0]["pod"] == "default/huge"
+    assert set(document["driftGained"][0]) == {"nodeClaim", "nodeName", "nodePool", "reason", "because"}
+    following = difference_json(changed(start, mode=Replay.NEXT))
+    assert "nextBefore" in following
+    assert following["nextAfter"]["commands"] == []
+    lost = changed(
+        start, SetField(GENERAL, ("spec", "limits", "cpu"), "0"), CopyPod(ObjectRef("Pod", "huge", "default"), 1)
+    )
+    before = {one["pod"]: one["before"] for one in difference_json(lost)["noLongerFit"]}
+    assert before["default/huge-whatif-0"] is None
+    assert before["default/web-1"] == {"kind": "new node", "nodePool": "general", "node": ""}
+
+
+def test_places() -> None:
+    assert ABSENT.kind is PlaceKind.ABSENT
+    assert Unplaced("a/b", "", "why").karpenter_says == ""
