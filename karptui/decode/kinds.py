@@ -90,13 +90,18 @@ METADATA_ONLY: Final = "PartialObjectMetadata"
 _WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
 
 
+def may_hold_nodeclasses(group: str) -> bool:
+    """Return whether a group is one that a provider's NodeClasses may be in."""
+    return "karpenter" in group or group in OTHER_PROVIDERS
+
+
 def kind_of(api_version: str, kind: str) -> Kind | None:
     """Return the kind an object is kept as, None for kinds that are passed over.
 
     A NodeClass of any provider is one whose kind ends in ``NodeClass`` and whose group names Karpenter or is known.
     """
     group = api_version.rpartition("/")[0]
-    if kind.endswith("NodeClass") and ("karpenter" in group or group in OTHER_PROVIDERS):
+    if kind.endswith("NodeClass") and may_hold_nodeclasses(group):
         return Kind.NODECLASS
     try:
         known = Kind(kind)

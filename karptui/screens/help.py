@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import host_of
-from karptui.screens.permissions import cluster_role_lines
+from karptui.sources.cluster.role import cluster_role_lines
 
 _TERM_WIDTH = 24
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from karptui.decode.kinds import OTHER_PROVIDERS, Kind, kind_of
+from karptui.decode.kinds import Kind, kind_of, may_hold_nodeclasses
 from karptui.sources.cluster.errors import UnreachableError
 from karptui.sources.cluster.resources import KARPENTER, Resource
 from karptui.sources.cluster.transport import Transport
@@ -143,7 +143,7 @@ def _aggregated(groups: Iterable[_Group]) -> Iterator[_Served]:
 
 def _asked(transport: Transport, groups: Iterable[_Group]) -> Iterator[_Served]:
     for group in groups:
-        if "karpenter" not in group.name and group.name not in OTHER_PROVIDERS:
+        if not may_hold_nodeclasses(group.name):
             continue
         for version in group.versions or ():
             listed = _decoded(transport, f"/apis/{group.name}/{version.version}", _PlainResources)

@@ -1,0 +1,47 @@
+"""The ClusterRole that lets karptui see everything it can show, made from the list of what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from karptui.decode.kinds import OTHER_PROVIDERS
+from karptui.karpenter.labels import AWS_GROUP
+from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
+
+FOLLOWED: Final = (NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS)
+"""What is listed and watched, NodeClasses apart, which are found by asking the server."""
+NODECLASS_GROUPS: Final = (AWS_GROUP, *OTHER_PROVIDERS)
+"""Whatever their NodeClasses are called; a provider with a group of its own needs a rule more."""
+PROXIES: Final = ("pods/proxy", "services/proxy")
+"""Karpenter's metrics are read through the API server; one of the two is enough."""
+
+
+def cluster_role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
+    """Return the ClusterRole as YAML, line by line.
+
+    Args:
+        resources: what is listed and watched.
+    """
+    by_group: dict[str, list[str]] = {}
+    for resource in resources:
+        plurals = by_group.setdefault(resource.group, [])
+        if resource.plural not in plurals:
+            plurals.append(resource.plural)
+    for group in NODECLASS_GROUPS:
+        by_group[group] = ["*"]
+    return [
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: ClusterRole",
+        "metadata: {name: karptui}",
+        "rules:",
+        *(_rule(group, plurals, "get, list, watch") for group, plurals in by_group.items()),
+        "# prices and availability as Karpenter itself sees them, from its metrics",
+        _rule("", ("services",), "get, list"),
+        _rule("", PROXIES, "get"),
+    ]
+
+
+def _rule(group: str, plurals: Iterable[str], verbs: str) -> str:
+    names = ", ".join(f'"{plural}"' if plural == "*" else plural for plural in plurals)
+    return f'- {{apiGroups: ["{group}"], resources: [{names}], verbs: [{verbs}]}}'

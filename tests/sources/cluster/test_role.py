@@ -1,0 +1,55 @@
+"""The ClusterRole allows what is read, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karptui.decode.kinds import Kind, may_hold_nodeclasses
+from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
+from karptui.sources.cluster.role import NODECLASS_GROUPS, cluster_role_lines
+
+RULES: list[dict[str, Any]] = yaml.safe_load("\n".join(cluster_role_lines()))["rules"]
+
+
+def verbs_on(group: str, plural: str) -> set[str]:
+    rules = [rule for rule in RULES if group in rule["apiGroups"] and {plural, "*"} & set(rule["resources"])]
+    return {verb for rule in rules for verb in rule["verbs"]}
+
+
+@pytest.mark.parametrize("resource", [NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS], ids=lambda one: one.identity)
+def test_what_is_followed_may_be_listed_and_watched(resource: Resource) -> None:
+    assert verbs_on(resource.group, resource.plural) == {"get", "list", "watch"}
+
+
+@pytest.mark.parametrize("group", NODECLASS_GROUPS)
+def test_nodeclasses_of_every_known_provider_may_be_read(group: str) -> None:
+    assert may_hold_nodeclasses(group)
+    assert verbs_on(group, "anynodeclasses") == {"get", "list", "watch"}
+
+
+def test_karpenters_metrics_may_be_read() -> None:
+    assert verbs_on("", "services") == {"get", "list"}
+    assert verbs_on("", "pods/proxy") == verbs_on("", "services/proxy") == {"get"}
+
+
+def test_nothing_may_be_changed_and_no_secret_read() -> None:
+    assert {verb for rule in RULES for verb in rule["verbs"]} == {"get", "list", "watch"}
+    named = {plural for rule in RULES for plural in rule["resources"]}
+    assert named.isdisjoint({"secrets", "configmaps"})
+    assert all(rule["apiGroups"][0] in NODECLASS_GROUPS for rule in RULES if "*" in rule["resources"])
+
+
+def test_every_kind_that_a_screen_lists_is_among_them() -> None:
+    followed = {one.kind for one in (NODES, *KARPENTER_KINDS, *LATER)}
+    on_demand = {Kind.NODECLASS, Kind.CRONJOB, Kind.REPLICATION_CONTROLLER, Kind.SERVICE}
+    in_snapshots_only = {Kind.CAPACITY_BUFFER, Kind.POD_TEMPLATE}
+    assert set(Kind) - followed - on_demand - in_snapshots_only == set()
+
+
+def test_the_documentation_has_the_same_role() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cluster-role.yaml").read_text(encoding="utf-8")
+    assert text == "\n".join(cluster_role_lines()) + "\n"
