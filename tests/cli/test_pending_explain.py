@@ -1,0 +1,180 @@
+"""`karptui pending` and `karptui explain`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from karptui.cli.main import main
+from tests.cli.files import a_file
+from tests.story_d import story_document
+
+
+@pytest.fixture
+def story(tmp_path):
+    """Return the snapshot of stories B and D."""
+    path = tmp_path / "story-d.json"
+    path.write_text(json.dumps(story_document()))
+    return str(path)
+
+
+def run(capsys, *words):
+    status = main(list(words))
+    out = capsys.readouterr()
+    return status, out.out, out.err
+
+
+class TestPending:
+    def test_table_with_the_disagreements_below(self, story, capsys):
+        status, out, err = run(capsys, "pending", "--snapshot", story)
+        assert status == 0
+        assert out.splitlines()[0].split()[:2] == ["PODS", "N"]
+        assert "✘ trino: memory short by 6,846Mi on r5a.8xlarge" in out
+        assert "web/front-7d4-x2kq9: ≠ nominated 30m ago to general-x1, which is gone, still pending" in err
+
+    def test_json_has_every_verdict(self, story, capsys):
+        _, out, _ = run(capsys, "pending", "--snapshot", story, "-n", "trino", "-o", "json")
+        [group] = json.loads(out)
+        assert group["pods"] == ["worker-0", "worker-1"]
+        assert (group["turn"], group["nearest_pool"]) == ("no place", "trino")
+        assert (group["karpenter"]["reason"], group["karpenter"]["age_seconds"]) == ("FailedScheduling", 120)
+        assert group["scheduler"]["age_seconds"] == 12
+        assert group["nodes_refused"] == {"memory": 3}
+        assert group["requests"] == {"cpu_millis": 28_000, "mem_bytes": 240 << 30}
+
+    def test_csv_filters_and_all_namespaces(self, story, capsys):
+        words = ("--filter", "turn=gated", "-A", "-n", "ignored", "-o", "csv")
+        _, out, _ = run(capsys, "pending", "--snapshot", story, *words)
+        [row] = csv.DictReader(io.StringIO(out))
+        assert row["name"] == "web/gated-0"
+
+    def test_what_cannot_be_read(self, capsys):
+        status, _, err = run(capsys, "pending", "--snapshot", "missing.json")
+        assert status == 2
+        assert err.startswith("karptui pending: ")
+
+
+class TestExplainPod:
+    def test_everything_in_lines(self, story, capsys):
+        status, out, _ = run(capsys, "explain", "pod", "trino/worker-0", "--snapshot", story)
+        assert status == 0
+        for part in (
+            "2 pods · trino/worker-{0,1} · 28 cpu 240Gi · pending 14m",
+            "✘ memory short by 6,846Mi on r5a.8xlarge",
+            "nodes  3 tried: 3 memory",
+            "kube-scheduler 12s ago, 12 times",
+            "What would help: 6 single changes tried on the engine, 5 help",
+            "Karpenter's settings: VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488  → 2 × r5a.8xlarge in trino, $3.6160/h",
+            "trino/worker-{0,1}: ask for at most 238,914Mi (233Gi) of memory",
+        ):
+            assert part in out
+
+    def test_json(self, story, capsys):
+        _, out, _ = run(capsys, "explain", "po", "worker-1", "-n", "trino", "--snapshot", story, "-o", "json")
+        [pod] = json.loads(out)
+        trino = next(pool for pool in pod["pools"] if pool["name"] == "trino")
+        assert trino["gates"]["labels"] == "passed"
+        assert (trino["failed"], trino["nearest_type"]) == ("resources", "r5a.8xlarge")
+        assert trino["short"] == [{"resource": "memory", "need": "246400Mi", "room": "239554Mi"}]
+        assert {one["by"] for one in pod["existing_nodes"]} == {"memory"}
+        assert pod["remedies"][0]["edits"] == [
+            {"edit": "setting", "name": "VM_MEMORY_OVERHEAD_PERCENT", "value": "0.0488"}
+        ]
+
+    def test_without_changes(self, story, capsys):
+        _, out, _ = run(capsys, "explain", "pod", "worker-1", "--no-remedies", "--snapshot", story)
+        assert "What would help" not in out
+
+    def test_a_pod_that_does_not_wait(self, tmp_path, capsys):
+        path = a_file(tmp_path)
+        status, out, _ = run(capsys, "explain", "pod", "web/api-1", "--snapshot", path)
+        assert status == 0
+        assert out.startswith("web/api-1 does not wait: it is on node-1")
+        assert "`karptui explain node node-1`" in out
+        _, out, _ = run(capsys, "explain", "pod", "web/api-1", "--snapshot", path, "-o", "json")
+        assert json.loads(out)[0]["turn"] == "bound"
+
+    def test_snapshot_types_leave_something_untried(self, story, tmp_path, capsys):
+        document = story_document()
+        kind = {
+            "name": "r5a.8xlarge",
+            "requirements": [
+                {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["r5a.8xlarge"]},
+                {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["r5a"]},
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+            ],
+            "capacity": {"cpu": "32", "memory": "242483Mi", "pods": "234"},
+            "overhead": {},
+            "offerings": [
+                {
+                    "requirements": [
+                        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+                        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]},
+                    ],
+                    "price": 1.808,
+                }
+            ],
+        }
+        path = tmp_path / "fixed.json"
+        path.write_text(json.dumps(document | {"instanceTypes": [kind]}))
+        _, out, _ = run(capsys, "explain", "pod", "trino/worker-0", "--snapshot", str(path))
+        assert "instance types came with the snapshot" in out
+        assert "VM_MEMORY_OVERHEAD_PERCENT" not in out
+
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (["pod", "trino/worker-9"], "there is no pod trino/worker-9; did you mean trino/worker-"),
+            (["pod", "nobody"], "there is no pod nobody; there are"),
+            (["node", "nobody"], "there is no node nobody; there are 3"),
+            (["pool", "trin"], "there is no NodePool trin; did you mean trino?"),
+            (["deployment", "web"], "'deployment' cannot be explained; pod, node and pool can"),
+            (["pod/web", "x"], "'pod/web' cannot be explained"),
+        ],
+    )
+    def test_what_is_not_there(self, story, capsys, words, sentence):
+        status, _, err = run(capsys, "explain", *words, "--snapshot", story)
+        assert status == 2
+        assert sentence in err
+
+    def test_a_name_in_two_namespaces(self, tmp_path, capsys):
+        from tests.cli.files import a_pod_manifest
+
+        path = a_file(tmp_path, a_pod_manifest("job-1", namespace="batch"))
+        status, _, err = run(capsys, "explain", "pod", "job-1", "--snapshot", path)
+        assert status == 2
+        assert "there are 2 pods job-1, in batch, web: name one with -n or NAMESPACE/NAME" in err
+
+
+class TestExplainNodeAndPool:
+    def test_a_node(self, capsys):
+        _, out, _ = run(capsys, "nodes", "--demo", "--no-simulate", "-o", "json")
+        name = next(node["name"] for node in json.loads(out) if node["status"] == "Ready" and node["pool"] == "general")
+        status, out, _ = run(capsys, "explain", "node", name.partition(".")[0], "--demo")
+        assert status == 0
+        for part in ("Why is it still here?", "What fits", "allocatable", "WOULD LAND ON"):
+            assert part in out
+        _, out, _ = run(capsys, "explain", "no", name, "--demo", "-o", "json")
+        [node] = json.loads(out)
+        assert node["name"] == name
+        assert [gate["gate"] for gate in node["gates"]][:3] == ["IN_COMMAND", "UNMANAGED", "NO_NODE"]
+        assert node["outcome_now"] in ("delete", "replace", "no", "unknown")
+
+    def test_a_claim_that_has_no_node(self, tmp_path, capsys):
+        status, out, err = run(capsys, "explain", "node", "general-abcde", "--snapshot", a_file(tmp_path))
+        assert status == 0
+        assert "(general-abcde)" in out
+        assert "explain" in err or err == ""
+
+    def test_a_pool(self, story, capsys):
+        status, out, _ = run(capsys, "explain", "pool", "flex", "--snapshot", story)
+        assert status == 0
+        assert "* is not a wildcard" in out
+        assert "DaemonSets on its new nodes" in out
+        _, out, _ = run(capsys, "explain", "nodepool", "trino", "--snapshot", story, "-o", "json")
+        [pool] = json.loads(out)
+        assert pool["name"] == "trino"
+        assert pool["types_after_each_filter"][0]["left"] == 1
