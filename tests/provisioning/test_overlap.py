@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import HostPort, PodVolume
@@ -23,7 +24,7 @@ SETTINGS = parse_settings({})
 
 
 def found(*pods: Any, pools: Any, settings: Any = SETTINGS, **inventory: Any) -> Overlap:
-    held = builders.Inventory(nodepools=pools, pods=pods, **inventory)
+    held = Inventory(nodepools=pools, pods=pods, **inventory)
     return overlap(prepare(held, TYPES, settings, builders.NOW_NS))
 
 
@@ -144,7 +145,7 @@ def test_volumes_keep_pods_to_their_zone() -> None:
 
 def test_steps_are_short() -> None:
     pods = tuple(builders.a_pod(name=f"web-{i}") for i in range(2 * PODS_A_STEP + 1))
-    held = builders.Inventory(nodepools=POOLS, pods=pods)
+    held = Inventory(nodepools=POOLS, pods=pods)
     steps = list(overlap_steps(prepare(held, TYPES, SETTINGS, builders.NOW_NS), 7))
     assert steps[:-1] == [None] * 4
     assert steps[-1] is not None
@@ -154,7 +155,7 @@ def test_steps_are_short() -> None:
 @pytest.mark.parametrize("weights", [(0, 0, 0), (100, 50, 0), (5, 5, 1)])
 def test_new_claims_come_from_the_pool_that_is_named(weights: tuple[int, int, int]) -> None:
     pools = tuple(builders.a_nodepool(name=name, weight=weight) for name, weight in zip("abc", weights, strict=True))
-    inventory = builders.Inventory(nodepools=pools, pods=tuple(builders.a_pod(name=f"web-{i}") for i in range(5)))
+    inventory = Inventory(nodepools=pools, pods=tuple(builders.a_pod(name=f"web-{i}") for i in range(5)))
     prepared = prepare(inventory, TYPES, SETTINGS, builders.NOW_NS)
     (kind,) = overlap(prepared).kinds
     assert {claim.nodepool_name for claim in prepared.solve().claims} == {kind.goes_to}

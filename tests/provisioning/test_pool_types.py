@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.node_selector import NodeSelectorTerm
@@ -50,7 +51,7 @@ def a_type(
 
 def found(*types: InstanceType, pool: Any = None, settings: Any = SETTINGS, **inventory: Any) -> PoolTypes:
     pools = inventory.pop("nodepools", None) or (pool or builders.a_nodepool(),)
-    return pool_types(builders.Inventory(nodepools=pools, **inventory), types, settings)[0]
+    return pool_types(Inventory(nodepools=pools, **inventory), types, settings)[0]
 
 
 def removed(result: PoolTypes) -> dict[str, tuple[str | None, str]]:
@@ -142,7 +143,7 @@ def test_the_smallest_pending_pod(pod: dict[str, Any], left: set[str]) -> None:
 
 def test_what_is_left_is_what_the_engine_would_launch() -> None:
     types = (a_type("small"), a_type("large", memory="16Gi", price=2.0), a_type("huge", memory="64Gi", price=3.0))
-    inventory = builders.Inventory(
+    inventory = Inventory(
         nodepools=(builders.a_nodepool(),),
         daemonsets=(builders.a_daemonset(memory="4Gi"),),
         pods=(builders.a_pod(memory="10Gi"),),
@@ -161,7 +162,7 @@ def test_pools_that_take_no_part_come_last_and_say_why() -> None:
         builders.a_nodepool(name="light"),
         builders.a_nodepool(name="heavy", weight=10),
     )
-    results = pool_types(builders.Inventory(nodepools=pools), {"light": (a_type("one"),)}, SETTINGS)
+    results = pool_types(Inventory(nodepools=pools), {"light": (a_type("one"),)}, SETTINGS)
     assert [(one.pool.name, one.rank, one.why_not) for one in results] == [
         ("heavy", 1, ""),
         ("light", 2, ""),

@@ -4,6 +4,7 @@ import pytest
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
+from karptui.karpenter.inventory import Inventory
 from karptui.state.inventory import state_of
 from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.columns import COLUMNS
@@ -101,7 +102,7 @@ NODES = (
 
 def a_view(settings: PriceSettings | None = None, before: ClusterView | None = None) -> ClusterView:
     evidence = before.evidence if before is not None else Evidence(price_settings=settings or PriceSettings())
-    state = before.state if before is not None else state_of(builders.Inventory(nodes=NODES))
+    state = before.state if before is not None else state_of(Inventory(nodes=NODES))
     return ClusterView(state, {}, before, evidence=evidence)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import parse_settings
 from karptui.state.inventory import state_of
@@ -43,7 +44,7 @@ def a_pool(*families: str, **fields: Any) -> Any:
 
 
 def view_of(nodeclass: NodeClass, *, evidence: Evidence | None = None, **inventory: Any) -> ClusterView:
-    state = state_of(builders.Inventory(nodeclasses=(nodeclass,), **inventory))
+    state = state_of(Inventory(nodeclasses=(nodeclass,), **inventory))
     return ClusterView(state, {}, evidence=evidence or Evidence())
 
 
@@ -143,14 +144,14 @@ def test_reservations_count_what_is_left() -> None:
     types = (a_type("a", named, offering("z-2", "spot", 0.2)),)
     pool = builders.a_nodepool(requirements=())
     entry = general(
-        ClusterView(state_of(builders.Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
+        ClusterView(state_of(Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
     ).types[0]
     grid = offering_grid(entry)
     assert grid.capacity_types == ("spot", "reserved")
     assert dict(grid.rows)["z-1"][1].text == "n/a 3 left"
     assert dict(grid.rows)["z-1"][0].text == "-"
     pool_entry = general(
-        ClusterView(state_of(builders.Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
+        ClusterView(state_of(Inventory(nodepools=(pool,))), {}, evidence=Evidence(instance_types=types))
     )
     assert "spot from $0.2000/h" in said([title_pieces(pool_entry, pool_entry.types[0])])
 
@@ -158,7 +159,7 @@ def test_reservations_count_what_is_left() -> None:
 def test_an_overlaid_price_says_so() -> None:
     overlaid = msgspec.structs.replace(offering("z-1", "on-demand", 0.4), is_price_overlaid=True)
     view = ClusterView(
-        state_of(builders.Inventory(nodepools=(builders.a_nodepool(),))),
+        state_of(Inventory(nodepools=(builders.a_nodepool(),))),
         {},
         evidence=Evidence(instance_types=(a_type("a", overlaid),)),
     )
@@ -185,7 +186,7 @@ def test_a_snapshots_types_without_a_nodeclass(spec: dict[str, Any]) -> None:
     if spec:
         view = view_of(a_nodeclass(**spec), nodepools=(builders.a_nodepool(),), evidence=evidence)
     else:
-        view = ClusterView(state_of(builders.Inventory(nodepools=(builders.a_nodepool(),))), {}, evidence=evidence)
+        view = ClusterView(state_of(Inventory(nodepools=(builders.a_nodepool(),))), {}, evidence=evidence)
     assert general(view).types[0].ledger is None
 
 
@@ -203,5 +204,5 @@ def test_what_a_new_node_carries_may_differ_by_type() -> None:
 
 
 def test_nothing_is_left_for_lack_of_pools() -> None:
-    assert pool_entries(ClusterView(state_of(builders.Inventory()), {})) == ()
+    assert pool_entries(ClusterView(state_of(Inventory()), {})) == ()
     assert TRINO.type("nothing") is None

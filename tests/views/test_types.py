@@ -11,6 +11,7 @@ from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSettings
 from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
+from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.settings import parse_settings
@@ -321,7 +322,7 @@ def test_prices_are_off() -> None:
 
 
 def a_view(*, types: tuple[InstanceType, ...] | None = None, pool: Any = None, **inventory: Any) -> ClusterView:
-    state = state_of(builders.Inventory(nodepools=(pool or builders.a_nodepool(),), **inventory))
+    state = state_of(Inventory(nodepools=(pool or builders.a_nodepool(),), **inventory))
     return ClusterView(state, {}, evidence=Evidence(instance_types=types, taken_at_ns=AT_NS))
 
 

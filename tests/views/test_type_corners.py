@@ -1,0 +1,110 @@
+"""Words of the Types screen that only few clusters ever bring about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from karptui.aws.evidence import Evidence
+from karptui.aws.region_facts import FactKind, FactPhase, FactStatus
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.inventory import Inventory
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.types.columns import why_text
+from karptui.views.types.entry import PoolEntry, Standing
+from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
+from karptui.views.types.seen import seen_types
+from karptui.views.types.summary import filter_lines, reason_lines, source_lines
+from tests import builders
+from tests.stories import pool_of, said, stories_view, type_of
+from tests.views.test_type_details import a_nodeclass, a_pool, general, view_of
+
+UNPRICED = InstanceType(
+    name="x1.large",
+    requirements=(builders.a_requirement("node.kubernetes.io/instance-type", "In", "x1.large"),),
+    capacity=builders.amounts({"cpu": "2", "memory": "8Gi", "pods": "10"}),
+    offerings=tuple(
+        msgspec.structs.replace(one, is_available=False)
+        for one in builders.an_instance_type(prices={"on-demand": 0.0}).offerings
+    ),
+)
+
+
+def a_view(*types: InstanceType, **inventory: Any) -> ClusterView:
+    """Return a cluster whose instance types came with a snapshot."""
+    held = {"nodepools": (builders.a_nodepool(requirements=()),), **inventory}
+    return ClusterView(state_of(Inventory(**held)), {}, evidence=Evidence(instance_types=types))
+
+
+def test_types_that_are_not_to_be_had() -> None:
+    pool = pool_of(a_view(UNPRICED), "general")
+    entry = type_of(pool, "x1.large")
+    assert why_text(entry) == "not offered: unavailable"
+    assert {offer.standing for offer in entry.offers} == {Standing.UNAVAILABLE}
+    assert "".join(text for text, _ in title_pieces(pool, entry)) == " x1.large ─ pool general "
+    bare = msgspec.structs.replace(UNPRICED, offerings=())
+    assert why_text(type_of(pool_of(a_view(bare), "general"), "x1.large")) == "not offered: no zone"
+
+
+def test_zones_where_the_nodeclass_has_no_subnet() -> None:
+    node = builders.a_node(zone="us-east-1b", labels={"topology.k8s.aws/zone-id": "use1-az6"})
+    pool = general(view_of(a_nodeclass(), nodepools=(a_pool("m5"),), nodes=(node,)))
+    assert Standing.NO_SUBNET in {offer.standing for offer in type_of(pool, "m5.large").offers}
+
+
+def test_a_pod_that_fits_is_asked_and_not_short() -> None:
+    view = stories_view()
+    trino = pool_of(view, "trino")
+    account = said(account_lines(trino, type_of(trino, "r5a.12xlarge"), trino.pods[0], view.evidence))
+    assert "asked" in account
+    assert "short by" not in account
+
+
+def test_limits_rule_a_type_out() -> None:
+    pool = builders.a_nodepool(requirements=(), limits=builders.amounts({"cpu": "1"}))
+    offered = builders.an_instance_type(name="m5.large")
+    entry = pool_of(a_view(offered, nodepools=(pool,)), "general")
+    assert "✘ ruled out: limits: cpu short by" in said(fit_lines(entry, type_of(entry, "m5.large"), None))
+
+
+def test_no_percent_is_named_where_there_is_no_ledger() -> None:
+    offered = builders.an_instance_type(name="made.up")
+    view = a_view(offered, pods=(builders.a_pod(memory="100Gi"),))
+    pool = pool_of(view, "general")
+    told = said(fit_lines(pool, type_of(pool, "made.up"), pool.pods[0]))
+    assert "memory short by" in told
+    assert "VM_MEMORY_OVERHEAD_PERCENT" not in told
+
+
+def test_nodes_that_report_no_allocatable_memory() -> None:
+    node = msgspec.structs.replace(
+        builders.a_node(instance_type="m5.large"), allocatable=builders.amounts({"cpu": "1"})
+    )
+    pool: PoolEntry = pool_of(a_view(builders.an_instance_type(), nodes=(node,)), "general")
+    told = said(observed_lines(pool, type_of(pool, "m5.large")))
+    assert "1 node reports" in told
+    assert "against the plan" not in told
+
+
+def test_nodes_without_a_type_tell_nothing() -> None:
+    bare = msgspec.structs.replace(builders.a_node(), labels={})
+    assert [one.name for one in seen_types((bare, builders.a_node(instance_type="a.b")))] == ["a.b"]
+
+
+def test_nothing_is_carried_where_no_type_is_known() -> None:
+    pool = pool_of(a_view(UNPRICED), "general")
+    assert "a new node carries" not in said(filter_lines(pool))
+
+
+def test_daemonsets_that_take_too_much_memory() -> None:
+    heavy = builders.a_daemonset(memory="100Gi")
+    pool = pool_of(a_view(builders.an_instance_type(), daemonsets=(heavy,)), "general")
+    assert "DaemonSets do not fit: memory −1" in said(reason_lines(pool))
+
+
+def test_trouble_with_sources_stands_beside_them() -> None:
+    gone = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="no AWS credentials were found")
+    evidence = Evidence(fact_statuses=dict.fromkeys(FactKind, gone))
+    assert said(source_lines(None, evidence, a_view(UNPRICED).prices)).endswith(" · no AWS credentials were found")
