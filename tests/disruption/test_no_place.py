@@ -97,19 +97,22 @@ def test_the_nearest_pool_speaks_and_the_others_are_counted():
     )
     assert found.others == 1
     assert no_place_text(found) == (
-        "default/big has no other place (nor have 1 more pods): m5.2xlarge of NodePool general comes nearest"
+        "default/big has no other place (nor has 1 more): m5.2xlarge of NodePool general comes nearest"
         " and is short by cpu 1000m; other NodePools: 2 taints"
     )
 
 
 def test_landings_ask_every_node_too():
+    first = a_pod(**HERE, cpu="9")
     cluster = _cluster(
-        pods=[a_pod(**HERE, cpu="9")],
+        pods=[first, a_pod(node="node-1", name="like it", template=first.template)],
         others=[{"cpu": "1"}, {"cpu": "1", "taints": (Taint("x", "NoSchedule"),)}],
     )
     fleet = observed_fleet(cluster)
     candidate = Candidate(fleet, node_of(fleet), *fleet.resolved("general"))
-    landing = landings_of(EngineSimulator(cluster, fleet).remove((candidate,), is_consolidation=True))["default/big"]
+    found = landings_of(EngineSimulator(cluster, fleet).remove((candidate,), is_consolidation=True))
+    landing = found["default/big"]
+    assert found["default/like it"].no_place is landing.no_place
     assert landing.no_place is not None
     assert landing.no_place.nodes == (("room", 1), ("taints", 1))
     assert cause_text(landing.no_place).endswith("2 nodes tried: 1 room · 1 taints")

@@ -219,3 +219,22 @@ def test_a_node_that_never_said_whether_it_is_ready_uses_its_budget_up():
     )
     blocker = blockers_of(fleet)["BUDGET_ZERO"]
     assert (blocker.since_ns, blocker.value) == (None, "nodes 1")
+
+
+@pytest.mark.parametrize(
+    ("pods", "is_empty"),
+    [
+        ((), True),
+        (({"daemonset": "agent"},), True),
+        (({"annotations": {labels.POD_DELETION_COST: "-2147483647"}},), True),
+        (({"annotations": {labels.POD_DELETION_COST: "nan"}}, {}), False),
+        (({"daemonset": "agent"}, {}), False),
+    ],
+)
+def test_a_node_is_empty_as_long_as_no_pod_costs_anything(pods, is_empty):
+    made = [a_pod(name=f"p-{i}", node="node-1", **fields) for i, fields in enumerate(pods)]
+    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim()], pods=made)
+    node = node_of(fleet)
+    predicates = fleet.pods
+    assert fleet.is_empty(node) is is_empty
+    assert (predicates.disruption_cost(filter(predicates.is_reschedulable, node.pods)) <= 1.0) is is_empty

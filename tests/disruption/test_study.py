@@ -163,3 +163,17 @@ def test_a_long_question_may_be_broken_off():
 
 def test_an_analysis_of_nothing():
     assert Analysis().is_complete
+
+
+def test_only_what_is_there_is_simulated():
+    analysis = study_all(Study(_cluster(), 1), ("claim/gone", KEYS[1]))
+    assert analysis.simulated == 1
+
+
+def test_nodes_of_which_nothing_is_known_come_first_and_dear_ones_before_cheap_ones():
+    nodes = [a_node(name="node-1"), a_node(name="node-2", **BIG), a_node(name="node-3", **BIG)]
+    types = dict(zip(NAMES, ("m5.large", "m5.2xlarge", "m5.2xlarge"), strict=True))
+    claims = [a_claim(name, instance_type=types[name], conditions=(consolidatable(),)) for name in NAMES]
+    study = Study(_cluster(nodes=nodes, nodeclaims=claims, pods=()), 1)
+    list(study.survey())
+    assert study.unsimulated() == (KEYS[1], KEYS[2], KEYS[0])

@@ -39,7 +39,7 @@ def group_name(entry: BlockerEntry, grouping: Grouping) -> str:
             return entry.blocker.pool_name or "(no NodePool)"
         case Grouping.KIND:
             return entry.kind
-        case Grouping.NOTHING:
+        case _:
             return ""
 
 

@@ -40,7 +40,9 @@ _SHORT: Final = {
 
 def no_place_text(found: NoPlace) -> str:
     """Return ``web/big-0 has no other place: m5.xlarge of general is short by cpu 1200m``."""
-    others = f" (nor have {count_text(found.others)} more pods)" if found.others else ""
+    others = ""
+    if found.others:
+        others = f" (nor {'has' if found.others == 1 else 'have'} {count_text(found.others)} more)"
     return f"{clean(found.pod_key)} has no other place{others}: {cause_text(found)}"
 
 

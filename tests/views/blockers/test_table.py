@@ -6,7 +6,7 @@ import pytest
 
 from karptui.disruption.blocker import Blocker, Code
 from karptui.views.blockers.entry import BlockerEntry, GroupEntry, blocker_entries
-from karptui.views.blockers.groups import Grouping, group_name, grouped
+from karptui.views.blockers.groups import Grouping, group_name, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
 from karptui.views.next.table import TABLE as NEXT_TABLE
@@ -84,6 +84,10 @@ def test_headings():
         story_lines(group.members, NOW_NS, group.title)[0]
     )
     assert cells(GroupEntry("x", (), is_folded=True))["kind"] == "▸ x"
+    lines = grouped(blocker_entries(analysed()), Grouping.OWNER, frozenset(), is_folded=False)
+    assert len(only_blockers(lines)) == 8
+    test = compile_query(parse_query("gitlab", TABLE.subject), TABLE.subject, NOW_NS)
+    assert test(group)
     assert [entry.next for entry in Grouping] == [*list(Grouping)[1:], Grouping.OWNER]
 
 

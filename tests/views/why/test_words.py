@@ -277,6 +277,10 @@ def test_next_in_words(view):
     )
     assert "NodeClaim new has no provider ID" in lines(NextReport(paused_by=("new",), generation=at))
     assert "the pass ends early: no" in lines(NextReport(error="no", generation=at))
+    one = NextCommand("delete", ("n1",), (), 0.5)
+    assert lines(NextReport("Emptiness", "Empty", (one,), (), generation=at)) == (
+        "Next: Emptiness (Empty), saves $0.5000/h\n  delete n1"
+    )
     command = NextCommand("replace", tuple(f"n{i}" for i in range(9)), (Replacement("p", ("a", "b"), 0.1, 2),), 0.5)
     text = lines(NextReport("Drift", "Drifted", (command,) * 6, (("Drift", 6),), generation=at - 1))
     assert "Next: Drift (Drifted), 6 commands, saves $3.0000/h  (1 changes ago; being worked out again)" in text

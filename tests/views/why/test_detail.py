@@ -1,0 +1,145 @@
+"""Node detail at length, whatever keeps the node."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.disruption.analysis import NodeDetail, NodeFindings, NodeOutlook
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.budgets import BudgetState, Reason
+from karptui.disruption.gates import Gate, GateCheck
+from karptui.disruption.no_place import NoPlace
+from karptui.disruption.outlook import Outcome
+from karptui.disruption.verdict import Landing, Verdict
+from karptui.disruption.why import Why, WhyCode
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
+from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim
+from tests.views.why.test_words import said
+
+
+def a_state(reason: Reason, allowed: int, **fields) -> BudgetState:
+    return BudgetState(
+        **{"pool_name": "p", "reason": reason, "nodes": 9, "allowed": allowed, "deleting": (), "not_ready": (),
+           "binding": None} | fields
+    )  # fmt: skip
+
+
+FOUND = NodeFindings(key="claim/c", node_name="n", pool_name="p", why=Why(code=WhyCode.POLICY))
+
+
+def lines(found: NodeFindings = FOUND, detail: NodeDetail | None = None, *, claim=True) -> list[str]:
+    entry = NodeEntry(a_node(), a_nodeclaim() if claim else None, findings=found)
+    return [said(line) for line in why_lines(entry, detail, NOW_NS)]
+
+
+def detail(*gates: GateCheck, **fields) -> NodeDetail:
+    return NodeDetail("claim/c", gates, **fields)
+
+
+def a_blocker(code: Code, **fields) -> Blocker:
+    return Blocker(code=code, object_key="n", **fields)
+
+
+def test_gates_stand_in_order_and_shut_ones_by_themselves():
+    text = lines(
+        detail=detail(
+            GateCheck(Gate.NODE_DND, is_open=False, message="the node says so"),
+            GateCheck(Gate.POD_DND, is_open=False, message="a pod", object_key="Pod/a/b"),
+            GateCheck(Gate.PDB_MULTIPLE, is_open=True),
+        )
+    )
+    assert text[1:4] == [
+        " ✘ node annotation  the node says so",
+        " ✘ protected pods  a/b",
+        " ✔ no pod with two PDBs",
+    ]
+
+
+def test_questions_that_do_not_arise_are_left_out():
+    text = lines(detail=detail(GateCheck(Gate.UNMANAGED, is_open=False, message="no"), GateCheck(Gate.NO_NODE, None)))
+    assert text[1] == " ✘ not managed by Karpenter  no"
+    assert not any("no node yet" in line for line in text)
+
+
+def test_of_another_node_nothing_is_told():
+    other = NodeDetail("claim/other", (GateCheck(Gate.NO_NODE, is_open=True),))
+    assert lines(detail=other) == lines()
+
+
+def test_rules_of_the_nodepool():
+    shut = replace(
+        FOUND,
+        blockers=(
+            a_blocker(Code.WHEN_EMPTY_POLICY, message="WhenEmpty, but not empty"),
+            a_blocker(Code.CONSOLIDATION_DISABLED, message="consolidation disabled"),
+            a_blocker(Code.NO_ZONE_LABEL, message="no zone"),
+        ),
+    )
+    text = lines(shut, detail())
+    assert " ✘ policy  WhenEmpty, but not empty" in text
+    assert not any("consolidateAfter has passed" in line for line in text)
+    assert " ✔ consolidateAfter has passed, policy WhenEmpty, labels and type known" in lines(
+        detail=detail(consolidation_policy="WhenEmpty")
+    )
+
+
+@pytest.mark.parametrize(
+    ("states", "codes", "line"),
+    [
+        ((a_state(Reason.EMPTY, 1 << 31),), (), " ✔ disruption budgets  no limit"),
+        (
+            (a_state(Reason.EMPTY, 2, deleting=("x",)),
+             a_state(Reason.DRIFTED, 1 << 31)),
+            (), " ✔ disruption budgets  left: Empty 1 of 2, Drifted no limit",
+        ),
+        (
+            (a_state(Reason.EMPTY, 0, problem="day 7"),),
+            (Code.BUDGET_ZERO,), " ✘ disruption budgets  closed, a budget cannot be read: day 7",
+        ),
+    ],
+)  # fmt: skip
+def test_budgets(states, codes, line):
+    found = replace(FOUND, blockers=tuple(map(a_blocker, codes)))
+    assert line in lines(found, detail(budgets=states))
+
+
+def test_why_no_removal_could_be_simulated():
+    assert " ? simulated removal  no NodePool" in lines(detail=detail(problem="no NodePool"))
+    assert "no NodePool" not in "".join(lines(detail=detail()))
+
+
+def test_what_the_simulation_came_to():
+    goes, stays = Verdict(Outcome.DELETE, "Emptiness"), Verdict(Outcome.NO)
+    free = replace(FOUND, outlook=NodeOutlook(now=goes, lifted=goes))
+    assert " ? simulated as it is  would be deleted: it is empty" in lines(free)
+    held = replace(
+        FOUND,
+        blockers=(a_blocker(Code.NODE_DND), a_blocker(Code.BUDGET_ZERO)),
+        outlook=NodeOutlook(now=stays, lifted=goes, without=(Outcome.NO,)),
+        recent_pods=3,
+    )
+    text = lines(held)
+    assert " ? simulated without them  would be deleted: it is empty" in text
+    assert " ! still receives pods  3 in the last hour" in text
+    assert any(line.endswith("without it: not alone") for line in text)
+    # A blocker that came after the simulation has no answer yet.
+    assert any(line.endswith("without it: …") for line in text)
+
+
+def test_blockers_with_their_times():
+    one = a_blocker(Code.POD_DND, since_ns=NOW_NS - 5 * MINUTE_NS, until_ns=NOW_NS + 7 * MINUTE_NS, is_reported=True)
+    assert times_text(one, NOW_NS) == "since 5m, 7m left"
+    assert times_text(replace(one, since_ns=None, until_ns=NOW_NS), NOW_NS) == "time is up"
+    assert times_text(a_blocker(Code.POD_DND), NOW_NS) == ""
+    text = lines(replace(FOUND, blockers=(replace(one, quoted_ns=NOW_NS - MINUTE_NS, message="held"),)))
+    assert any("◂ reported" in line for line in text)
+    assert '     Karpenter said 60s ago: "held"' in text
+
+
+def test_a_pod_without_a_place_says_what_is_short_first():
+    landing = Landing(error="no instance type", no_place=NoPlace("a/b", uninitialized_node="new"))
+    said_ = "only new would take it, which is not initialised yet · Karpenter: no instance type"
+    assert no_landing_text(landing) == said_
+    assert landing_cell(landing, is_daemon=False).text == f"✘ {said_}"

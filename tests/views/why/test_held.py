@@ -1,0 +1,60 @@
+"""Money held, where little is known."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.views.next.table import TABLE, going_nodes, saved_per_hour
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.row import Tone
+from karptui.views.table import build_rows
+from karptui.views.why.held import Held, held_fact, held_of, held_per_hour, held_text
+from tests.builders import NOW_NS
+from tests.views.why.test_words import analysed, entry
+
+
+def _with(known: NodeEntry, *, has_price=True, **lifted) -> NodeEntry:
+    """Return a node with another answer to what becomes of it without anything in its way."""
+    assert known.findings is not None
+    assert known.findings.outlook is not None
+    outlook = replace(known.findings.outlook, lifted=replace(known.findings.outlook.lifted, **lifted))
+    found = replace(known.findings, outlook=outlook)
+    return NodeEntry(known.node, known.claim, findings=found, price=known.price if has_price else None)
+
+
+def test_a_node_without_a_price_is_not_counted_as_nothing():
+    bare = _with(entry(analysed(), "dnd"), has_price=False)
+    assert held_per_hour(bare) is None
+    assert saved_per_hour(bare) is None
+    total = held_of([bare])
+    assert (total.unpriced, held_text(total)) == (1, "n/a")
+    assert build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells[4].text == "n/a"
+
+
+def test_a_replacement_saves_its_share_of_the_price_shown():
+    made = _with(entry(analysed(), "dnd"), outcome="replace", savings_per_hour=0.252)
+    assert held_per_hour(made) == pytest.approx(0.252)
+    assert saved_per_hour(made) == pytest.approx(0.252)
+    cells = [cell.text for cell in build_rows(TABLE, [made], now_ns=NOW_NS)[0].cells]
+    assert cells[6] == "replace"
+
+
+def test_what_stays_anyway_holds_nothing():
+    stays = _with(entry(analysed(), "dnd"), outcome="no")
+    assert held_per_hour(stays) == 0.0
+    assert held_of([stays]) == Held()
+
+
+def test_before_the_simulation_nothing_is_known_of_the_next_table():
+    bare = NodeEntry(entry(analysed(), "dnd").node, None)
+    cells = [cell.text for cell in build_rows(TABLE, [bare], now_ns=NOW_NS)[0].cells]
+    assert (cells[4], cells[6], cells[7]) == ("n/a", "-", "-")
+    assert held_per_hour(bare) is None
+    assert bare not in going_nodes(analysed())
+
+
+def test_other_currencies_and_nothing_held():
+    assert held_text(Held(1.5, "CNY", 1)) == "¥1.50/h"
+    assert held_text(Held(1.5, "EUR", 1)) == "EUR 1.50/h"
+    assert held_fact(Held()).tone is Tone.MUTED

@@ -1,0 +1,156 @@
+"""The line under the table, for every code."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.disruption.analysis import NodeFindings, NodeOutlook
+from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.deadline import Deadline
+from karptui.disruption.drain import DrainState, Hold, Stage, WaitingPod
+from karptui.disruption.no_place import NoPlace
+from karptui.disruption.outlook import Outcome
+from karptui.disruption.verdict import Verdict
+from karptui.disruption.why import Why, WhyCode
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.why.codes import is_held
+from karptui.views.why.sentence import drain_text, names_of, refusal_text, span_text, why_sentence
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_node, a_nodeclaim, a_pod
+from tests.views.why.test_words import said
+
+STAYS = Verdict(Outcome.NO, refusal_code="NOT_CHEAPER", refusal_message="Can't replace with a cheaper node")
+GOES = Verdict(Outcome.REPLACE, "SingleNodeConsolidation", savings_per_hour=0.5)
+
+
+def found(code: WhyCode, *blockers: Blocker, codes=(), **fields) -> NodeFindings:
+    why = Why(code=code, count=len(blockers), codes=codes or (code,))
+    return NodeFindings(key="claim/c", node_name="n", pool_name="p", why=why, blockers=blockers, **fields)
+
+
+def sentence(one: NodeFindings) -> str:
+    return said(why_sentence(NodeEntry(a_node(), a_nodeclaim(), findings=one), NOW_NS))
+
+
+def a_blocker(code: Code, key: str = "a/b", **fields) -> Blocker:
+    return Blocker(code=code, object_key=key, **fields)
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [
+        (found(WhyCode.NODE_DND, a_blocker(Code.NODE_DND)), "the node itself says do-not-disrupt"),
+        (found(WhyCode.OK), "OK→"),
+        (found(WhyCode.NO_POOL, a_blocker(Code.NODEPOOL_UNRESOLVED, message="NodePool gone")), "NodePool gone"),
+        (found(WhyCode.INIT, a_blocker(Code.NOT_INITIALIZED)), "it is not initialised yet"),
+        (found(WhyCode.DELETING), "on its way out"),
+        (
+            found(WhyCode.PRICE, outlook=NodeOutlook(now=STAYS, lifted=STAYS)),
+            "Can't replace with a cheaper node",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_code_stands_for(one, text):
+    assert text in sentence(one)
+
+
+def _with_outlook(lifted: Verdict, *, without=(Outcome.NO,), by_code=None, codes=(Code.POD_DND,)) -> str:
+    blockers = tuple(a_blocker(code) for code in codes)
+    outlook = NodeOutlook(now=STAYS, lifted=lifted, without=without, without_code=by_code or {})
+    return sentence(found(WhyCode.DND, *blockers, outlook=outlook))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (_with_outlook(GOES, by_code={Code.POD_DND: Outcome.REPLACE}), "would go without: replace, saves $0.5000/h"),
+        (
+            _with_outlook(replace(GOES, savings_per_hour=0.0), by_code={Code.POD_DND: Outcome.REPLACE}),
+            "would go without: replace (simulated)",
+        ),
+        (
+            _with_outlook(GOES, by_code={Code.POD_DND: Outcome.NO}, codes=(Code.POD_DND, Code.BUDGET_ZERO)),
+            "would go only without all of them: replace (simulated)",
+        ),
+        (
+            _with_outlook(STAYS, by_code={Code.POD_DND: Outcome.NO}),
+            "would stay anyway (simulated): Can't replace with a cheaper node",
+        ),
+        (_with_outlook(Verdict(Outcome.NO), by_code={Code.POD_DND: Outcome.NO}), "would stay anyway (simulated)"),
+        (
+            _with_outlook(Verdict(Outcome.UNKNOWN), by_code={Code.POD_DND: Outcome.UNKNOWN}),
+            "what would follow cannot be told",
+        ),
+    ],
+)
+def test_what_would_follow(text, words):
+    assert words in text
+
+
+def test_also_and_arrivals():
+    text = sentence(
+        found(WhyCode.DND, a_blocker(Code.POD_DND), codes=(WhyCode.DND, WhyCode.BUDGET, WhyCode.AFTER), recent_pods=2)
+    )
+    assert "also BUDGET AFTER" in text
+    assert "still receives pods: 2 in the last hour" in text
+    assert "would go without: simulating…" in text
+    assert "still receives" not in sentence(found(WhyCode.NEVER, recent_pods=2))
+
+
+def test_a_node_without_a_place_for_its_pods_says_which():
+    verdict = replace(STAYS, no_place=NoPlace("a/b", uninitialized_node="new"), refusal_message="Not all pods")
+    assert refusal_text(verdict) == (
+        "a/b has no other place: only new would take it, which is not initialised yet · Karpenter: Not all pods"
+    )
+    one = found(WhyCode.NOFIT, outlook=NodeOutlook(now=verdict, lifted=verdict))
+    assert sentence(one).startswith("NOFIT  a/b has no other place: only new")
+
+
+def _waiting(name: str, hold: Hold, **fields) -> WaitingPod:
+    return WaitingPod(a_pod(name=name), 1, hold, **fields)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (DrainState(Stage.INSTANCE), "instance"),
+        (
+            DrainState(Stage.DRAINING, tier=1, waiting=(_waiting("a", Hold.EVICTED_NOW),) * 2),
+            "draining, waits for 2 pods that are being evicted",
+        ),
+        (
+            DrainState(Stage.DRAINING, tier=1, waiting=tuple(_waiting(name, Hold.DND) for name in "abcd")),
+            (
+                "draining, waits for default/a (do-not-disrupt), default/b (do-not-disrupt) and 2 more,"
+                " never ends by itself: no terminationGracePeriod"
+            ),
+        ),
+        (
+            DrainState(Stage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS - MINUTE_NS),
+            "draining, its deadline has passed",
+        ),
+        (
+            DrainState(Stage.DRAINING, deadline=Deadline(NOW_NS), latest_end_ns=NOW_NS + 2 * HOUR_NS),
+            "draining, over by force in 120m",
+        ),
+    ],
+)
+def test_drains(state, words):
+    assert drain_text(found(WhyCode.DRAIN, drain=state), NOW_NS) == words
+
+
+def test_names_and_spans():
+    several = [a_blocker(Code.POD_DND, f"a/{i}", until_ns=NOW_NS + i * MINUTE_NS) for i in range(4)]
+    assert names_of(several) == "a/0, a/1 and 2 more"
+    assert span_text(several, NOW_NS) == "since when is not known, 3m left"
+    assert span_text(several[:1], NOW_NS) == "since when is not known, time is up"
+    assert span_text([], NOW_NS) == "since when is not known, no time limit"
+
+
+def test_held_is_what_somebody_has_to_lift():
+    def entry(code):
+        return NodeEntry(a_node(), a_nodeclaim(), findings=found(code))
+
+    assert is_held(entry(WhyCode.DND))
+    assert not is_held(entry(WhyCode.OK))
+    assert not is_held(NodeEntry(a_node(), a_nodeclaim()))
