@@ -39,13 +39,15 @@ class Progress(NamedTuple):
 class Replayer:
     """Takes questions, gives answers; everything heavy happens in its thread."""
 
-    def __init__(self, tell: Callable[[Answer], None]) -> None:
+    def __init__(self, tell: Callable[[Answer], None], clock: Callable[[], float] = time.monotonic) -> None:
         """Make one that has nothing to do yet.
 
         Args:
             tell: called with every answer, in the thread.
+            clock: tells seconds, for how long answers take.
         """
         self._tell = tell
+        self._clock = clock
         self._wake = threading.Condition()
         self._question: Question | None = None
         self._is_stopped = False
@@ -97,7 +99,7 @@ class Replayer:
         from karptui.views.whatif.answer import answer, with_blockers  # noqa: PLC0415 - as above
 
         turns = _Turns(self, question.number)
-        first = answer(self._base_of(question), question.scenario, turns, time.monotonic)
+        first = answer(self._base_of(question), question.scenario, turns, self._clock)
         self._give(question, first)
         if not first.problem:
             self._give(question, with_blockers(first, turns))

@@ -1,0 +1,132 @@
+"""The what-if over the demo cluster, standing still: replays happen at once, in the thread of the test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.analyst import Analyst
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.replayer import Question, Replayer
+from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.sources.demo.source import DemoSource
+from karptui.views.cluster_view import ClusterView
+from karptui.views.whatif.answer import Answer
+from karptui.whatif.scenario import Scenario
+from karptui.widgets.control_list import ControlList
+from karptui.widgets.prompt import PromptInput
+from karptui.widgets.yaml_editor import YamlEditor
+from tests.builders import NOW_NS
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+class PromptReplayer(Replayer):
+    """Answers before it returns; every answer took 41 milliseconds."""
+
+    def __init__(self, tell: Callable[[Answer], None]) -> None:
+        ticks = itertools.count()
+        super().__init__(tell, lambda: next(ticks) * 0.041)
+
+    def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
+        self._number += 1
+        self._work(Question(self._number, view, now_ns, scenario))
+        return self._number
+
+
+class SilentAnalyst(Analyst):
+    """Is asked and says nothing, so that only the what-if works."""
+
+    def submit(self, view: ClusterView, now_ns: int) -> None:
+        """Take no note."""
+
+
+def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make everything happen at once."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr("karptui.screens.whatif.screen.REPLAY_AFTER_SECONDS", 0.001)
+    monkeypatch.setattr("karptui.screens.whatif.desk.Replayer", PromptReplayer)
+    monkeypatch.setattr("karptui.session.Analyst", SilentAnalyst)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr(YamlEditor, "cursor_blink", False)
+
+
+def make_app(**given: Any) -> KarptuiApp:
+    """Return the app over the demo."""
+    clock = FrozenClock(NOW_NS)
+    app = KarptuiApp(DemoSource(clock=clock, is_stepped=True), config=Config(**given), clock=clock)
+    app.animation_level = "none"
+    return app
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until the source has been heard, documents are read and answers shown."""
+    app = pilot.app
+    assert isinstance(app, KarptuiApp)
+    for _ in range(3):
+        await pilot.pause()
+        app.poll_now()
+        await pilot.pause()
+        # A question that waits for keys is no work; without any worker given, all are waited for.
+        if busy := [one for one in app.workers if one.group != "asking"]:
+            await app.workers.wait_for_complete(busy)
+    await pilot.pause()
+
+
+async def begin(pilot: Pilot[Any], line: str = "whatif NodePool general") -> WhatIfScreen:
+    """Open the what-if by a command."""
+    app = pilot.app
+    assert isinstance(app, KarptuiApp)
+    await settled(pilot)
+    app.run_command(line)
+    await settled(pilot)
+    assert isinstance(app.screen, WhatIfScreen)
+    return app.screen
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys one after the other, each once the one before has done its work."""
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause()
+    await settled(pilot)
+
+
+async def control(pilot: Pilot[Any], title: str, *keys: str) -> None:
+    """Press keys on a quick edit."""
+    screen = pilot.app.screen
+    assert isinstance(screen, WhatIfScreen)
+    controls = screen.query_one(ControlList)
+    controls.focus()
+    controls.highlighted = [one.title for one in controls.controls].index(title)
+    await press(pilot, *keys)
+
+
+def value(pilot: Pilot[Any], title: str) -> str:
+    """Return what a quick edit shows."""
+    controls = pilot.app.screen.query_one(ControlList).controls
+    return next(one.value for one in controls if one.title == title)
+
+
+def shown(screen: WhatIfScreen) -> str:
+    """Return figures and lines as text."""
+    figures = screen.query_one("#whatif-figures").render()
+    lines = [str(option.prompt) for option in screen.result.lines.options]
+    return "\n".join((str(figures), *lines))
+
+
+def delta(screen: WhatIfScreen, label: str) -> tuple[str, str, str]:
+    """Return now, edited and the difference of a figure."""
+    line = next(row for row in shown(screen).split("\n") if row.startswith(label))
+    now, edited, difference = line[len(label) :].split()[:3]
+    return now, edited, difference
+
+
+Doing = Callable[[Pilot[Any]], Awaitable[None]]

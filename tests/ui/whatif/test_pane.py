@@ -1,0 +1,235 @@
+"""The what-if pane: opening, quick edits, typing, undo, modes, scenarios, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from karptui.screens.nodes import NodesScreen
+from karptui.screens.text import TextScreen
+from karptui.screens.whatif.compare import CompareScreen
+from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.whatif.edits import RemoveNode, SetSetting, TakeOut
+from karptui.whatif.scenario import Replay
+from tests.ui.whatif.bench import begin, control, delta, make_app, prepare, press, settled, shown, value
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(monkeypatch)
+
+
+async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await press(pilot, "ctrl+t")
+        screen = app.screen
+        assert isinstance(screen, WhatIfScreen)
+        assert isinstance(app.desk.sheet.edits[0], RemoveNode)
+        assert app.desk.sheet.replay is Replay.REMOVE
+        assert "kind: NodePool" in screen.editor.text
+        await press(pilot, "escape")
+        assert isinstance(app.screen, NodesScreen)
+        await press(pilot, "ctrl+t")
+        assert len(app.desk.sheet.edits) == 1
+
+
+async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        assert [document.kind for document in screen.documents.parsed.documents] == ["NodePool", "EC2NodeClass"]
+        assert app.desk.is_untouched
+        assert delta(screen, "nodes")[2] == "0"
+        assert "Still without a place" in shown(screen)
+        assert "How far this can be trusted" in shown(screen)
+
+
+async def test_a_quick_edit_changes_one_line_and_says_what_it_was() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        before = screen.editor.text
+        await control(pilot, "weight", "right", "right", "left")
+        changed = [(old, new) for old, new in zip(before.split("\n"), screen.editor.text.split("\n")) if old != new]
+        assert changed == [("  weight: 50", "  weight: 51")]
+        row = screen.editor.text.split("\n").index("  weight: 51")
+        assert screen.editor.notes[row].text == "was 50"
+        assert value(pilot, "weight") == "51"
+        await press(pilot, "backspace")
+        assert screen.editor.text == before
+        assert app.desk.is_untouched
+
+
+async def test_undo_and_redo_go_step_by_step() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await control(pilot, "weight", "right")
+        await control(pilot, "VM overhead", "right")
+        assert app.desk.sheet.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.08"),)
+        await press(pilot, "u")
+        assert app.desk.sheet.edits == ()
+        await press(pilot, "u")
+        assert "weight: 50" in screen.editor.text
+        await press(pilot, "U", "U", "U")
+        assert "weight: 51" in screen.editor.text
+        assert value(pilot, "VM overhead") == "0.08"
+        await control(pilot, "VM overhead", "left")
+        assert app.desk.sheet.edits == ()
+
+
+async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await control(pilot, "weight", "enter", "ctrl+u", *"500", "enter")
+        assert "must be a whole number from 1 to 100" in str(app.screen.query_one("Static").render())
+        await press(pilot, "backspace", "enter")
+        assert app.screen is screen
+        assert "weight: 50" in screen.editor.text
+        await control(pilot, "policy", "enter", "down", "enter")
+        assert value(pilot, "policy") != "WhenEmptyOrUnderutilized"
+        await control(pilot, "capacity type", "enter", "space", "enter")
+        assert value(pilot, "capacity type") == "on-demand"
+        await control(pilot, "taints", "enter", *"team=ml:NoSchedule", "enter")
+        assert "ml" in value(pilot, "taints")
+        await control(pilot, "taints", "enter", "enter")
+        assert value(pilot, "taints") == "-"
+        await control(pilot, "PREFERENCE_POLICY" if False else "preferences", "enter", "down", "enter")
+        assert SetSetting("PREFERENCE_POLICY", "Ignore") in app.desk.sheet.edits
+
+
+async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        result = shown(screen)
+        await press(pilot, "e")
+        screen.editor.show_place(screen.editor.text.split("\n").index("  weight: 50"), 12)
+        await press(pilot, "enter", *"limi", "escape")
+        assert screen.documents.is_broken
+        assert shown(screen) == result
+        assert "last good result" in "".join(text for text, _ in screen.explain())
+        await press(pilot, "u")
+        assert not screen.documents.is_broken
+
+
+async def test_wrong_fields_are_named_at_their_line() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        screen.put_text(screen.editor.text.replace("  weight: 50", "  wieght: 500"), "typing")
+        await settled(pilot)
+        row = screen.editor.text.split("\n").index("  wieght: 500")
+        assert "weight" in screen.editor.notes[row].text
+        screen.put_text(screen.editor.text.replace("  wieght: 500", "  weight: 500"), "typing")
+        await settled(pilot)
+        assert "100" in screen.editor.notes[row].text
+        screen.editor.show_place(row)
+        await settled(pilot)
+        assert "spec.weight" in "".join(text for text, _ in screen.explain())
+
+
+async def test_a_mode_is_chosen_from_a_list() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await press(pilot, "m", "down", "down", "down", "enter")
+        assert app.desk.sheet.replay is Replay.NEXT
+        assert "Karpenter's next command" in shown(screen)
+        await press(pilot, "m", "up", "up", "enter")
+        assert app.desk.sheet.replay is Replay.SCRATCH
+        assert "New nodes" in shown(screen)
+
+
+async def test_lines_open_and_close() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await press(pilot, "r")
+        before = screen.result.lines.option_count
+        await press(pilot, "enter")
+        assert screen.result.lines.option_count > before
+        await press(pilot, "enter")
+        assert screen.result.lines.option_count == before
+
+
+async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begin(pilot)
+        await press(pilot, "a", *"offering", "enter", *"m7i*", "enter", "enter", *"spot", "enter")
+        assert app.desk.sheet.edits == (TakeOut("m7i*", "", "spot"),)
+        await control(pilot, "edit", "backspace")
+        assert app.desk.sheet.edits == ()
+        await press(pilot, "a", *"offering", "enter", "enter", "enter", "enter")
+        assert app.desk.sheet.edits == ()
+
+
+async def test_a_workload_is_scaled_and_a_document_opened() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await press(pilot, "a", *"scale", "enter", *"web/front", "enter", *"400", "enter")
+        assert delta(screen, "nodes")[2].startswith("+")
+        assert "New nodes" in shown(screen)
+        await press(pilot, "a", *"open", "enter", *"PodDisruptionBudget web/front", "enter")
+        assert "kind: PodDisruptionBudget" in screen.editor.text
+
+
+async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path: Path) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await control(pilot, "VM overhead", "left", "left", "left", "left", "left", "left")
+        await press(pilot, "n", "ctrl+u", *"less", "enter")
+        assert app.desk.sheet.name == "less"
+        await press(pilot, "s", *["down"] * 2, "enter")
+        assert [one.name for one in app.desk.sheets] == ["less", "less (2)"]
+        await control(pilot, "VM overhead", "right")
+        await press(pilot, "c")
+        assert isinstance(app.screen, CompareScreen)
+        await settled(pilot)
+        table = str(app.screen.table.render())
+        assert "less (2)" in table
+        assert "drifted" in table
+        await press(pilot, "escape")
+        target = tmp_path / "two.yaml"
+        await press(pilot, "s", *["down"] * 4, "enter", "ctrl+u", *str(target), "enter")
+        assert target.read_text().count("VM_MEMORY_OVERHEAD_PERCENT") == 2
+        await press(pilot, "s", *["down"] * 6, "enter")
+        assert len(app.desk.sheets) == 1
+        await press(pilot, "s", *["down"] * 4, "enter", *str(target), "enter")
+        assert [one.name for one in app.desk.sheets] == ["less", "less (2)", "less (2) (2)"] or len(app.desk.sheets) == 3
+        assert app.screen is screen
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [(0, "kubectl patch"), (1, "kind: NodePool"), (2, "+  weight: 51"), (3, "replay: pending")],
+)
+async def test_what_was_edited_is_exported(steps: int, expected: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begin(pilot)
+        await press(pilot, "x")
+        assert isinstance(app.screen, WhatIfScreen)
+        await control(pilot, "weight", "right")
+        await press(pilot, "x", *["down"] * steps, "enter")
+        assert isinstance(app.screen, TextScreen)
+        assert expected in app.screen.area.text
+
+
+async def test_the_base_follows_the_cluster() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        first = app.desk.answers[0]
+        app._clock.advance(30_000_000_000)  # type: ignore[attr-defined]
+        app.session.source.step()  # type: ignore[union-attr]
+        await settled(pilot)
+        assert app.desk.answers[0] is not first
+        assert "the cluster has changed" in str(screen.result.border_subtitle)
