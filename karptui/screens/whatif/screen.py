@@ -22,6 +22,7 @@ from karptui.screens.whatif.desk import Desk
 from karptui.screens.whatif.documents import Documents
 from karptui.screens.whatif.exporting import Exporting
 from karptui.screens.whatif.result import ResultPane
+from karptui.screens.whatif.sweeping import Sweeping
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.answer import Answer
@@ -39,7 +40,7 @@ FOLLOW_AFTER_NS: Final = 2_000_000_000
 """How long the base may be behind a cluster that keeps changing."""
 
 
-class WhatIfScreen(Adding, Exporting):
+class WhatIfScreen(Adding, Exporting, Sweeping):
     """Edits and their consequences."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,6 +54,14 @@ class WhatIfScreen(Adding, Exporting):
         Binding("u", "undo", "Undo", id="whatif.undo"),
         Binding("U,ctrl+y", "redo", "Redo", show=False, id="whatif.redo"),
         Binding("r", "focus_result", "Result", show=False, id="whatif.result"),
+        Binding(
+            "v",
+            "verify",
+            "Verify the model",
+            show=False,
+            id="whatif.verify",
+            tooltip="Replay the NodeClaims created lately, and say how many the model makes too",
+        ),
         Binding("n", "rename", "Name the scenario", show=False, id="whatif.rename"),
     ]
     BINDING_GROUP_TITLE = "What-if"

@@ -1,0 +1,122 @@
+"""One parameter over a range: what each value comes to, worked out in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import getters, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.screens.frame import FrameScreen, Pieces
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import count_text
+from karptui.views.whatif.sweep import sweep_lines
+from karptui.views.whatif.totals import mode_text
+from karptui.whatif.scenario import Replay
+from karptui.whatif.sweep import Sweep, SweepPoint
+from karptui.widgets.plain import phrase
+
+if TYPE_CHECKING:
+    from karptui.sweeper import Sweeper
+
+MOST_JOBS = 8
+"""Processes at most; each holds the cluster once more."""
+
+
+class SweepScreen(FrameScreen):
+    """Fills a table as points become ready; leaving it ends the processes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "scroll(1)", "Down", show=False, id="sweep.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="sweep.up"),
+    ]
+    BINDING_GROUP_TITLE = "Sweep"
+
+    panel = getters.query_one("#sweep-panel", VerticalScroll)
+    table = getters.query_one("#sweep-table", Static)
+
+    def __init__(self, sweep: Sweep, mode: Replay, current: str = "") -> None:
+        """Make the screen.
+
+        Args:
+            sweep: the parameter, its values, and the edits that are made before.
+            mode: what is replayed.
+            current: the value that the cluster has.
+        """
+        super().__init__()
+        self._sweep = sweep
+        self._mode = mode
+        self._current = current
+        self._points: dict[int, SweepPoint] = {}
+        self._sweeper: Sweeper | None = None
+        self._failure = ""
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the table."""
+        with VerticalScroll(id="sweep-panel"):
+            yield Static(id="sweep-table", markup=False)
+
+    def prepare(self) -> None:
+        """Begin."""
+        self.panel.border_title = Content(f" Sweep ─ {clean(self._sweep.name)} ─ {mode_text(self._mode)} ")
+        self.panel.focus()
+        self._show()
+        self._run_points()
+
+    @work(exclusive=True, group="sweep")
+    async def _run_points(self) -> None:
+        from karptui.sweeper import Sweeper  # noqa: PLC0415 - only for sweeps
+        from karptui.views.whatif.base import base_of  # noqa: PLC0415 - as above
+
+        base = await asyncio.to_thread(base_of, self.host.view, self.host.now_ns())
+        jobs = min(MOST_JOBS, os.cpu_count() or 1)
+        self._sweeper = sweeper = Sweeper(base, self._sweep, self._mode, jobs)
+        points = sweeper.points()
+        try:
+            while (found := await asyncio.to_thread(next, points, None)) is not None:
+                self._points[found[0]] = found[1]
+                if self.is_attached:
+                    self._show()
+        except Exception as error:  # noqa: BLE001 - a process that died must not end the screen
+            self._failure = f"{type(error).__name__}: {error}"
+            self._show()
+
+    def on_unmount(self) -> None:
+        """End the processes."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+
+    def on_resize(self) -> None:
+        """Draw the chart as wide as there is room for."""
+        self._show()
+
+    def _show(self) -> None:
+        lines = list(sweep_lines(self._sweep.values, self._points, self._current, self.size.width - 4))
+        if self._failure:
+            lines.append((("✘ ", Tone.FAULT), (f"a process failed: {self._failure}", Tone.FAULT)))
+        self.table.update(Content("\n").join([phrase(line) for line in lines]))
+        self.refresh_info()
+
+    def explain(self) -> Pieces:
+        """Say how far it is."""
+        done, total = len(self._points), len(self._sweep.values)
+        if done < total and not self._failure:
+            return ((f"{count_text(done)} of {count_text(total)} values are ready; esc ends it", Tone.ACTIVE),)
+        edits = len(self._sweep.edits)
+        before = f" on top of {count_text(edits)} edits" if edits else ""
+        return ((f"each value on the cluster as it is{before}; karptui sweep does the same headless", Tone.MUTED),)
+
+    def focus_body(self) -> None:
+        """Give the keys back to the table."""
+        self.panel.focus()
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a line."""
+        self.panel.scroll_relative(y=step, animate=False)

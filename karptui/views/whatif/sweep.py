@@ -1,0 +1,58 @@
+"""A sweep as a table with a chart: nodes, dollars and pending pods against the value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from karptui.views.row import Tone
+from karptui.views.units import count_text
+from karptui.views.whatif.line import Pieces
+from karptui.whatif.sweep import SweepPoint
+
+EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+LEAST_CHART: Final = 10
+FIGURES_WIDTH: Final = 56
+
+
+def sweep_lines(
+    values: Sequence[str], points: Mapping[int, SweepPoint], current: str, width: int
+) -> tuple[Pieces, ...]:
+    """Return a line for each value, in order; those that are not ready yet say so.
+
+    Args:
+        values: Of the parameter.
+        points: What is ready, by position.
+        current: The value that the cluster has, which is marked.
+        width: Columns that there are.
+    """
+    wide = max((len(value) for value in values), default=5)
+    chart = max(LEAST_CHART, width - FIGURES_WIDTH - wide)
+    most = max((point.price_per_hour for point in points.values() if not point.problem), default=0.0)
+    head = f"  {'VALUE':>{wide}}{'NODES':>8}{'NEW':>6}{'PENDING':>9}{'DRIFTED':>9}{'$/H':>10}"
+    lines: list[Pieces] = [((head, Tone.MUTED),)]
+    for position, value in enumerate(values):
+        mark = ("▸ " if value == current else "  ", Tone.ACTIVE)
+        point = points.get(position)
+        if point is None:
+            lines.append((mark, (f"{value:>{wide}}", Tone.MUTED), ("   …", Tone.MUTED)))
+        elif point.problem:
+            lines.append((mark, (f"{value:>{wide}}", Tone.NORMAL), (f"  ✘ {point.problem}", Tone.FAULT)))
+        else:
+            lines.append((mark, *_figures(point, wide), _bar(point.price_per_hour, most, chart)))
+    return tuple(lines)
+
+
+def _figures(point: SweepPoint, wide: int) -> Pieces:
+    return (
+        (f"{point.value:>{wide}}", Tone.STRONG),
+        (f"{count_text(point.nodes):>8}{count_text(point.launched):>6}", Tone.NORMAL),
+        (f"{count_text(point.pending):>9}", Tone.WARNING if point.pending else Tone.MUTED),
+        (f"{count_text(point.drifted):>9}", Tone.WARNING if point.drifted else Tone.MUTED),
+        (f"{point.price_per_hour:>10,.2f}  ", Tone.NORMAL),
+    )
+
+
+def _bar(price: float, most: float, width: int) -> tuple[str, Tone]:
+    eighths = round(price / most * width * 8) if most else 0
+    return (f"{'█' * (eighths // 8)}{EIGHTHS[eighths % 8].strip()}", Tone.WORKLOAD)
