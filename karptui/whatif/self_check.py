@@ -223,11 +223,9 @@ def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: Outcome) -> str:
         return f"the model makes fewer nodes of NodePool {pool}, or none that may be {launched}"
     reasons = Reasons(outcome)
     unplaced = next((pod for pod in outcome.unplaced if pod.uid in uids), None)
-    return (
-        "the model puts its pods on other nodes"
-        if unplaced is None
-        else f"the model finds no place: {reasons.of(unplaced)[0]}"
-    )
+    if unplaced is None:
+        return "the model puts its pods on other nodes"
+    return f"the model finds no place for its pods: {reasons.of(unplaced)[0]}"
 
 
 def _finding(claim: NodeClaim, finding: Finding, because: str = "") -> ClaimFinding:

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    ObjectRef,
+    PutObject,
+    RemoveNode,
+    ScaleWorkload,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.path import PathError, parse_path, path_text
+from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.scenario_file import ScenarioError, read_scenarios, write_scenarios
+
+TEXT = """
+name: more cpu for general
+replay: scratch
+edits:
+- edit: set
+  object: NodePool/general
+  path: spec.limits.cpu
+  value: "480"
+- edit: set
+  object: {kind: Pod, namespace: default, name: web-1}
+  path: [metadata, annotations, karpenter.sh/do-not-disrupt]
+- edit: setting
+  name: VM_MEMORY_OVERHEAD_PERCENT
+  value: 0.05
+- edit: setting
+  name: FEATURE_GATES.NodeOverlay
+  value: true
+- edit: object
+  text: {apiVersion: v1, kind: Pod, metadata: {name: x}}
+- edit: scale
+  object: Deployment/default/web
+  replicas: 3
+---
+edits: []
+"""
+
+
+def test_scenarios_as_people_write_them() -> None:
+    first, second = read_scenarios(TEXT, "file.yaml")
+    assert (first.name, first.replay) == ("more cpu for general", Replay.SCRATCH)
+    assert first.edits == (
+        SetField(ObjectRef("NodePool", "general"), ("spec", "limits", "cpu"), "480"),
+        SetField(
+            ObjectRef("Pod", "web-1", "default"), ("metadata", "annotations", "karpenter.sh/do-not-disrupt"), None
+        ),
+        SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.05"),
+        SetSetting("FEATURE_GATES.NodeOverlay", "true"),
+        PutObject("apiVersion: v1\nkind: Pod\nmetadata:\n  name: x\n"),
+        ScaleWorkload(ObjectRef("Deployment", "web", "default"), 3),
+    )
+    assert second == Scenario()
+
+
+def test_whole_objects_are_written_as_they_were_typed() -> None:
+    typed = "# careful\nkind: NodePool   # mine\nspec:\n    weight: 3\n"
+    text = write_scenarios([Scenario("a", edits=(PutObject(typed),))])
+    assert "  text: |\n    # careful\n    kind: NodePool   # mine\n" in text
+    assert read_scenarios(text, "x")[0].edits == (PutObject(typed),)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "file.yaml: holds no scenario"),
+        ("a: [", "file.yaml: is not YAML: line 1"),
+        ("- 1", "file.yaml: is not an object with name, replay and edits"),
+        ("name: 3", "file.yaml: name: expected str, got int"),
+        ("nam: x", "file.yaml: object contains unknown field nam"),
+        ("replay: soon", "file.yaml: replay: invalid enum value 'soon'"),
+        ("edits: 3", "file.yaml: edits: expected array, got int"),
+        ("edits: [3]", "file.yaml: edits[0]: expected object, got int"),
+        ("edits: [{edit: change}]", "file.yaml: edits[0].edit: invalid value 'change'"),
+        (
+            "edits: [{edit: set, object: NodePool/x, path: a..b}]",
+            "file.yaml: edits[0].path: 'a..b' is not a path: '..b'",
+        ),
+        ("edits: [{edit: scale, object: Job/a/b, replicas: x}]", "file.yaml: edits[0].replicas: expected int, got str"),
+        ("name: a\n---\nname: b\nedits: 3\n", "file.yaml: scenario 2 (b): edits: expected array"),
+        ("name: a\n---\nedits: 3\n", "file.yaml: scenario 2: edits: expected array"),
+    ],
+)
+def test_what_cannot_be_read_names_file_scenario_and_field(text: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        read_scenarios(text, "file.yaml")
+    assert str(error.value).startswith(said)
+
+
+WORDS = st.text(st.characters(categories=("Ll", "Nd"), include_characters="-. /:#'\"[]{}yn"), min_size=1, max_size=12)
+NAMES = st.from_regex(r"[a-z][a-z0-9.-]{0,10}", fullmatch=True)
+REFS = st.builds(ObjectRef, st.sampled_from(("NodePool", "Pod", "EC2NodeClass")), NAMES, st.just("") | NAMES)
+PATHS = st.lists(WORDS | st.integers(0, 99), min_size=1, max_size=4).map(tuple)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+EDITS: st.SearchStrategy[AnyEdit] = st.one_of(
+    st.builds(SetField, REFS, PATHS, VALUES),
+    st.builds(
+        PutObject, st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=40)
+    ),
+    st.builds(PutObject, WORDS.map(lambda word: f"kind: {word}\n  # x\nb:\n\n- 1\n")),
+    st.builds(DeleteObject, REFS),
+    st.builds(SetSetting, WORDS, WORDS),
+    st.builds(ScaleWorkload, REFS, st.integers(0, 99)),
+    st.builds(CopyPod, REFS, st.integers(0, 99)),
+    st.builds(TakeOut, WORDS, WORDS, WORDS),
+    st.builds(RemoveNode, NAMES),
+    st.builds(CordonNode, NAMES),
+)
+SCENARIOS = st.builds(Scenario, WORDS, st.sampled_from(Replay), st.lists(EDITS, max_size=4).map(tuple))
+
+
+@given(st.lists(SCENARIOS, min_size=1, max_size=3))
+def test_what_is_written_is_read_again(scenarios: list[Scenario]) -> None:
+    assert list(read_scenarios(write_scenarios(scenarios), "x")) == scenarios
+
+
+@given(PATHS)
+def test_paths_are_read_again(path: tuple[str | int, ...]) -> None:
+    assert parse_path(path_text(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("spec.weight", ("spec", "weight")),
+        ("spec.disruption.budgets[0].nodes", ("spec", "disruption", "budgets", 0, "nodes")),
+        ("metadata.labels[example.com/team]", ("metadata", "labels", "example.com/team")),
+        ('metadata.labels["a.b"].c', ("metadata", "labels", "a.b", "c")),
+        ("limits['nvidia.com/gpu']", ("limits", "nvidia.com/gpu")),
+    ],
+)
+def test_paths_as_people_write_them(text: str, path: tuple[str | int, ...]) -> None:
+    assert parse_path(text) == path
+
+
+@pytest.mark.parametrize("text", ["", ".", "a..b", "a.", "a[", "a]b", "a[]", ".a"])
+def test_what_is_no_path(text: str) -> None:
+    if text == ".a":
+        assert parse_path(text) == ("a",)
+        return
+    with pytest.raises(PathError):
+        parse_path(text)

@@ -1,0 +1,177 @@
+"""The model against NodeClaims that were made: here by the model itself, so that every one must be found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, NODEPOOL_HASH, ZONE
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.provisioning.reporter import Cancelled
+from karptui.whatif.replay import replay
+from karptui.whatif.scenario import Replay
+from karptui.whatif.self_check import Finding, self_check
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import (
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_pod,
+    an_instance_type,
+)
+from tests.whatif.snapshots import base, base_of, documents
+from tests.whatif.test_apply import POOL
+from tests.whatif.test_difference import another
+
+TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi"))
+
+
+def launched(start: WhatIfBase, **changes: Any) -> WhatIfBase:
+    """Return the cluster after Karpenter did what the model says: NodeClaims and nodes are there, pods are bound."""
+    outcome = replay(start, Replay.PENDING)
+    claims, nodes, places = [], [], {}
+    for index, made in enumerate(outcome.claims):
+        names = tuple(made.instance_type_names)
+        option = outcome.claim_types.of(made)[0]
+        labels = {
+            NODEPOOL: made.nodepool_name,
+            INSTANCE_TYPE: option.name,
+            ZONE: option.zone,
+            CAPACITY_TYPE: option.capacity_type,
+        }
+        node = a_node(name=f"new-{index}", pool=made.nodepool_name, instance_type=option.name, labels=labels)
+        claim = replace(
+            a_nodeclaim(name=f"claim-{index}", labels=labels),
+            node_name=node.name,
+            provider_id=node.provider_id,
+            created_ns=start.now_ns + index % 2 * SECOND_NS,
+            requests=made.requests,
+            requirements=(NodeSelectorRequirement(INSTANCE_TYPE, "In", names),),
+            conditions=(a_condition("Launched"),),
+        )
+        claims.append(claim)
+        nodes.append(node)
+        places.update((pod.uid, node.name) for pod in made.pods)
+    pods = tuple(
+        replace(pod, node_name=places[pod.uid], phase="Running", scheduled_reason="") if pod.uid in places else pod
+        for pod in start.inventory.pods
+    )
+    inventory = replace(
+        start.inventory,
+        pods=pods,
+        nodes=(*start.inventory.nodes, *nodes),
+        nodeclaims=(*start.inventory.nodeclaims, *claims),
+        **changes,
+    )
+    return WhatIfBase(inventory, lambda *_: start.types, start.settings, start.now_ns + HOUR_NS)
+
+
+def waiting(count: int, **fields: Any) -> tuple[Any, ...]:
+    return tuple(a_pod(name=f"p-{i}", created_ns=NOW_NS - MINUTE_NS, **fields) for i in range(count))
+
+
+def test_what_the_model_made_it_makes_again() -> None:
+    found = self_check(launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1"))))
+    assert found.reproduced == found.comparable == len(found.claims) == 2
+    assert all(one.has_same_types for one in found.claims)
+    assert found.sentence() == "self-check: the model reproduces 2 of the last 2 NodeClaims"
+
+
+@pytest.mark.parametrize("family", ["weights", "storyA", "topology", "daemons"])
+def test_golden_clusters(family: str) -> None:
+    for document in documents(family)[:2]:
+        start = base_of(document)
+        found = self_check(launched(start), last=5)
+        made = {one.claim_name: one for one in found.claims if one.claim_name.startswith("claim-")}
+        assert {one.finding for one in made.values()} <= {Finding.REPRODUCED, Finding.NOT_COMPARABLE}
+
+
+def check(start: WhatIfBase, **fields: Any) -> tuple[Finding, str]:
+    (one,) = self_check(launched(start, **fields)).claims
+    return one.finding, one.because
+
+
+def test_what_cannot_be_compared() -> None:
+    start = base(POOL, types=TYPES, pods=waiting(1, cpu="1"))
+    made = launched(start)
+    (pod,), (claim,) = made.inventory.pods, made.inventory.nodeclaims
+
+    def now(**fields: Any) -> tuple[Finding, str]:
+        inventory = replace(made.inventory, **fields)
+        (one,) = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, made.now_ns)).claims
+        return one.finding, one.because
+
+    assert now(pods=()) == (Finding.NOT_COMPARABLE, "the pods that it was made for are gone")
+    assert now(pods=(replace(pod, created_ns=made.now_ns),))[1] == "the pods that it was made for are gone"
+    assert now(nodepools=()) == (Finding.NOT_COMPARABLE, "its NodePool is gone")
+    edited = replace(claim, annotations={NODEPOOL_HASH: "other"})
+    assert now(nodeclaims=(edited,)) == (Finding.NOT_COMPARABLE, "its NodePool was edited since")
+    static = replace(made.inventory.nodepools[0], replicas=1, annotations={})
+    assert now(nodepools=(static,)) == (Finding.NOT_COMPARABLE, "its NodePool is static: it was not made for pods")
+    bigger = replace(claim, requests={name: amount + amount + amount for name, amount in claim.requests.items()})
+    assert now(nodeclaims=(bigger,)) == (Finding.NOT_COMPARABLE, "most of what it was made for is gone")
+    unlaunched = replace(claim, conditions=())
+    inventory = replace(made.inventory, nodeclaims=(unlaunched,))
+    empty = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, made.now_ns))
+    assert empty.sentence() == "self-check: there are no NodeClaims to compare with"
+    none = self_check(WhatIfBase(replace(made.inventory, pods=()), lambda *_: start.types, start.settings, made.now_ns))
+    assert none.sentence() == "self-check: none of the last 1 NodeClaims can be compared any more"
+
+
+def test_what_differs() -> None:
+    pools = (POOL, another("heavy", weight=90))
+    start = base(POOL, types=TYPES, pods=waiting(1, cpu="1"))
+    more = base(*pools, types=TYPES).inventory.nodepools
+    assert check(start, nodepools=more) == (Finding.DIFFERS, "the model uses NodePool heavy")
+    tight = {**POOL, "spec": {**POOL["spec"], "limits": {"cpu": "0"}}}
+    finding, because = check(start, nodepools=base(tight).inventory.nodepools)
+    assert finding is Finding.DIFFERS
+    assert because.startswith("the model finds no place for its pods: the limits of NodePool general")
+    made = launched(start)
+    other = replace(
+        made.inventory.nodeclaims[0], labels={**made.inventory.nodeclaims[0].labels, INSTANCE_TYPE: "x9.huge"}
+    )
+    found = self_check(
+        WhatIfBase(replace(made.inventory, nodeclaims=(other,)), lambda *_: start.types, start.settings, made.now_ns)
+    )
+    assert "none that may be x9.huge" in found.claims[0].because
+    assert found.sentence() == "self-check: the model reproduces 0 of the last 1 NodeClaims"
+    free = a_node(name="own", pool="", cpu="16", memory="64Gi")
+    tolerant = base(POOL, types=TYPES, pods=waiting(1, cpu="1", tolerations=(_all(),)))
+    made = launched(tolerant, nodes=(free,))
+    (one,) = self_check(made).claims
+    assert one.because == "the model puts its pods on other nodes"
+
+
+def _all() -> Any:
+    from karptui.kube.taints import Toleration
+
+    return Toleration(operator="Exists")
+
+
+def test_some_that_can_be_compared_and_some_that_cannot() -> None:
+    made = launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1")))
+    pods = tuple(pod for pod in made.inventory.pods if pod.node_name != "new-0")
+    found = self_check(
+        WhatIfBase(replace(made.inventory, pods=pods), lambda *_: made.types, made.settings, made.now_ns)
+    )
+    assert found.sentence().endswith("1 of the last 1 NodeClaims, 1 more cannot be compared any more")
+
+
+def test_it_reports_and_can_be_cancelled() -> None:
+    made = launched(base(POOL, types=TYPES, pods=waiting(1)))
+    seen: list[tuple[int, int]] = []
+    self_check(made, reporter=lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 1), (1, 1)]
+
+    def stop(done: int, total: int) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        self_check(made, reporter=stop)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from karptui.sweeper import Sweeper, dumps
+from karptui.whatif.edits import ObjectRef, SetField, SetSetting, TakeOut
+from karptui.whatif.scenario import Replay
+from karptui.whatif.situation import TypesResult, WhatIfBase
+from karptui.whatif.sweep import Sweep, SweepError, parse_sweep, parse_values, sweep_point, typed
+from tests.builders import NOW_NS, a_pod, an_instance_type
+from tests.whatif.snapshots import base
+from tests.whatif.test_apply import POOL
+
+TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi"))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1", ["1"]),
+        ("1,5,10", ["1", "5", "10"]),
+        ("1..10/3", ["1", "4", "7", "10"]),
+        ("1..100/40", ["1", "41", "81", "100"]),
+        ("0..1", ["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"]),
+        ("0.02..0.08/0.02", ["0.02", "0.04", "0.06", "0.08"]),
+        ("100Gi..200Gi/50Gi", ["100Gi", "150Gi", "200Gi"]),
+        ("5..5/1", ["5"]),
+        ("10%..30%/10", ["10%", "20%", "30%"]),
+        ("30s..2m/30s", ["30s", "60s", "90s", "120s"]),
+        ("1m..1h", ["60s", "414s", "768s", "1122s", "1476s", "1830s", "2184s", "2538s", "2892s", "3246s", "3600s"]),
+        ("Never,30s", ["Never", "30s"]),
+    ],
+)
+def test_values(text: str, values: list[str]) -> None:
+    assert list(parse_values(text)) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("weight", "is not PARAMETER=VALUES"),
+        ("A=", "is not PARAMETER=VALUES"),
+        ("weight=1", "is neither a setting nor Kind/name:path.of.field"),
+        ("NodePool:spec.weight=1", "is not Kind/name or Kind/namespace/name"),
+        ("NodePool/a:spec..weight=1", "is not a path"),
+        ("A=1,,2", "has an empty value"),
+        ("A=x..y", "is not a range"),
+        ("A=1Gi..2Mi", "mixes the units Gi, Mi"),
+        ("A=5..1/1", "must rise"),
+        ("A=1..5/0", "must rise"),
+        ("A=1..1000/1", "comes to more than 200 values"),
+        ("A=1..1000000000000/1", "comes to more than 200 values"),
+        (f"A={','.join('1' * 201)}", "comes to more than 200 values"),
+        ("A=1d..2h", "mixes the units d, h"),
+    ],
+)
+def test_what_is_no_sweep(text: str, said: str) -> None:
+    with pytest.raises(SweepError, match=said):
+        parse_sweep(text)
+
+
+def test_fields_and_settings() -> None:
+    field = parse_sweep("Deployment/team/web:spec.replicas=1,2")
+    assert field.object == ObjectRef("Deployment", "web", "team")
+    assert field.edits_for("2") == (SetField(ObjectRef("Deployment", "web", "team"), ("spec", "replicas"), 2),)
+    assert field.name == "Deployment/team/web:spec.replicas"
+    setting = parse_sweep("FEATURE_GATES.NodeOverlay=true,false")
+    assert setting.edits_for("true") == (SetSetting("FEATURE_GATES.NodeOverlay", "true"),)
+    assert setting.name == "FEATURE_GATES.NodeOverlay"
+    assert [typed(text) for text in ("3", "0.5", "true", "false", "30s", "007", "1e3")] == [
+        3, 0.5, True, False, "30s", "007", "1e3",
+    ]  # fmt: skip
+
+
+def cluster() -> WhatIfBase:
+    return base(POOL, types=TYPES, pods=tuple(a_pod(name=f"p-{i}", cpu="1") for i in range(4)))
+
+
+def points(start: WhatIfBase, sweep: Sweep, jobs: int) -> list[Any]:
+    found = dict(Sweeper(start, sweep, Replay.PENDING, jobs).points())
+    return [found[position] for position in sorted(found)]
+
+
+LIMITS = parse_sweep("NodePool/general:spec.limits.cpu=0,4,16,many")
+
+
+def test_what_each_value_comes_to() -> None:
+    none, few, all_, wrong = points(cluster(), LIMITS, 1)
+    assert (none.nodes, none.pending, none.price_per_hour) == (0, 4, 0.0)
+    assert (few.launched, few.pending) == (2, 2)
+    assert (all_.pending, all_.drifted, all_.unpriced) == (0, 0, 0)
+    assert wrong.problem == "edit 1: NodePool general: spec.limits.cpu: 'many' is not a quantity"
+    assert sweep_point(cluster(), LIMITS, "4", Replay.PENDING) == few
+
+
+def test_other_processes_say_the_same() -> None:
+    start = cluster()
+    assert points(start, LIMITS, 2) == points(start, LIMITS, 1)
+
+
+def test_types_that_depend_on_the_value_are_sent_along() -> None:
+    inventory = cluster().inventory
+
+    def types_for(_: Any, settings: Any) -> TypesResult:
+        name = "m5.large" if settings.vm_memory_overhead_percent < 0.05 else "m5.4xlarge"
+        return TypesResult(tuple(one for one in TYPES if one.name == name))
+
+    start = WhatIfBase(inventory, types_for, cluster().settings, NOW_NS)
+    outage = (TakeOut(zone="us-east-1a"),)
+    sweep = Sweep(("0.01", "0.09", "x"), setting="VM_MEMORY_OVERHEAD_PERCENT", edits=outage)
+    assert [one.launched for one in points(start, sweep, 3)] == [4, 1, 0]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_sweep_that_is_cancelled_gives_no_more_points(jobs: int) -> None:
+    sweeper = Sweeper(cluster(), parse_sweep("NodePool/general:spec.weight=1..100/1"), Replay.PENDING, jobs)
+    seen = []
+    for position, _ in sweeper.points():
+        seen.append(position)
+        sweeper.cancel()
+    assert len(seen) < sweeper.total
+    assert sweeper.done == len(seen)
+    unbegun = Sweeper(cluster(), LIMITS, Replay.PENDING, jobs)
+    unbegun.cancel()
+    assert list(unbegun.points()) == []
+
+
+def test_read_only_mappings_can_be_sent() -> None:
+    import pickle
+
+    assert pickle.loads(dumps(MappingProxyType({"a": 1}))) == {"a": 1}
