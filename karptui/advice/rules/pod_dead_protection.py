@@ -35,8 +35,8 @@ RULE: Final = Rule(
     id="pod-dead-protection",
     title="a dead do-not-disrupt on pods",
     what="The value of karpenter.sh/do-not-disrupt on a pod is neither true nor a positive duration.",
-    why="Only true, exactly, and Go durations (90m, 4h, 1h30m) protect a pod. A trailing space, True, 1d or 90 raise a "
-    "warning event on the pod and are ignored.",
+    why="Only true, exactly, and Go durations (90m, 4h, 1h30m) protect a pod. A trailing space, True, 1d or 90 are "
+    "ignored. A warning event on the pod says so, but only once nothing else keeps Karpenter from looking at its node.",
     source="IsDoNotDisruptActive in pkg/utils/pod/scheduling.go",
     remedy='Write "true", or a duration in h, m and s: 24h instead of 1d.',
     find=_find,

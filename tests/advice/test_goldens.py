@@ -1,0 +1,107 @@
+"""No false alarms: what rules say of scenarios agrees with what Karpenter itself did with them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.advice.catalogue import BY_ID
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding
+from karptui.advice.report import advise
+from karptui.disruption.simulate import fleet_of
+from tests.provisioning.loading import load
+
+GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
+Answer = dict[str, Any]
+
+
+@cache
+def catalog(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))
+    return found
+
+
+def scenarios(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt") as lines:
+        yield from map(json.loads, lines)
+
+
+def launches_nothing(finding: Finding, answer: Answer) -> bool:
+    """The first object is a NodePool that gets no new claim."""
+    pools = {claim["nodePool"] for claim in answer["provisioning"]["newNodeClaims"]}
+    return finding.objects[0].name not in pools
+
+
+def places_none(finding: Finding, answer: Answer) -> bool:
+    """Pods of the finding, where it names pods, get no new node."""
+    named = {ref.key for ref in finding.objects if ref.kind == "Pod"}
+    return not named & {pod for claim in answer["provisioning"]["newNodeClaims"] for pod in claim["pods"]}
+
+
+def launches_no_claim_at_all(_: Finding, answer: Answer) -> bool:
+    return not answer["provisioning"]["newNodeClaims"]
+
+
+def allows_nothing(finding: Finding, answer: Answer) -> bool:
+    """At least one reason has no budget in the NodePool."""
+    allowed = [method["budgets"].get(finding.objects[0].name) for method in answer.get("disruption", ())]
+    return not allowed or 0 in allowed
+
+
+def disrupts_only_empty_nodes(_: Finding, answer: Answer) -> bool:
+    methods = answer.get("disruption", ())
+    return not any(method["commands"] for method in methods if method["name"] != "Emptiness")
+
+
+PROMISES: dict[str, Callable[[Finding, Answer], bool]] = {
+    "pool-no-types": launches_nothing,
+    "pool-limit-below-type": launches_nothing,
+    "pool-not-ready": launches_nothing,
+    "pod-no-usable-pool": launches_no_claim_at_all,
+    "pod-fails-silently": places_none,
+    "volume-zone-without-offering": places_none,
+    "pod-host-port-daemonset": places_none,
+    "budget-unreadable": allows_nothing,
+    "budget-never-opens": allows_nothing,
+    "budget-eaten": allows_nothing,
+    "node-deleting-blocks-all": disrupts_only_empty_nodes,
+    "claim-unsynced": disrupts_only_empty_nodes,
+}
+"""What has to hold in Karpenter's answer when a rule finds something."""
+ASKED = [BY_ID[rule] for rule in PROMISES]
+FILES = sorted(
+    [*(GOLDENS / "rules").glob("*.jsonl.gz"), *(GOLDENS / "karpenter-1.14.1").glob("*.jsonl.gz")],
+    key=lambda path: path.name,
+)
+SEEN: Counter[str] = Counter()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def test_findings_agree_with_karpenter(path: Path) -> None:
+    wrong = []
+    for scenario in scenarios(path):
+        snapshot = scenario["snapshot"]
+        types = catalog(path.parent / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else []
+        prepared = load(snapshot, types)
+        report = advise(AdviceContext(prepared, fleet_of(prepared)), ASKED)
+        assert report.failures == ()
+        answers = [scenario["expected"], *scenario.get("alternatives", ())]
+        for finding in report.findings:
+            SEEN[finding.rule] += 1
+            if not any(PROMISES[finding.rule](finding, answer) for answer in answers):
+                wrong.append(f"{snapshot['name']}: {finding.rule}: {finding.fact}")
+    assert wrong == []
+
+
+def test_the_goldens_have_what_the_rules_find() -> None:
+    if len(SEEN) < 2:
+        pytest.skip("counts what the tests above have seen")
+    assert {"pool-no-types", "pool-limit-below-type", "pod-fails-silently", "budget-unreadable"} <= set(SEEN)
