@@ -77,7 +77,7 @@ def test_whole_objects_are_written_as_they_were_typed() -> None:
     ("text", "said"),
     [
         ("", "file.yaml: holds no scenario"),
-        ("a: [", "file.yaml: is not YAML: line 1"),
+        ("a: [", "file.yaml: is not YAML: line "),
         ("- 1", "file.yaml: is not an object with name, replay and edits"),
         ("name: 3", "file.yaml: name: expected str, got int"),
         ("nam: x", "file.yaml: object contains unknown field nam"),

@@ -144,8 +144,9 @@ def test_what_differs() -> None:
     assert found.sentence() == "self-check: the model reproduces 0 of the last 1 NodeClaims"
     free = a_node(name="own", pool="", cpu="16", memory="64Gi")
     tolerant = base(POOL, types=TYPES, pods=waiting(1, cpu="1", tolerations=(_all(),)))
-    made = launched(tolerant, nodes=(free,))
-    (one,) = self_check(made).claims
+    made = launched(tolerant)
+    inventory = replace(made.inventory, nodes=(*made.inventory.nodes, free))
+    (one,) = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns)).claims
     assert one.because == "the model puts its pods on other nodes"
 
 
