@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import LoopbackServer
+from loopback import Answered, Call, LoopbackServer
 
 from karptui.cli import evidence as module
 from karptui.cli.evidence import evidence_source
@@ -130,6 +130,35 @@ def test_a_recording_without_karpenter_says_so(
     assert main(["record", str(tmp_path / "out.json"), *flags[:2]]) == 0
     assert "no Deployment or pod is labelled" in capsys.readouterr().err
     assert "karpenterVersion" not in json.loads((tmp_path / "out.json").read_text())
+
+
+def test_pools_without_pods_say_what_is_missing(
+    cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def forbid(call: Call) -> None:
+        if call.path == "/api/v1/pods":
+            call.error(403, 'pods is forbidden: User "u" cannot list resource "pods"', "Forbidden")
+            raise Answered
+
+    cluster.fault = forbid
+    assert main(["pools", *flags]) == 1
+    said = capsys.readouterr()
+    assert "trino" in said.out
+    assert "overlap and budgets are left out: Pods may not be listed" in said.err
+    assert "overlap: not known: pods may not be listed" in said.err
+
+
+def test_settings_that_the_server_cannot_give_are_not_recorded(
+    cluster: Cluster, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(call: Call) -> None:
+        if call.query.get("labelSelector"):
+            call.error(500, "no")
+            raise Answered
+
+    cluster.fault = fail
+    assert main(["record", str(tmp_path / "out.json"), *flags[:2]]) == 1
+    assert "not recorded: Karpenter's settings: the API server answered 500" in capsys.readouterr().err
 
 
 def test_who_is_asked_beside_a_live_cluster() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, NODES
@@ -12,11 +13,12 @@ from karptui.provisioning.type_verdict import Filter
 from karptui.views.pools.entry import PoolRow
 from karptui.views.pools.readiness import short_reason
 from karptui.views.pools.words import budget_left, budget_text, policy_text
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text, memory_pair_text, memory_text
 
 _WAITING: Final = Cell("…", Tone.MUTED)
+_NODES: Final = (Kind.NODE, Kind.NODECLAIM)
 
 
 def rank_cell(row: PoolRow, _: int) -> Cell:
@@ -34,6 +36,8 @@ def weight_cell(row: PoolRow, _: int) -> Cell:
 
 def nodes_cell(row: PoolRow, _: int) -> Cell:
     """Return how many nodes there are, of the limit on nodes, and their part of all pools' nodes."""
+    if row.hides(*_NODES):
+        return FORBIDDEN
     count = count_text(len(row.nodes))
     limit = (row.pool.limits or {}).get(NODES)
     text = f"{count}/{limit}" if limit is not None else count
@@ -60,6 +64,8 @@ def memory_cell(row: PoolRow, _: int) -> Cell:
 def _limit_cell(
     row: PoolRow, resource: str, unit: int, pair: Callable[[int, int], str], single: Callable[[int], str]
 ) -> Cell:
+    if row.hides(*_NODES):
+        return FORBIDDEN
     used = row.types.found.used.get(resource, 0)
     use = row.limit(resource)
     if use is None:
@@ -81,6 +87,8 @@ def limit_place(row: PoolRow, resource: str) -> float | None:
 
 def cost_cell(row: PoolRow, _: int) -> Cell:
     """Return what the nodes cost per hour."""
+    if row.hides(*_NODES):
+        return FORBIDDEN
     total = row.total
     if not total.priced:
         return NOT_AVAILABLE if total.unpriced else Cell("0", Tone.MUTED)
@@ -90,6 +98,8 @@ def cost_cell(row: PoolRow, _: int) -> Cell:
 
 def carries_cell(row: PoolRow, _: int) -> Cell:
     """Return what a new node carries, and how many types that rules out."""
+    if row.hides(Kind.DAEMONSET):
+        return FORBIDDEN
     text = row.carries
     if not text:
         return NOT_APPLICABLE
@@ -124,6 +134,8 @@ def ready_cell(row: PoolRow, _: int) -> Cell:
 
 def budget_cell(row: PoolRow, _: int) -> Cell:
     """Return how many nodes may be disrupted now."""
+    if row.hides(Kind.POD, *_NODES):
+        return FORBIDDEN
     if row.is_passed_over:
         return NOT_APPLICABLE
     left = budget_left(row)
@@ -141,18 +153,24 @@ def policy_cell(row: PoolRow, _: int) -> Cell:
 
 def drifted_cell(row: PoolRow, _: int) -> Cell:
     """Return how many nodes drifted, of all."""
+    if row.hides(*_NODES):
+        return FORBIDDEN
     drifted = len(row.drifted)
     return Cell(f"{count_text(drifted)}/{count_text(len(row.nodes))}", Tone.WARNING if drifted else Tone.MUTED)
 
 
 def created_cell(row: PoolRow, now_ns: int) -> Cell:
     """Return how many NodeClaims were created."""
+    if row.counted is None and row.hides(Kind.NODECLAIM):
+        return FORBIDDEN
     created = row.created(now_ns)
     return Cell(count_text(created), Tone.NORMAL if created else Tone.MUTED)
 
 
 def shared_cell(row: PoolRow, _: int) -> Cell:
     """Return how many pods other pools match too, of those that it matches."""
+    if row.hides(Kind.POD):
+        return FORBIDDEN
     if row.overlap is None:
         return _WAITING
     found = row.overlap

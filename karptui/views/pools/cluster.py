@@ -8,12 +8,14 @@ from typing import Final
 
 from karptui.provisioning.overlap import Overlap
 from karptui.views.cluster_view import ClusterView
+from karptui.views.health import plural
 from karptui.views.pools.counts import LATELY_SECONDS, count_source
-from karptui.views.pools.entry import PoolRow
+from karptui.views.pools.entry import PoolRow, hidden_kinds
 from karptui.views.prices import total_of, total_words
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, instant_text
+from karptui.views.why.readiness import NEEDED
 
 Pieces = tuple[tuple[str, Tone], ...]
 _NAMED: Final = 3
@@ -34,6 +36,10 @@ def overlap_lines(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces,
     """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
     analysis = view.analysis
     if analysis is None or analysis.overlap is None:
+        hidden = hidden_kinds(view).intersection(NEEDED)
+        if hidden:
+            named = " and ".join(map(plural, sorted(hidden)))
+            return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)
         return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
     found = analysis.overlap
     share = f" ({100 * found.several // found.pods}%)" if found.pods else ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from karptui.decode.kinds import Kind
 from karptui.disruption.budget_week import PoolBudgets
 from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
@@ -64,6 +65,8 @@ class PoolRow:
     """Whether this Karpenter does not manage the NodePool."""
     overlap: PoolOverlap | None = None
     """None until it is worked out."""
+    hidden: frozenset[str] = frozenset()
+    """Kinds that may not be listed: what follows from them is not known, rather than nothing."""
 
     @property
     def pool(self) -> NodePool:
@@ -84,6 +87,10 @@ class PoolRow:
     def share_percent(self) -> float | None:
         """Its part of all nodes in percent; None where no NodePool has one."""
         return 100 * len(self.nodes) / self.all_nodes if self.all_nodes else None
+
+    def hides(self, *kinds: Kind) -> bool:
+        """Whether one of these kinds may not be listed."""
+        return not self.hidden.isdisjoint(kinds)
 
     @cached_property
     def limits(self) -> tuple[LimitUse, ...]:
@@ -147,6 +154,7 @@ class _Made(NamedTuple):
 
     rows: tuple[PoolRow, ...]
     inputs: tuple[object, ...]
+    hidden: frozenset[str]
 
 
 _NO_OVERLAP: Final = PoolOverlap()
@@ -169,20 +177,27 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
         analysis.overlap if analysis is not None else None,
         *(tuple(analysis.budgets.values()) if analysis is not None else ()),
     )
+    hidden = hidden_kinds(view)
     with _LOCK:
         known = _LAST[0] if _LAST else None
         if (
             known is not None
+            and known.hidden == hidden
             and len(known.inputs) == len(inputs)
             and all(a is b for a, b in zip(known.inputs, inputs, strict=True))
         ):
             return known.rows
-        rows = _rows(view, entries)
-        _LAST[:] = [_Made(rows, inputs)]
+        rows = _rows(view, entries, hidden)
+        _LAST[:] = [_Made(rows, inputs, hidden)]
         return rows
 
 
-def _rows(view: ClusterView, entries: Sequence[PoolEntry]) -> tuple[PoolRow, ...]:
+def hidden_kinds(view: ClusterView) -> frozenset[str]:
+    """Return the kinds that may not be listed."""
+    return frozenset(str(kind) for kind, status in view.statuses.items() if status.phase == "forbidden")
+
+
+def _rows(view: ClusterView, entries: Sequence[PoolEntry], hidden: frozenset[str]) -> tuple[PoolRow, ...]:
     analysis = view.analysis
     by_pool: dict[str, list[NodeEntry]] = {}
     for node in view.node_entries:
@@ -207,6 +222,7 @@ def _rows(view: ClusterView, entries: Sequence[PoolEntry]) -> tuple[PoolRow, ...
             budgets=budgets.get(entry.name) if budgets is not None else None,
             is_passed_over=budgets is not None and entry.name not in budgets,
             overlap=overlap.pools.get(entry.name, _NO_OVERLAP) if overlap is not None else None,
+            hidden=hidden,
         )
         for entry in entries
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from karptui.decode.kinds import Kind
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
+from karptui.views.health import plural
 from karptui.views.pools.entry import Neighbour, PoolRow
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.readiness import ready_lines
@@ -26,7 +28,7 @@ def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
     lines = (
         order_line(row),
         *ready_lines(row),
-        limit_line(row.types, row.limits),
+        _limits(row),
         types_line(row),
         *weight_lines(row),
         overlap_line(row),
@@ -39,6 +41,14 @@ def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
 def _facts(row: PoolRow) -> tuple[Pieces, ...]:
     """Return the findings without what to do, which the detail has."""
     return tuple(line[:2] for line in finding_lines(row.types))
+
+
+def _limits(row: PoolRow) -> Pieces:
+    hidden = [kind for kind in (Kind.NODE, Kind.NODECLAIM) if row.hides(kind)]
+    if hidden and row.limits:
+        named = " and ".join(map(plural, hidden))
+        return (("limits: ", Tone.MUTED), (f"what is left is not known: {named} may not be listed", Tone.WARNING))
+    return limit_line(row.types, row.limits)
 
 
 def order_line(row: PoolRow) -> Pieces:

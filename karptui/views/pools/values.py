@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from karptui.decode.kinds import Kind
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
@@ -17,6 +18,25 @@ from karptui.views.pools.story import pool_story
 from karptui.views.pools.words import budget_left
 
 
+_OF_NODES: Final = (
+    "nodes",
+    "nodes_share_percent",
+    "cpu_used_millis",
+    "memory_used_bytes",
+    "limits",
+    "cost_per_hour",
+    "nodes_without_price",
+    "drifted",
+    "pods",
+)
+_OF_DAEMONSETS: Final = (
+    "daemonset_pods",
+    "daemonset_cpu_millis",
+    "daemonset_memory_bytes",
+    "types_excluded_by_daemonsets",
+)
+
+
 def pool_row_values(row: PoolRow, now_ns: int) -> dict[str, Any]:
     """Return a NodePool as plain values: units are in the names, null is not known or not there.
 
@@ -24,6 +44,15 @@ def pool_row_values(row: PoolRow, now_ns: int) -> dict[str, Any]:
         row: The NodePool.
         now_ns: The instant: nanoseconds since the epoch.
     """
+    values = _values(row, now_ns)
+    if row.hides(Kind.NODE, Kind.NODECLAIM):
+        values.update(dict.fromkeys(_OF_NODES))
+    if row.hides(Kind.DAEMONSET):
+        values.update(dict.fromkeys(_OF_DAEMONSETS))
+    return values
+
+
+def _values(row: PoolRow, now_ns: int) -> dict[str, Any]:
     pool, total, counted = row.pool, row.total, row.counted
     carried = max((one.verdict for one in row.types.left), key=lambda one: one.daemon_pods, default=None)
     return {

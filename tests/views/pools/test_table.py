@@ -7,19 +7,23 @@ import pytest
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
+from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
+from karptui.sources.base import Phase, SourceStatus
 from karptui.state.inventory import state_of
 from karptui.views.cluster_view import ClusterView
-from karptui.views.pools.cluster import cluster_lines
+from karptui.views.pools.cluster import cluster_lines, overlap_lines
 from karptui.views.pools.daemonsets import TABLE, daemon_rows
 from karptui.views.pools.entry import pool_rows
+from karptui.views.pools.story import pool_story
 from karptui.views.pools.table import COLUMNS, pools_table
 from karptui.views.pools.values import pool_row_values
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders, story_a
 from tests.builders import NOW_NS
-from tests.views.pools.rows import COUNTED, ROWS, VIEW, rows_of
+from tests.stories import said
+from tests.views.pools.rows import COUNTED, ROWS, VIEW, cells, rows_of
 
 
 @pytest.mark.parametrize(
@@ -95,3 +99,29 @@ def test_fractions_of_cores_are_told() -> None:
 
 def test_state_is_not_needed_for_a_cluster_without_pools() -> None:
     assert pool_rows(ClusterView(state_of(Inventory()), {}, evidence=Evidence(instance_types=()))) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns"),
+    [
+        (Kind.NODE, {"nodes", "cpu", "memory", "cost", "drifted", "budget"}),
+        (Kind.NODECLAIM, {"nodes", "cpu", "memory", "cost", "drifted", "budget", "created"}),
+        (Kind.DAEMONSET, {"carries"}),
+        (Kind.POD, {"shared", "budget"}),
+    ],
+)
+def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str]) -> None:
+    view = ClusterView(VIEW.state, {**VIEW.statuses, str(kind): _refused(kind)}, VIEW, evidence=VIEW.evidence)
+    row = pool_rows(view)[0]
+    assert {name for name, text in cells(row).items() if text == "!rbac"} == columns
+    told = said(pool_story(row))
+    assert ("what is left is not known" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
+    values = pool_row_values(row, NOW_NS)
+    assert (values["nodes"] is None) is (kind in (Kind.NODE, Kind.NODECLAIM))
+    assert (values["daemonset_pods"] is None) is (kind is Kind.DAEMONSET)
+    lines = said(overlap_lines(view))
+    assert ("may not be listed" in lines) is (kind is not Kind.DAEMONSET)
+
+
+def _refused(kind: Kind) -> SourceStatus:
+    return SourceStatus(kind=kind, phase=Phase.FORBIDDEN, since_ns=NOW_NS)
