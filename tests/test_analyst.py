@@ -245,3 +245,41 @@ def test_what_is_looked_at_is_looked_up_during_the_rest(worker: Analyst, monkeyp
     worker.submit(changed(first), NOW_NS)
     worker.look_at(Focus(detail=KEY))
     until(lambda: worker.latest is not before)
+
+
+def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
+    view = waiting_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert worker.pending is None
+    worker.look_at(Focus(wants_pending=True, pod="default/large-0"))
+    until(lambda: _remedies_are_complete(worker))
+    report = worker.pending
+    assert report is not None
+    assert report.generation == view.state.generation
+    assert [group.turn for group in report.groups][:1] == ["no place"]
+
+
+def test_pending_pods_are_explained_before_there_is_a_node(worker: Analyst) -> None:
+    view = waiting_view()
+    gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
+    empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
+    worker.submit(empty, NOW_NS)
+    assert worker._thread is None
+    assert worker.pending is None
+    worker.look_at(Focus(wants_pending=True))
+    worker.submit(empty, NOW_NS)
+    until(lambda: worker.pending is not None and bool(worker.pending.groups))
+
+
+def waiting_view() -> ClusterView:
+    """Return story E with a pod that no type is large enough for."""
+    view = story_view()
+    pod = a_pod(name="large-0", cpu="640")
+    state = reduce(view.state, Batch({Kind.POD: KindDelta({pod.key: pod})}))
+    return ClusterView(state, view.statuses, view, evidence=view.evidence)
+
+
+def _remedies_are_complete(worker: Analyst) -> bool:
+    detail = worker.pending.detail if worker.pending is not None else None
+    return detail is not None and detail.remedies is not None and detail.remedies.is_complete

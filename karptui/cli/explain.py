@@ -71,8 +71,10 @@ def run(args: argparse.Namespace) -> int:
         json.dump(documents, sys.stdout, indent=2)
         print()
     else:
+        from karptui.views.sanitize import clean
+
         for line in lines:
-            print("".join(text for text, _ in line).rstrip())
+            print("".join(clean(text) for text, _ in line).rstrip())
     return report("explain", loaded)
 
 

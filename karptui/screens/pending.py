@@ -17,6 +17,7 @@ from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.freshness import pending_entries, pending_freshness
 from karptui.views.pending.story import story_lines
 from karptui.views.pending.table import TABLE
+from karptui.views.pending.words import TURN_HELP
 from karptui.views.row import Tone
 from karptui.views.table import Rows
 from karptui.widgets.hanging import hanging
@@ -70,6 +71,10 @@ class PendingScreen(ObjectKeys, StoryScreen[PendingEntry]):
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""
         return hanging(story_lines(item, self.host.now_ns()), self.story.size.width)
+
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Explain what pods wait for beside columns and filters."""
+        return (("Computed now", TURN_HELP), *super().help_text())
 
     def explain(self) -> Pieces:
         """Say how fresh it is."""

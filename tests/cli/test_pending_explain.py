@@ -178,3 +178,31 @@ class TestExplainNodeAndPool:
         [pool] = json.loads(out)
         assert pool["name"] == "trino"
         assert pool["types_after_each_filter"][0]["left"] == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[2J\x1b]0;owned\x07", "[bold red]x[/]", "a\nb\r\tc", "\u202egnp.exe", "x" * 5_000]
+)
+def test_nothing_that_a_terminal_would_act_on(tmp_path, capsys, text):
+    document = story_document()
+    for one in document["objects"]:
+        if one["kind"] == "Pod" and one["metadata"]["namespace"] == "trino":
+            one["metadata"]["name"] += text
+            one["spec"]["nodeSelector"][text] = text
+            one["status"]["conditions"][0]["message"] = text
+        elif one["kind"] == "Event":
+            one["message"] = text
+            one["involvedObject"]["name"] += text
+        elif one["kind"] == "NodePool":
+            one["metadata"]["name"] += text
+        elif one["kind"] == "Node":
+            one["metadata"]["name"] += text
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(document))
+    main(["pending", "--snapshot", str(path)])
+    main(["explain", "pod", f"trino/worker-0{text}", "--snapshot", str(path)])
+    out = capsys.readouterr()
+    assert "trino/worker" in out.out
+    for stream in (out.out, out.err):
+        assert not any(ord(char) < 32 and char != "\n" for char in stream)
+        assert "\u202e" not in stream

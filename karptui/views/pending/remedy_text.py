@@ -56,7 +56,7 @@ def _fields(edits: tuple[AnyEdit, ...], origin: str) -> Iterator[str]:
         match edit:
             case SetField() if edit.object.kind != "Pod":
                 yield f"{edit.object.kind} {clean(edit.object.key)}"
-                yield f"  {path_text(edit.path)}: {_json(edit.value)}"
+                yield f"  {clean(path_text(edit.path))}: {_json(edit.value)}"
                 yield ""
                 yield _patch(edit)
             case SetSetting():
@@ -81,7 +81,7 @@ def _pod_fields(edits: list[SetField], origin: str) -> Iterator[str]:
         yield f"in the pod template of {clean(kind)} {clean(name)} (spec.template):"
     for edit in own:
         value = "(taken away)" if edit.value is None else _json(edit.value)
-        yield f"  {path_text(edit.path)}: {value}"
+        yield f"  {clean(path_text(edit.path))}: {value}"
     if any(edit.path[1:3] == ("containers", 0) for edit in own):
         yield "  The amount is what all containers of a pod ask together."
 

@@ -51,6 +51,15 @@ _SENTENCES: Final[Mapping[Turn, str]] = {
 }
 
 
+TURN_HELP: Final[tuple[tuple[str, str], ...]] = tuple(
+    (str(turn), sentence) for turn, sentence in _SENTENCES.items()
+) + (
+    (str(Turn.OTHER_SCHEDULER), "another scheduler has not refused it yet"),
+    (str(Turn.LOST_NODE), "spec.nodeName binds it to a node that is not there"),
+)
+"""What pods wait for, each with a sentence."""
+
+
 def turn_sentence(pod: Pod, turn: Turn) -> str:
     """Return what a pod waits for, in a sentence."""
     if turn is Turn.OTHER_SCHEDULER:
