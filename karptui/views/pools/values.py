@@ -17,7 +17,6 @@ from karptui.views.pools.readiness import is_ready, short_reason
 from karptui.views.pools.story import pool_story
 from karptui.views.pools.words import budget_left
 
-
 _OF_NODES: Final = (
     "nodes",
     "nodes_share_percent",

@@ -1,0 +1,102 @@
+"""Karpenter's settings and version out of a real API server: from its Deployment, with and without permission."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from karptui.karpenter.controller import ControllerInfo
+from karptui.sources.cluster.connection import Impersonation
+from karptui.sources.cluster.credentials import credentials_for
+from karptui.sources.cluster.resolve import load_connection
+from karptui.sources.cluster.transport import Transport
+from karptui.sources.controller.reader import ControllerError, read_controller
+
+from .control_plane import Client, ControlPlane
+
+pytestmark = pytest.mark.apiserver
+
+SECONDS = 60.0
+LABELS = {"app.kubernetes.io/name": "karpenter"}
+DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
+
+
+def a_deployment(**env: str) -> dict[str, Any]:
+    variables: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in env.items()]
+    secret = {"secretKeyRef": {"name": "enis", "key": "count"}}
+    container = {
+        "name": "controller",
+        "image": "public.ecr.aws/karpenter/controller:1.14.1",
+        "args": ["--batch-max-duration=5s"],
+        "env": [*variables, {"name": "RESERVED_ENIS", "valueFrom": secret}],
+        "envFrom": [{"configMapRef": {"name": "more"}}],
+    }
+    template = {"metadata": {"labels": LABELS}, "spec": {"containers": [container]}}
+    return {
+        "metadata": {"name": "karpenter", "labels": LABELS},
+        "spec": {"selector": {"matchLabels": LABELS}, "template": template},
+    }
+
+
+@contextmanager
+def transport(plane: ControlPlane, **options: Any) -> Iterator[Transport]:
+    """Connect as somebody for as long as the context lasts."""
+    connection = load_connection(kubeconfig=plane.kubeconfig, environ={}, **options)
+    made = Transport(connection, credentials_for(connection))
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def test_settings_follow_the_deployment(plane: ControlPlane) -> None:
+    client = Client(plane)
+    with transport(plane) as found:
+        with pytest.raises(ControllerError, match="no Deployment or pod is labelled"):
+            read_controller(found)
+        client.request("POST", DEPLOYMENTS, a_deployment(VM_MEMORY_OVERHEAD_PERCENT="0.05", AWS_REGION="us-east-1"))
+        info = read_controller(found)
+        assert (info.title, info.version) == ("Deployment kube-system/karpenter", "1.14.1")
+        assert info.settings == {"VM_MEMORY_OVERHEAD_PERCENT": "0.05", "BATCH_MAX_DURATION": "5s"}
+        assert info.unknown == {"RESERVED_ENIS": "Secret enis"}
+        assert info.from_elsewhere == ("ConfigMap more",)
+        client.request("PUT", f"{DEPLOYMENTS}/karpenter", a_deployment(VM_MEMORY_OVERHEAD_PERCENT="0.06"))
+        assert read_controller(found).settings["VM_MEMORY_OVERHEAD_PERCENT"] == "0.06"
+
+
+def test_without_permission_there_is_a_sentence(plane: ControlPlane) -> None:
+    missing = "need permission to list deployments or pods in its namespace"
+    with (
+        transport(plane, impersonation=Impersonation("nobody", ())) as found,
+        pytest.raises(ControllerError, match=missing),
+    ):
+        read_controller(found)
+
+
+def test_one_namespace_is_enough(plane: ControlPlane) -> None:
+    client = Client(plane)
+    base = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
+    rules = [{"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}]
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}
+    client.request("POST", f"{base}/roles", {"metadata": {"name": "reader"}, "rules": rules})
+    binding = {"metadata": {"name": "reader"}, "roleRef": role, "subjects": [subject]}
+    client.request("POST", f"{base}/rolebindings", binding)
+    client.request("POST", DEPLOYMENTS, a_deployment(), expect=None)
+    with transport(plane, impersonation=Impersonation("reader", ())) as found:
+        assert _granted(found).title == "Deployment kube-system/karpenter"
+
+
+def _granted(found: Transport) -> ControllerInfo:
+    """Read once the API server has noticed the role."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            return read_controller(found)
+        except ControllerError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
