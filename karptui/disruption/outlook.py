@@ -135,7 +135,8 @@ class Outlook:
         claim, pool = candidate.claim, candidate.pool
         if pool.is_static:
             is_free = claim.is_true("Drifted") and Method.STATIC_DRIFT in freed
-            return Prospect(Outcome.REPLACE, Method.STATIC_DRIFT) if is_free else _STAYS
+            made = Command((candidate,), from_template=1)
+            return Prospect(Outcome.REPLACE, Method.STATIC_DRIFT, made) if is_free else _STAYS
         is_ripe = claim.is_true(CONSOLIDATABLE) or bool(lifted & _WAITS)
         if candidate.is_empty and is_ripe and Method.EMPTINESS in freed:
             return Prospect(Outcome.DELETE, Method.EMPTINESS, Command((candidate,)))

@@ -78,3 +78,16 @@ class PdbLimits:
 
 def _is_exempt(pod: Pod, pdb: PodDisruptionBudget) -> bool:
     return pdb.unhealthy_pod_eviction_policy == "AlwaysAllow" and pod.ready is False
+
+
+def refused_selectors(pdbs: Iterable[PodDisruptionBudget]) -> tuple[str, ...]:
+    """Return what is to be said of selectors that an API server refuses, which only files can hold, in sentences.
+
+    Karpenter fails every pass of disruption on one (``NewLimits``); here it selects nothing, so that the rest is told.
+    """
+    return tuple(
+        f"PodDisruptionBudget {pdb.key}: the API refuses its selector; here it selects no pods, Karpenter would disrupt"
+        " nothing at all"
+        for pdb in pdbs
+        if pdb.selector is not None and not pdb.selector.is_valid
+    )

@@ -15,9 +15,12 @@ from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command
 from karptui.disruption.drift import DRIFTED
 from karptui.disruption.fleet import Fleet
-from karptui.karpenter.labels import NODEPOOL
+from karptui.disruption.price import UNREACHABLE, PriceBook
+from karptui.karpenter.labels import NODEPOOL, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.resources import NODES
+from karptui.provisioning.template import template_requirements
 
 STATIC_SCALING: Final = "STATIC_SCALING"
 """The NodePool has more NodeClaims than replicas: nothing drifts until it has come down."""
@@ -62,10 +65,26 @@ def headroom(fleet: Fleet, pool: NodePool) -> StaticHeadroom:
     return StaticHeadroom(len(own) - deleting, deleting, pool.replicas or 0, None if limit is None else limit.units)
 
 
+def template_types(pool: NodePool, book: PriceBook) -> tuple[tuple[str, ...], float]:
+    """Return the instance types that a NodePool's template may be launched with, the cheapest first, and its price.
+
+    Karpenter names none: the provider takes whatever the template allows and sells now, however small it is. The price
+    is the least dollars per hour, 0 where nothing is on offer.
+    """
+    wanted = template_requirements(pool)
+    offered = [
+        (book.cheapest(name, wanted, available_only=True), name)
+        for name, one in book.types.items()
+        if wanted.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN)
+    ]
+    found = sorted((price, name) for price, name in offered if price != UNREACHABLE)
+    return tuple(name for _, name in found), found[0][0] if found else 0.0
+
+
 def compute(fleet: Fleet, candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> tuple[Command, ...]:
     """Return a command per drifted node, as many as budget and headroom allow; Karpenter takes any, here by name.
 
-    Each stands for one new node from the NodePool's template, which is not spelled out.
+    Each stands for one new node from the NodePool's template; see `template_types`.
     """
     by_pool: dict[str, list[Candidate]] = {}
     for candidate in candidates:

@@ -11,6 +11,7 @@ from karptui.disruption.consolidation import Refusal, RefusalCode
 from karptui.disruption.no_place import NoPlace, no_place
 from karptui.disruption.outlook import Outcome, Prospect
 from karptui.disruption.simulation import NewNode, Simulation
+from karptui.disruption.static_drift import template_types
 
 MOST_REASONS: Final = 20
 """Templates of pods without a place whose reasons are looked into; the others have Karpenter's words only."""
@@ -21,11 +22,13 @@ class Replacement(msgspec.Struct, frozen=True, gc=False):
 
     pool_name: str
     type_names: tuple[str, ...]
-    """Instance types it may have, the cheapest first; empty where it is launched from the template as it stands."""
+    """Instance types it may have, the cheapest first."""
     price_per_hour: float
     """What Karpenter reckons it costs; 0 where that is not known."""
     pods: int
     """Pods it is for."""
+    is_from_template: bool = False
+    """Whether it is launched from the NodePool's template as it stands: the provider chooses among the types."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -88,8 +91,11 @@ def verdict_of(prospect: Prospect) -> Verdict:
 def replacements_of(command: Command) -> tuple[Replacement, ...]:
     """Return what a command launches."""
     made = [_replacement(node) for node in command.replacements]
-    pool = command.candidates[0].pool.name if command.candidates else ""
-    return (*made, *(Replacement(pool, (), 0.0, 0) for _ in range(command.from_template)))
+    if command.from_template:
+        first = command.candidates[0]
+        types, price = template_types(first.pool, first.book)
+        made += [Replacement(first.pool.name, types, price, 0, is_from_template=True)] * command.from_template
+    return tuple(made)
 
 
 def _replacement(node: NewNode) -> Replacement:

@@ -54,7 +54,8 @@ class NodePool(KubeObject, frozen=True, kw_only=True, gc=False):
     consolidate_after_ns: int | None = None
     """None is Never, and also absent."""
     budgets: tuple[DisruptionBudget, ...] | None = None
-    """None is absent: the default of 10 % for every reason applies."""
+    """None is absent, and then nothing is limited, as in Karpenter's code. An API server never stores that: it fills in
+    one budget of 10 % for every reason. An empty list is no limit there too."""
     conditions: tuple[Condition, ...] = ()
     status_resources: ResourceList = resources.EMPTY
     """``status.resources``: what the pool's nodes add up to, as Karpenter counts it."""

@@ -11,7 +11,10 @@ from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.next_pass import next_pass
 from karptui.disruption.outlook import Outcome, Outlook
+from karptui.disruption.price import PriceBook
 from karptui.disruption.simulate import fleet_of, observed_fleet, simulate
+from karptui.disruption.static_drift import template_types
+from karptui.disruption.verdict import verdict_of
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
 from karptui.kube.quantity import parse_quantity
@@ -27,8 +30,9 @@ from tests.builders import (
     a_nodepool,
     a_pdb,
     a_pod,
+    a_requirement,
 )
-from tests.disruption.making import a_buffer, a_claim, a_fleet, consolidatable, drifted, node_of, prepared
+from tests.disruption.making import TYPES, a_buffer, a_claim, a_fleet, consolidatable, drifted, node_of, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
@@ -114,6 +118,10 @@ def test_static_nodepools():
     claim = a_claim(instance_type="m5.2xlarge", conditions=(drifted(),))
     prospect = _without(_cluster(pool=pool, claims=[claim]))
     assert (prospect.outcome, prospect.method) == (Outcome.REPLACE, Method.STATIC_DRIFT)
+    # Karpenter prices no replacement from a template.
+    assert prospect.savings_per_hour == 0.0
+    (made,) = verdict_of(prospect).replacements
+    assert (made.type_names, made.price_per_hour, made.is_from_template) == (("m5.large", "m5.2xlarge"), 0.1, True)
     assert _without(_cluster(pool=pool)).outcome is Outcome.NO
 
 
@@ -250,6 +258,20 @@ def test_static_drift_replaces_one_for_one_as_far_as_it_may():
     assert going(limits={"nodes": parse_quantity("5")}) == ["node-1", "node-2"]
     assert going(limits={"nodes": parse_quantity("3")}) == []
     assert going(budgets=(DisruptionBudget("0"),)) == []
+
+
+@pytest.mark.parametrize(
+    ("requirements", "types", "expected"),
+    [
+        ((), None, (("m5.large", "m5.2xlarge"), 0.1)),
+        ((("node.kubernetes.io/instance-type", "In", "m5.2xlarge"),), None, (("m5.2xlarge",), 0.4)),
+        (((labels.CAPACITY_TYPE, "In", "spot"),), None, ((), 0.0)),
+        ((), (), ((), 0.0)),
+    ],
+)
+def test_types_that_a_template_may_be_launched_with(requirements, types, expected):
+    pool = a_nodepool(requirements=tuple(a_requirement(*one) for one in requirements))
+    assert template_types(pool, PriceBook(TYPES if types is None else types)) == expected
 
 
 def test_simulating_takes_nothing_from_events():

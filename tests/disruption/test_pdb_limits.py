@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from karptui.disruption.pdb_limits import PdbBlockKind, PdbLimits
+from karptui.disruption.pdb_limits import PdbBlockKind, PdbLimits, refused_selectors
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
 from tests.builders import a_pdb, a_pod, a_pod_template
@@ -70,3 +71,12 @@ def test_labels_of_a_single_pod_count():
     second = Pod(name="db-1", template=template, own_labels={"statefulset.kubernetes.io/pod-name": "db-1"})
     assert limits.block(first) is not None
     assert limits.block(second) is None
+
+
+def test_a_selector_that_the_api_refuses_selects_nothing_and_is_said():
+    odd = LabelSelector((), (LabelSelectorRequirement("app", "Like", ("web",)),))
+    pdb = replace(a_pdb(name="odd", namespace="default"), selector=odd)
+    null = replace(a_pdb(name="null", namespace="default"), selector=None)
+    assert PdbLimits([pdb]).matching(a_pod(labels={"app": "web"})) == ()
+    (said,) = refused_selectors([pdb, null, a_pdb()])
+    assert said.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")

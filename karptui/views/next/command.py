@@ -72,7 +72,8 @@ def replacement_text(one: Replacement) -> str:
     """Return a replacement in words."""
     if not one.type_names:
         return f"a new node of {clean(one.pool_name)}, from its template"
+    as_it_stands = ", from its template" if one.is_from_template else ""
     others = f" or {count_text(len(one.type_names) - 1)} others" if len(one.type_names) > 1 else ""
     price = f" from {node_price_text(one.price_per_hour)}" if one.price_per_hour else ""
     pods = f" for {count_text(one.pods)} pods" if one.pods else ""
-    return f"{clean(one.type_names[0])}{others} in {clean(one.pool_name)}{price}{pods}"
+    return f"{clean(one.type_names[0])}{others} in {clean(one.pool_name)}{price}{pods}{as_it_stands}"

@@ -8,6 +8,7 @@ from karptui.aws.cluster_types import cluster_types
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.live import live_instance_types
 from karptui.aws.nodeclass import KIND
+from karptui.disruption.pdb_limits import refused_selectors
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import AWS_GROUP
@@ -31,7 +32,8 @@ def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, .
     """
     inventory, settings = inventory_of(view.state), view.evidence.settings
     types, notes = pool_instance_types(inventory, settings, view.evidence)
-    return prepare(inventory, types, settings, now_ns), (*unheeded(view), *notes)
+    said = (*unheeded(view), *refused_selectors(inventory.pdbs), *notes)
+    return prepare(inventory, types, settings, now_ns), said
 
 
 def pool_instance_types(

@@ -287,6 +287,8 @@ def test_next_in_words(view):
     assert "replace n0, n1, n2, n3, n4, n5, n6, n7 and 1 more → a or 1 others in p from $0.1000 for 2 pods" in text
     assert "and 2 more" in text
     assert replacement_text(Replacement("p", (), 0.0, 0)) == "a new node of p, from its template"
+    static = Replacement("p", ("a", "b"), 0.1, 0, is_from_template=True)
+    assert replacement_text(static) == "a or 1 others in p from $0.1000, from its template"
 
 
 def test_nodes_that_would_go(view):
