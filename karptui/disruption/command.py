@@ -69,7 +69,7 @@ class Command(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def savings(self) -> float:
-        """Dollars per hour that Karpenter expects to save; 0 with replacements from a template, which it does not price."""
+        """Dollars per hour that Karpenter expects to save; 0 with replacements from a template, which have no price."""
         if self.from_template:
             return 0.0
         return self.source_price - sum(node.estimated_price() for node in self.replacements)
