@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from tests.whatif.snapshots import documents
+
+STORIES = str(Path(__file__).resolve().parent.parent / "data" / "stories-c-d.json")
+OVERHEAD = "name: less overhead\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: 0.03}\n"
+CHAOS = """
+name: chaos
+edits:
+- {edit: set, object: NodePool/general, path: spec.template.spec.expireAfter, value: 24h}
+- {edit: outage}
+"""
+
+
+def write(folder: Path, text: str, name: str = "scenario.yaml") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def answers(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> str:
+    document = documents("storyE")[0]
+    if "catalog" in document:
+        from tests.whatif.snapshots import FOLDER
+
+        target = tmp_path / f"{document['catalog']}.gz"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((FOLDER / f"{document['catalog']}.gz").read_bytes())
+    path = tmp_path / "incident.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, OVERHEAD)
+    assert main(["simulate", STORIES, "--scenario", path, "-o", "json"]) == 0
+    (found,) = answers(capsys)
+    assert found["scenario"] == "less overhead"
+    assert found["priceDeltaPerHour"] < 0
+    assert found["newNodeClaims"][0]["instanceTypes"][0]["name"] == "r5a.16xlarge"
+    assert found["karpenterModelled"] == "1.14.1"
+    assert main(["simulate", STORIES, "--scenario", path]) == 0
+    text = capsys.readouterr().out
+    assert "new nodes that come no more:" in text
+    assert "new nodes that the edits bring:" in text
+    assert "approximated: " in text
+
+
+def test_what_is_replayed_can_be_said_on_the_command_line(
+    tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, CHAOS)
+    for mode in ("pending", "scratch", "remove", "next"):
+        assert main(["simulate", snapshot, "--scenario", path, "--replay", mode, "-o", "json"]) == 0
+        (found,) = answers(capsys)
+        assert found["replay"] == mode
+        assert ("nextAfter" in found) == (mode == "next")
+    assert main(["simulate", snapshot, "--scenario", path, "--replay", "next"]) == 0
+    assert "Karpenter's next disruption after the edits:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("conditions", "answer"),
+    [
+        (["drift"], (3, "--fail-on drift: ")),
+        (["pending"], (3, "--fail-on pending: ")),
+        (["cost"], (0, "")),
+        (["cost+10%", "cost+0.5"], (0, "")),
+        ([], (0, "")),
+    ],
+)
+def test_conditions(
+    conditions: list[str], answer: tuple[int, str], tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, said = answer
+    words = [word for condition in conditions for word in ("--fail-on", condition)]
+    path = write(tmp_path, CHAOS)
+    assert main(["simulate", snapshot, "--scenario", path, "--replay", "scratch", *words]) == status
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert "NodeClaims that would drift:" in shown.out
+
+
+def test_costs_that_rise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "edits: [{edit: copies, object: Pod/trino/worker-0, count: 9}]\n")
+    for condition, status in (("cost", 3), ("cost+10%", 3), ("cost+1.5", 3), ("cost+999", 0), ("cost+9999%", 0)):
+        assert main(["simulate", STORIES, "--scenario", path, "--fail-on", condition, "-o", "json"]) == status
+    assert "costs rise by" in capsys.readouterr().err
+
+
+def test_several_files_and_snapshots(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = write(tmp_path, OVERHEAD), write(tmp_path, "name: a\n---\nname: b\n", "two.yaml")
+    bad = write(tmp_path, "{", "bad.json")
+    assert main(["simulate", snapshot, bad, "--scenario", one, "--scenario", two, "-o", "json"]) == 1
+    found = answers(capsys)
+    assert [line["scenario"] for line in found] == ["less overhead", "a", "b"] * 2
+    assert ["error" in line for line in found] == [False] * 3 + [True] * 3
+    assert main(["simulate", bad, "--scenario", one]) == 1
+
+
+def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "edits: [{edit: cordonNode, name: nobody}]\n")
+    assert main(["simulate", snapshot, "--scenario", path, "-o", "json"]) == 1
+    assert answers(capsys)[0]["error"] == "edit 1: there is no Node nobody"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scenario", "gone.yaml"], "gone.yaml: No such file"),
+        ([], "name a snapshot"),
+        (["x.json", "--replay", "next"], "--replay and --fail-on go with --scenario"),
+        (["--fail-on", "money", "x.json"], "'money' is not pending, drift"),
+        (["--self-check", "--scenario", "x"], "leave --scenario out"),
+        (["x.json", "--demo", "--self-check"], "give snapshots either by themselves"),
+    ],
+)
+def test_what_cannot_be_asked(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_scenarios_that_cannot_be_read(tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", snapshot, "--scenario", write(tmp_path, "nam: x")]) == 2
+    assert "contains unknown field nam" in capsys.readouterr().err
+    (tmp_path / "latin.yaml").write_bytes(b"name: \xe9")
+    assert main(["simulate", snapshot, "--scenario", str(tmp_path / "latin.yaml")]) == 2
+    assert "is not text in UTF-8" in capsys.readouterr().err
+
+
+def test_a_scenario_from_standard_input_on_the_demo(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(CHAOS))
+    assert main(["simulate", "--demo", "--scenario", "-", "-o", "json"]) == 0
+    (found,) = answers(capsys)
+    assert found["name"] == "demo"
+    assert found["driftGained"]
+
+
+def test_the_self_check(snapshot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["simulate", snapshot, "--self-check"])
+    text = capsys.readouterr().out
+    assert "self-check: " in text
+    assert main(["simulate", snapshot, "--self-check", "-o", "json"]) == status
+    (found,) = answers(capsys)
+    assert found["comparable"] >= found["reproduced"]
+    assert found["nodeClaims"]
+    bad = write(tmp_path, "{", "bad.json")
+    assert main(["simulate", bad, "--self-check"]) == 1
+
+
+def test_nothing_from_a_cluster_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, 'name: "a\\e[31mb"\n')
+    assert main(["simulate", STORIES, "--scenario", path]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+# Sweeps
+
+
+def test_a_sweep(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sweep", STORIES, "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.03,0.075", "--jobs", "1"]
+    assert main([*words, "-o", "json"]) == 0
+    (found,) = answers(capsys)
+    assert found["parameter"] == "VM_MEMORY_OVERHEAD_PERCENT"
+    assert [point["value"] for point in found["points"]] == ["0.03", "0.075"]
+    assert found["points"][0]["pricePerHour"] < found["points"][1]["pricePerHour"]
+    assert main(words) == 0
+    assert "█" in capsys.readouterr().out
+    assert main([*words, "-o", "csv"]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header == "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,problem"
+    assert len(rows) == 2
+
+
+def test_values_that_cannot_be_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sweep", STORIES, "--set", "VM_MEMORY_OVERHEAD_PERCENT=x,0.05", "--jobs", "1"]
+    scenario = write(tmp_path, "replay: scratch\n")
+    assert main([*words, "--scenario", scenario]) == 1
+    text = capsys.readouterr().out
+    assert "(scratch)" in text
+    assert "x: edit 1: VM_MEMORY_OVERHEAD_PERCENT is 'x', which Karpenter cannot read" in text
+    bad = write(tmp_path, "{", "bad.json")
+    assert main(["sweep", bad, "--set", "A=1", "--jobs", "1"]) == 1
+    assert main(["sweep", bad, "--set", "A=1", "--jobs", "1", "-o", "csv"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "weight"], "--set: 'weight' is not PARAMETER=VALUES"),
+        (["--set", "A=1", "--jobs", "0"], "is not a number of processes"),
+        (["--set", "A=1", "--scenario", "gone.yaml"], "gone.yaml: No such file"),
+        ([], "--set"),
+    ],
+)
+def test_what_is_no_sweep(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", STORIES, *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert main(["sweep", STORIES, "--set", "RESERVED_ENIS=0,1", "--jobs", "1"]) == 0
+    assert "2 of 2" in capsys.readouterr().err
