@@ -59,6 +59,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Node labels that get a column of their own on the Nodes screen."""
     node_selector: str = ""
     """Label selector (``k=v,k!=v``) the Nodes screen starts with."""
+    namespace: str = ""
+    """Namespace of the pods to begin with; all when empty."""
+    resources: tuple[str, ...] = ()
+    """Resources that have a column on the Nodes screen; the usual ones when empty."""
     disable_pricing: bool = False
     """Whether nothing has a price."""
     price_multiplier: float = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from karptui.cli.flags import words
@@ -136,7 +136,7 @@ def report(command: str, loaded: Loaded) -> int:
     return 1 if loaded.complaints else 0
 
 
-def resource_columns(text: str | None, known: dict[str, str]) -> frozenset[str]:
+def resource_columns(text: str | None, known: Mapping[str, str]) -> frozenset[str]:
     """Return the columns that ``--resources`` leaves out.
 
     Args:

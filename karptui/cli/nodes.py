@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from karptui.cli.analysed import add_why_flags, analysed
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, words
 from karptui.cli.listing import add_row_flags, print_rows, report, resource_columns, rows_of
 from karptui.cli.source import UsageError, fail
-
-RESOURCES: Final = {
-    "cpu": "cpu",
-    "memory": "mem",
-    "pods": "pods",
-    "ephemeral-storage": "ephemeral",
-    "nvidia.com/gpu": "gpu",
-    "gpu": "gpu",
-}
-"""Column by the resource's name."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,12 +28,12 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.nodes.table import nodes_table
+    from karptui.views.nodes.table import RESOURCE_COLUMNS, nodes_table
     from karptui.views.nodes.values import node_values
 
     labels = tuple(args.extra_labels)
     try:
-        left_out = resource_columns(args.resources, RESOURCES)
+        left_out = resource_columns(args.resources, RESOURCE_COLUMNS)
         loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
         view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate)
         loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from karptui.sources.base import Source
 
 
+_SETTINGS = ("screen", "theme", "node_selector", "extra_labels", "node_sort", "wide", "namespace", "resources")
+"""Flags that stand for settings of the same name."""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the app's arguments."""
     add_cluster_flags(parser)
@@ -24,6 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-l", "--node-selector", metavar="K=V", help="show nodes with these labels")
     group.add_argument(
         "--extra-labels", metavar="KEY,KEY", type=words, help="node labels that get a column of their own"
+    )
+    group.add_argument("-n", "--namespace", metavar="NAME", help="begin with the pods of this namespace; esc shows all")
+    group.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
+    group.add_argument(
+        "--resources", metavar="NAME,NAME", type=words, help="resources that get a column of the nodes; cpu,memory,pods"
     )
     group.add_argument("--node-sort", metavar="COLUMN=asc|dsc", help="order of the nodes, such as age=dsc")
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
@@ -62,14 +71,15 @@ def _app(args: argparse.Namespace) -> KarptuiApp:
     from karptui.config import ConfigError, load_config
     from karptui.paths import config_file
 
-    flags = {
-        name: getattr(args, name) for name in ("screen", "theme", "node_selector", "extra_labels", "node_sort", "wide")
-    } | price_flags(args)
+    flags = {name: getattr(args, name) for name in _SETTINGS} | price_flags(args)
+    if args.all_namespaces:
+        flags["namespace"] = ""
     try:
         config = load_config(Path(args.config) if args.config else config_file(), os.environ, flags)
         source, clock = open_source(args)
     except ConfigError as error:
         raise UsageError(str(error)) from error
+    _check_resources(config.resources)
     is_live = not args.demo and not args.snapshot
 
     from karptui.app import KarptuiApp
@@ -82,6 +92,14 @@ def _app(args: argparse.Namespace) -> KarptuiApp:
         connect=(lambda name: _connect(args, name)) if is_live else None,
         contexts=(lambda: _contexts(args)) if is_live else None,
     )
+
+
+def _check_resources(names: Sequence[str]) -> None:
+    from karptui.views.nodes.table import RESOURCE_COLUMNS
+
+    for name in names:
+        if name not in RESOURCE_COLUMNS:
+            raise UsageError(f"resources: {name} has no column; there are {', '.join(RESOURCE_COLUMNS)}")
 
 
 def _connect(args: argparse.Namespace, name: str) -> Source:

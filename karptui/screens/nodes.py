@@ -44,8 +44,10 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     def prepare(self) -> None:
         """Take the order, labels and filter from the settings."""
         config = self.host.config
-        if config.extra_labels or config.disable_pricing:
-            self.spec = nodes_table(config.extra_labels, has_prices=not config.disable_pricing)
+        if config.extra_labels or config.disable_pricing or config.resources:
+            self.spec = nodes_table(
+                config.extra_labels, has_prices=not config.disable_pricing, resources=config.resources
+            )
             self.table.set_headings(self.spec.headings())
         column, is_descending = config.order()
         self.sort_by = Sort(column, is_descending)

@@ -38,6 +38,13 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
     def __init__(self) -> None:
         super().__init__(TABLE)
 
+    def prepare(self) -> None:
+        """Start with the namespace that was asked for."""
+        namespace = self.host.config.namespace
+        if namespace and not self.query_text:
+            self.query_text = f"ns={namespace}"
+        super().prepare()
+
     def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
         """Return every pod that has not ended."""
         return view.pod_entries

@@ -19,6 +19,7 @@ from karptui.views.health import KindStatus
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.totals import cluster_facts
 from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.owner import Owners, owners_of
 from karptui.views.prices import cost_fact, total_of
 from karptui.views.top_bar import Fact
 from karptui.views.why.held import held_fact, held_of
@@ -80,6 +81,7 @@ class ClusterView:
         self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}
+        self._owners_before = before.known_owners() if before is not None else None
         is_same = before is not None and before.state is state and before.evidence is evidence
         if before is not None and is_same and before.access is self.access:
             # Only the source has spoken: everything worked out still holds, as the same objects.
@@ -140,7 +142,7 @@ class ClusterView:
         """Return an entry for every pod of a node."""
         node = self.state.nodes.get(node_name)
         pool = _pool(node) if node is not None else ""
-        return tuple(PodEntry(pod, pool) for pod in self.state.pods_on(node_name).values())
+        return tuple(PodEntry(pod, pool, self._owners.of(pod)) for pod in self.state.pods_on(node_name).values())
 
     def node_entry(self, key: str) -> NodeEntry | None:
         """Return the entry of a key, None where it is not there (any more)."""
@@ -213,17 +215,26 @@ class ClusterView:
     @cached_property
     def _pods_by_key(self) -> dict[str, PodEntry]:
         before = self._pod_entries_before
-        pools = {name: _pool(node) for name, node in self.state.nodes.items()}
+        pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._owners
         entries: dict[str, PodEntry] = {}
         for key, pod in self.state.pods.items():
             if pod.is_terminal:
                 continue
             pool = pools.get(pod.node_name, "")
             known = before.get(key)
-            same = known is not None and known.pod is pod and known.pool == pool
-            entries[key] = known if same and known is not None else PodEntry(pod, pool)
+            same = known is not None and known.pod is pod and known.pool == pool and owners is self._owners_before
+            entries[key] = known if same and known is not None else PodEntry(pod, pool, owners.of(pod))
         self._pod_entries_before = {}
         return entries
+
+    @cached_property
+    def _owners(self) -> Owners:
+        return owners_of(self.state, self._owners_before)
+
+    def known_owners(self) -> Owners | None:
+        """Return what finds owners of pods, or what was taken over when none were asked for."""
+        made: Owners | None = self.__dict__.get("_owners")
+        return self._owners_before if made is None else made
 
     def known_nodes(self) -> dict[str, NodeEntry]:
         """Return the entries made so far, or those taken over when none were asked for."""

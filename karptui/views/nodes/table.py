@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
+from karptui.views.column import Column
 from karptui.views.fields import Field, FieldKind
 from karptui.views.nodes.columns import COLUMNS, NS_PER_SECOND, delta_text, label_column
 from karptui.views.nodes.entry import NodeEntry
@@ -14,6 +17,16 @@ from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.views.why.codes import is_held, why_words
 from karptui.views.why.held import held_per_hour
+
+RESOURCE_COLUMNS: Final[Mapping[str, str]] = {
+    "cpu": "cpu",
+    "memory": "mem",
+    "pods": "pods",
+    "ephemeral-storage": "ephemeral",
+    "nvidia.com/gpu": "gpu",
+    "gpu": "gpu",
+}
+"""Column by the resource's name."""
 
 FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
     "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim"),
@@ -85,16 +98,30 @@ def _tone(entry: NodeEntry) -> Tone:
     return Tone.MUTED if entry.node is None else Tone.NORMAL
 
 
-def nodes_table(extra_labels: tuple[str, ...] = (), *, has_prices: bool = True) -> TableSpec[NodeEntry]:
+def _always(column: Column[NodeEntry]) -> Column[NodeEntry]:
+    return msgspec.structs.replace(column, heading=msgspec.structs.replace(column.heading, is_wide_only=False))
+
+
+def nodes_table(
+    extra_labels: tuple[str, ...] = (), *, has_prices: bool = True, resources: tuple[str, ...] = ()
+) -> TableSpec[NodeEntry]:
     """Return the table of the Nodes screen.
 
     Args:
         extra_labels: node labels that get a column before the age.
         has_prices: whether there is a column of prices.
+        resources: names of ``RESOURCE_COLUMNS`` that have a column, also where room is short; empty for the usual ones.
     """
     columns = (*COLUMNS[:-1], *(label_column(key) for key in extra_labels), COLUMNS[-1])
     if not has_prices:
         columns = tuple(column for column in columns if column.heading.id != "price")
+    if resources:
+        chosen = {RESOURCE_COLUMNS[name] for name in resources}
+        columns = tuple(
+            _always(column) if column.heading.id in chosen else column
+            for column in columns
+            if column.heading.id in chosen or column.heading.id not in RESOURCE_COLUMNS.values()
+        )
     return TableSpec(
         noun="nodes",
         columns=columns,

@@ -11,6 +11,7 @@ from karptui.kube import resources
 from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.views.pods.owner import PodOwner
 from karptui.views.row import Tone
 from karptui.views.units import age_text
 
@@ -33,6 +34,8 @@ class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     pod: Pod
     pool: str = ""
     """Empty while it is not bound, or bound to a node that Karpenter does not manage."""
+    made_by: PodOwner | None = None
+    """The workload behind it; None where that has not been looked for, or there is none."""
 
     @property
     def cpu_millis(self) -> int:
@@ -46,8 +49,8 @@ class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def owner(self) -> str:
-        """The controller as ``rs/front-5c9``, nothing for a pod on its own."""
-        controller = controller_of(self.pod.owners)
+        """The workload as ``deploy/front``, nothing for a pod on its own."""
+        controller = self.made_by or controller_of(self.pod.owners)
         if controller is None:
             return ""
         return f"{OWNER_WORDS.get(controller.kind, controller.kind.lower())}/{controller.name}"

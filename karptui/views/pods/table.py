@@ -96,7 +96,14 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: entry.pool or None,
     ),
     Column(
-        Heading("owner", "OWNER", "The controller that made it.", min_width=20, max_width=40, drop_order=5),
+        Heading(
+            "owner",
+            "OWNER",
+            "The workload that made it: a Deployment rather than its ReplicaSet.",
+            min_width=20,
+            max_width=40,
+            drop_order=5,
+        ),
         lambda entry, _: text_cell(entry.owner),
         lambda entry: entry.owner or None,
     ),
@@ -130,7 +137,7 @@ FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
     "ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, help="namespace"),
     "node": Field(FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"),
     "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
-    "owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="controller: rs/front*"),
+    "owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*"),
     "status": Field(FieldKind.TEXT, lambda entry, _: entry.status[0], help="Running, Unschedulable…"),
     "protection": Field(FieldKind.TEXT, lambda entry, _: entry.protection, help="do-not-disrupt*, DaemonSet, static"),
     "cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested"),
@@ -179,6 +186,8 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
         pieces += [between, (f"on {short_name(clean(pod.node_name))}{pool}", Tone.NORMAL)]
     asks = f"asks cpu {cpu_text(entry.cpu_millis)} mem {memory_text(entry.memory_bytes)}"
     pieces += [between, (asks if pod.requests else "asks for nothing", Tone.NORMAL)]
+    if entry.made_by is not None and entry.made_by.is_by_name:
+        pieces += [between, (f"{clean(entry.owner)} by the name of its ReplicaSet, which is not known", Tone.MUTED)]
     protection = entry.protection
     if protection.startswith("do-not-disrupt"):
         pieces += [between, ("karpenter.sh/do-not-disrupt keeps its node from being consolidated", Tone.WARNING)]

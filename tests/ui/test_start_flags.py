@@ -1,0 +1,63 @@
+"""Flags of the app that say what its screens begin with."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from karptui.app import KarptuiApp
+from karptui.cli import open as opening
+from karptui.cli.source import UsageError
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.screens.nodes import NodesScreen
+from karptui.screens.pods import PodsScreen
+from tests.builders import NOW_NS, a_cluster, a_pod
+
+
+def an_app(monkeypatch: pytest.MonkeyPatch, **settings: object) -> KarptuiApp:
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    pods = (a_pod(name="web", namespace="web", node="node-1"), a_pod(name="db", namespace="db", node="node-1"))
+    state = a_cluster(nodes=1, pods=pods)
+    return KarptuiApp(config=Config(**settings), clock=FrozenClock(NOW_NS), state=state)
+
+
+async def test_the_namespace_filters_pods_until_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with an_app(monkeypatch, namespace="db", screen="pods").run_test(size=(120, 30)) as pilot:
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, PodsScreen)
+        assert list(screen.table.rows.keys) == ["db/db"]
+        await pilot.press("escape")
+        assert list(screen.table.rows.keys) == ["db/db", "web/web"]
+
+
+async def test_resources_choose_columns_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with an_app(monkeypatch, resources=("memory", "gpu")).run_test(size=(160, 30)) as pilot:
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, NodesScreen)
+        drawn = {heading.id for heading in screen.table.layout_columns}
+    assert drawn & {"cpu", "mem", "pods", "gpu", "ephemeral"} == {"mem", "gpu"}
+
+
+def parsed(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    opening.configure(parser)
+    return parser.parse_args(["--demo", *words])
+
+
+@pytest.mark.parametrize(
+    ("words", "namespace"), [(("-n", "web"), "web"), (("-n", "web", "-A"), ""), (("-A",), ""), ((), "team")]
+)
+def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], namespace: str) -> None:
+    monkeypatch.setenv("KARPTUI_NAMESPACE", "team")
+    config = opening._app(parsed(*words, "--resources", "cpu, gpu")).config
+    assert config.namespace == namespace
+    assert config.resources == ("cpu", "gpu")
+
+
+def test_a_resource_without_a_column_is_refused() -> None:
+    with pytest.raises(UsageError, match="resources: disk has no column; there are cpu, memory, pods"):
+        opening._app(parsed("--resources", "disk"))
