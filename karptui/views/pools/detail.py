@@ -43,6 +43,7 @@ def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
         *_section("Limits", _limits(row)),
         *_section("Disruption", _disruption(row)),
         *_section("NodeClass", _nodeclass(row)),
+        *_section("Counted", _counted(row)),
         *_section("Types", (*filter_lines(row.types), *reason_lines(row.types))),
     )
 
@@ -101,8 +102,8 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
     pool = row.pool
     lines: list[Pieces] = [((f"policy {policy_text(row)}", Tone.NORMAL),)]
     lines += [((f"budget {i}: {clean(line_text(one))}", Tone.NORMAL),) for i, one in enumerate(pool.budgets or (), 1)]
-    if pool.budgets is None:
-        lines.append((("no budgets of its own: 10% of its nodes for every reason", Tone.MUTED),))
+    if not pool.budgets:
+        lines.append((("no budgets: there is no limit", Tone.MUTED),))
     left = budget_left(row)
     if left:
         said = ", ".join(f"{reason} {'any' if n >= UNLIMITED else count_text(n)}" for reason, n in left.items())
@@ -115,6 +116,19 @@ def _disruption(row: PoolRow) -> tuple[Pieces, ...]:
     grace = duration_text(grace_ns // NS_PER_SECOND) if grace_ns is not None else "none: nothing bounds a drain"
     lines.append(((f"nodes expire after: {expires} · terminationGracePeriod: {grace}", Tone.NORMAL),))
     return tuple(lines)
+
+
+def _counted(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return its NodeClaims and pods as Karpenter counts them, else its pods."""
+    found = row.counted
+    if found is None:
+        return (((f"{count_text(row.pods)} pods on its nodes, DaemonSets included", Tone.NORMAL),),)
+    others = found.created - found.provisioned
+    made = f"{count_text(found.created)} NodeClaims created, by Karpenter's own counters"
+    split = f": {count_text(found.provisioned)} for pods that waited, {count_text(others)} to replace others"
+    lately = f" · {count_text(found.created_since_look)} since karptui looks" if found.created_since_look else ""
+    pods = f"{count_text(row.pods if found.pods is None else found.pods)} pods on its nodes, DaemonSets included"
+    return ((((made + split), Tone.NORMAL), (lately, Tone.ACTIVE)), ((pods, Tone.NORMAL),))
 
 
 def _nodeclass(row: PoolRow) -> tuple[Pieces, ...]:

@@ -166,5 +166,5 @@ def test_budgets() -> None:
     told = said(detail_lines(ROWS["primary"]))
     assert "left now: Empty 3, Drifted 0, Underutilized 3" in told
     assert "1 of 6 nodes drifted" in told
-    assert "no budgets of its own" in said(detail_lines(rows_of(builders.a_nodepool(budgets=None))["general"]))
+    assert "no budgets: there is no limit" in said(detail_lines(rows_of(builders.a_nodepool(budgets=None))["general"]))
     assert pool_row_values(row, NOW_NS)["budget_left"] == {"Empty": None, "Drifted": 1, "Underutilized": None}

@@ -11,6 +11,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pools.cluster import check_line, cost_text, overlap_lines
+from karptui.views.pools.detail import detail_lines
 from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.story import order_line, overlap_line, weight_lines
@@ -170,6 +171,10 @@ def test_story_a_counts_by_karpenter() -> None:
     assert (values["nodeclaims_created"], values["nodeclaims_provisioned"]) == (43, 41)
     assert (values["pods"], values["pods_by"]) == (62, "karpenter metrics")
     assert cells(rows[0])["created"] == "43"
+    detail = said(detail_lines(rows[0]))
+    assert "43 NodeClaims created, by Karpenter's own counters: 41 for pods that waited, 2 to replace others" in detail
+    assert "62 pods on its nodes" in detail
+    assert "52 pods on its nodes" in said(detail_lines(ROWS["primary"]))
 
 
 def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
@@ -180,6 +185,10 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     line = text_of(check_line(view, pool_rows(view), NOW_NS))
     assert "created by Karpenter's own counters" in line
     assert line.endswith(" · since 12m ago: extra 1")
+    detail = said(detail_lines(next(row for row in pool_rows(view) if row.name == "extra")))
+    assert "1 NodeClaims created, by Karpenter's own counters: 1 for pods that waited" in detail
+    assert "1 since karptui looks" in detail
+    assert "0 pods on its nodes" in detail
     assert pool_row_values(pool_rows(view)[0], NOW_NS)["pods_by"] == "pods"
     same = msgspec.structs.replace(now, pools=before.pools)
     view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=same, metrics_before=before))
