@@ -141,7 +141,7 @@ def _fields(asked: _Asked) -> Iterator[Item]:
 
 
 def _field_insert(context: Context, name: str, schema: Mapping[str, Any]) -> str:
-    key = write_scalar(name)
+    key = (" " if context.is_tight else "") + write_scalar(name)
     if re.match(r"\S*\s*:", context.rest):
         return key
     kind = schema.get("type")

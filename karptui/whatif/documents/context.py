@@ -47,7 +47,7 @@ class Context:
     rest: str = ""
     """The line behind the cursor."""
     is_tight: bool = False
-    """The colon before the cursor has no space behind it yet."""
+    """The colon or dash before the cursor has no space behind it yet."""
     open_key: str = ""
     """The field above at the cursor's column whose list may begin or go on here."""
     taken: dict[Path, dict[str, str]] = field(default_factory=dict)
@@ -60,10 +60,6 @@ class Context:
 class _Level:
     column: int
     step: str | int
-
-    @property
-    def is_item(self) -> bool:
-        return isinstance(self.step, int)
 
 
 def context_at(text: str, line: int, column: int) -> Context | None:
@@ -178,13 +174,19 @@ class _Scan:
             prefix = match[2] or ""
             is_tight = match[2] is None and not content.endswith(" ")
             path = self._path()
-            self._note_rest(whole, column, has_key=True)
+            self._note_rest(whole[column:])
             return self._context(Mode.VALUE, path, prefix, indent=column, has_dash=has_dash, is_tight=is_tight)
         above = [level for level in self._levels if level.column == column] if not has_dash else []
         self._close_to(column)
         path = self._path()
         return self._context(
-            Mode.KEY, path, content, indent=column, has_dash=has_dash, open_key=self._open_list(above, path)
+            Mode.KEY,
+            path,
+            content,
+            indent=column,
+            has_dash=has_dash,
+            is_tight=before.endswith("-") and not content,
+            open_key=self._open_list(above, path),
         )
 
     def _open_list(self, above: Sequence[_Level], path: Path) -> str:
@@ -243,8 +245,8 @@ class _Scan:
             items=self._items,
         )
 
-    def _note_rest(self, whole: str, column: int, *, has_key: bool) -> None:
-        match = _KEY.match(whole[column:]) if has_key else None
+    def _note_rest(self, content: str) -> None:
+        match = _KEY.match(content)
         if match:
             path = self._path()
             self._taken.setdefault(path[:-1], {})[str(path[-1])] = _unquoted(_without_comment(match[2] or ""))

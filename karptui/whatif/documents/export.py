@@ -6,7 +6,7 @@ import difflib
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from karptui.whatif.documents.parse import Document, Parsed
 from karptui.whatif.documents.patch import merge_patch, strategic_patch
@@ -108,11 +108,7 @@ def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> s
     document = change.document
     assert document.body is not None
     if change.old is None:
-        text = _ended(document.text)
-        mark = "EOF"
-        while f"\n{mark}\n" in "\n" + text:
-            mark += "_"
-        return f"{shlex.join(kubectl)} apply -f - <<'{mark}'\n{text}{mark}"
+        return _apply(document.text, kubectl)
     kind = schemas.get(document.api_version, document.kind)
     new = clean_object(document.body)
     is_strategic = kind is not None and kind.built_in
@@ -123,6 +119,14 @@ def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> s
     words = [*kubectl, "patch", resource_name(kind, document.ref), document.name, *_namespace(document.ref)]
     words += ["--type", "strategic" if is_strategic else "merge", "-p", json.dumps(patch, ensure_ascii=False)]
     return shlex.join(words)
+
+
+def _apply(document: str, kubectl: list[str]) -> str:
+    text = _ended(document)
+    mark = "EOF"
+    while f"\n{mark}\n" in "\n" + text:
+        mark += "_"
+    return f"{shlex.join(kubectl)} apply -f - <<'{mark}'\n{text}{mark}"
 
 
 def resource_name(kind: KindSchema | None, ref: ObjectRef) -> str:
@@ -152,7 +156,7 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
             words = ["patch", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
             yield shlex.join([*kubectl, *words, "--type", "merge", "-p", json.dumps(patch, ensure_ascii=False)])
         case PutObject():
-            yield f"{shlex.join(kubectl)} apply -f - <<'EOF'\n{_ended(edit.text)}EOF"
+            yield _apply(edit.text, kubectl)
         case DeleteObject():
             yield shlex.join(
                 [*kubectl, "delete", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
@@ -171,6 +175,8 @@ def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator
         case TakeOut():
             parts = " ".join(filter(None, (edit.instance_type, edit.zone, edit.capacity_type))) or "every offering"
             yield f"# simulation only: {_comment(parts)} out of capacity"
+        case _:
+            assert_never(edit)
 
 
 def _comment(text: str) -> str:

@@ -78,7 +78,7 @@ class _FlowScanner:
 
     def _line(self, at: int, line: str, position: int) -> bool:
         quote = ""
-        while position <= len(line):
+        while True:
             if (at, position) == self._cursor:
                 self._mark()
             if position == len(line):
@@ -95,8 +95,7 @@ class _FlowScanner:
             elif self._structure(character, line[position + 1 : position + 2]):
                 return True
             position += 1
-        if self._stack:
-            self._stack[-1].word += " "
+        self._stack[-1].word += " "
         return False
 
     def _structure(self, character: str, following: str) -> bool:
@@ -136,8 +135,6 @@ class _FlowScanner:
             self._scan.items.setdefault(frame.path, []).append(word)
 
     def _mark(self) -> None:
-        if not self._stack:
-            return
         frame = self._stack[-1]
         word = frame.word.lstrip()
         is_value = not frame.is_mapping or frame.key is not None

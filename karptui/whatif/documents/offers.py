@@ -193,7 +193,5 @@ def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def _requirement_key(path: Path, taken: Taken) -> str:
-    for length in range(len(path) - 1, 0, -1):
-        if path[length] == "values":
-            return taken.get(path[:length], {}).get("key", "")
-    return ""
+    length = len(path) - path[::-1].index("values") - 1
+    return taken.get(path[:length], {}).get("key", "")

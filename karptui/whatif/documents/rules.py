@@ -188,12 +188,14 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
         return UNREADABLE
     try:
         result = program.eval(data=dict(names))
-    except (RuntimeError, ValueError, TypeError):
+        value = result.plain_value()
+    except (RuntimeError, SystemError, TypeError):
+        # What the library cannot hand over: text that is no Unicode, results of types Python has not.
         return FAILED
     if result.type().name() != "ERROR":
-        return result.plain_value()
+        return value
     # Types are checked when a CRD is created, so a function that is not there for these types is one we lack.
-    return UNREADABLE if "overload" in str(result.plain_value()).lower() else FAILED
+    return UNREADABLE if "overload" in str(value).lower() else FAILED
 
 
 @lru_cache(maxsize=4096)

@@ -30,6 +30,11 @@ KNOWN = KnownValues(
     taints=("dedicated",),
 )
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: x\nspec:\n"
+AFFINITY = (
+    "kind: Pod\nspec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
+    "        nodeSelectorTerms:\n        - matchExpressions:\n"
+)
+POD = "kind: Pod\nspec:\n  containers:\n  - name: a\n"
 REQUIREMENTS = f"{POOL}  template:\n    spec:\n      requirements:\n"
 
 
@@ -80,7 +85,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
             ["- us-east-1b", "operator", "minValues"],
         ),
         (
-            f"{REQUIREMENTS}      - {{key: topology.kubernetes.io/zone, values: [\n          us-east-1a,\n          us‸",
+            f"{REQUIREMENTS}      - {{key: topology.kubernetes.io/zone, values: [\n          us-east-1a,\n       us‸",
             ["us-east-1b"],
         ),
         (
@@ -121,7 +126,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
             ["topology.kubernetes.io/zone"],
         ),
         (
-            "kind: Pod\nspec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n        - matchExpressions:\n          - key: team\n            values:\n            - ‸",
+            f"{AFFINITY}          - key: team\n            values:\n            - ‸",
             ["9", "10", "a"],
         ),
         ("kind: CapacityBuffer\nspec:\n  scalableRef:\n    name: ‸", ["web"]),
@@ -139,6 +144,11 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f"{REQUIREMENTS}      - key: a\n        values: [b]  # [ c\n        op‸", ["operator"]),
         (f"{POOL}  limits: {{cpu: 1\n  wei‸", ["weight"]),
         (f"{POOL}  limits: {{}}‸", []),
+        (f"{POOL}  limits: {{\n    cpu: 1\n  }}‸", []),
+        (f"{POOL}  limits: {{cpu: 1, # {{\n    mem‸", ["memory"]),
+        (f"{POOL}  weight:‸x", []),
+        (f"{REQUIREMENTS}      nodeClassRef:\n        x: ‸", []),
+        (f"{POD}    env:\n    - valueFrom:\n        configMapKeyRef:\n          key: ‸", []),
         ('kind: NodePool\nspec:\n  "wei‸', ["weight"]),
         ("kind: NodePool\n\"spec\":\n  'weight': 1\n\n  li‸", ["limits"]),
         (f"{POOL}  limits:\n    cpu: 1\n\t‸", []),
@@ -158,6 +168,8 @@ def test_offers(text: str, labels: list[str]) -> None:
         (f"{REQUIREMENTS}      ‸", 6, "- key: "),
         (f"{REQUIREMENTS}        ‸", 8, "- key: "),
         (f"{REQUIREMENTS}      - ke‸", 8, "key: "),
+        (f"{REQUIREMENTS}      -‸", 7, " key: "),
+        (f"{POOL}  disruption:\n    budgets:\n    - reasons:\n      -‸", 7, " Underutilized"),
         (f"{REQUIREMENTS}      - key: a\n        va‸", 8, "values:\n          - "),
         (f"{REQUIREMENTS}      - {{key: a, va‸", 17, "values: "),
         (f"{REQUIREMENTS}      - key: flag\n        values: [‸]", 17, '"true"'),

@@ -208,6 +208,14 @@ def test_a_strategic_patch_deletes_and_replaces() -> None:
     assert strategic(broken)["containers"][-1] == {"$patch": "replace"}
 
 
+def test_a_strategic_patch_leaves_out_what_stays() -> None:
+    schema = {"properties": {"l": {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "n"}}}
+    old = {"l": [{"n": 1}, {"n": 2}, {"n": 3}]}
+    assert strategic_patch(old, {"l": [{"n": 1}, {"n": 3, "x": 1}]}, schema) == {
+        "l": [{"n": 3, "x": 1}, {"n": 2, "$patch": "delete"}]
+    }
+
+
 def test_strategies_of_single_fields() -> None:
     schema = {
         "properties": {

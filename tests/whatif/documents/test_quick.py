@@ -397,6 +397,13 @@ def test_requirements_read_as_text() -> None:
     assert not allows(found, "k", "c")
 
 
+def test_budgets_without_a_schedule() -> None:
+    budgets = edit_of("nodepool.budgets")
+    assert budgets.drop is not None
+    after = budgets.drop(budgets.put(POOL, 0, "20%"), 0, "0 Drifted 0 9 * * mon-fri for 8h")
+    assert body_of(after)["spec"]["disruption"]["budgets"] == [{"nodes": "10%"}, {"nodes": "20%"}]
+
+
 def test_a_budget_is_changed_in_its_place() -> None:
     after = change_budget(POOL, 0, 1, "5 @daily for 1h30m")
     assert body_of(after)["spec"]["disruption"]["budgets"] == [
@@ -420,7 +427,7 @@ def test_splits_a_pool_in_preferred_and_fallback() -> None:
     for field in ("taints", "startupTaints", "nodeClassRef", "expireAfter"):
         assert fallback["spec"]["template"]["spec"][field] == preferred["spec"]["template"]["spec"][field]
     assert fallback["spec"]["template"]["metadata"] == preferred["spec"]["template"]["metadata"]
-    assert [path for path in differences(body_of(POOL), fallback)] == [("spec", "weight")]
+    assert differences(body_of(POOL), fallback) == [("spec", "weight")]
 
 
 def test_what_cannot_be_split() -> None:
@@ -437,7 +444,10 @@ def test_what_cannot_be_split() -> None:
             split_pool(text, at, name=name, key="k", values=values)
 
 
-CRON = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\nspec:\n  jobTemplate:\n    spec:\n      template:\n        spec: {}\n"
+CRON = (
+    "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\n"
+    "spec:\n  jobTemplate:\n    spec:\n      template:\n        spec: {}\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -419,6 +419,10 @@ EXPRESSIONS = [
     ("self.indexOf(1)", [1], UNREADABLE),
     ("self.nothing()", 1, UNREADABLE),
     ("self +", 1, UNREADABLE),
+    ("self > 1", 2**70, FAILED),
+    ("self == 'a'", "\ud800", FAILED),
+    ("[optional.none()]", 1, FAILED),
+    ("optional.of(1)", 1, FAILED),
     ("'%s'.format([self])", "x", "x"),
 ]
 

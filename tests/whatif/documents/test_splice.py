@@ -172,6 +172,9 @@ spec:
 kind: Other
 metadata: {name: other}
 """
+LIMITS = '# agreed with finance\n    cpu: "400"\n    memory: 1600Gi'
+FIRST = "- key: a\n          operator: In\n          values: [x, q]   # two"
+AFTER = "    consolidateAfter: 30s\n"
 SPEC: Path = ("spec", "template", "spec")
 
 
@@ -187,20 +190,21 @@ SPEC: Path = ("spec", "template", "spec")
         (("metadata", "name"), "gpu", "{name: general}", "{name: gpu}"),
         (("metadata", "labels", "a"), "b", "{name: general}", "{name: general, labels: {a: b}}"),
         (("spec", "limits"), {"memory": "1600Gi", "cpu": "480"}, 'cpu: "400"', 'cpu: "480"'),
+        (("spec", "limits"), {"memory": "1Ti", "cpu": "400", "nodes": 5}, "memory: 1600Gi", "memory: 1Ti\n    nodes: 5"),
         (("spec", "limits"), {"memory": "1600Gi"}, '    cpu: "400"\n', ""),
-        (("spec", "limits"), {"nodes": 5}, '    # agreed with finance\n    cpu: "400"\n    memory: 1600Gi\n', "    nodes: 5\n"),
+        (("spec", "limits"), {"nodes": 5}, f"    {LIMITS}\n", "    nodes: 5\n"),
         ((*SPEC, "requirements", 0, "values"), ["x"], "[x, q]", "[x]"),
         ((*SPEC, "requirements", 0, "values"), ["z", "x", "q"], "[x, q]", "[z, x, q]"),
         ((*SPEC, "requirements", 0, "values"), ["x", "z", "q"], "[x, q]", "[x, z, q]"),
         ((*SPEC, "requirements", 0, "key"), REMOVE, "- key: a\n          operator: In", "- operator: In"),
-        ((*SPEC, "requirements", 0), REMOVE, "        - key: a\n          operator: In\n          values: [x, q]   # two\n", ""),
+        ((*SPEC, "requirements", 0), REMOVE, f"        {FIRST}\n", ""),
         ((*SPEC, "requirements", 1, "operator"), "In", "{key: b, operator: Exists}", "{key: b, operator: In}"),
         ((*SPEC, "requirements", 1, "key"), REMOVE, "{key: b, operator: Exists}", "{operator: Exists}"),
-        ((*SPEC, "taints", 0), {"key": "a", "effect": "NoSchedule"}, "taints: []", "taints: [{key: a, effect: NoSchedule}]"),
+        ((*SPEC, "taints", 0), {"key": "a", "effect": "b"}, "taints: []", "taints: [{key: a, effect: b}]"),
         ((*SPEC, "expireAfter"), "Never", "expireAfter:\n", "expireAfter: Never\n"),
-        (("spec", "disruption", "budgets"), [{"nodes": "10%"}], "    consolidateAfter: 30s\n", "    consolidateAfter: 30s\n    budgets:\n      - nodes: 10%\n"),
-        (("spec", "disruption"), {}, "  disruption:   # careful\n    consolidateAfter: 30s\n", "  disruption: {}   # careful\n"),
-        (("spec", "disruption"), "x", "  disruption:   # careful\n    consolidateAfter: 30s\n", "  disruption: x   # careful\n"),
+        (("spec", "disruption", "budgets"), [{"nodes": "10%"}], AFTER, f"{AFTER}    budgets:\n      - nodes: 10%\n"),
+        (("spec", "disruption"), {}, f"  disruption:   # careful\n{AFTER}", "  disruption: {}   # careful\n"),
+        (("spec", "disruption"), "x", f"  disruption:   # careful\n{AFTER}", "  disruption: x   # careful\n"),
         (("spec", "weight"), {"a": 1}, "weight: 50   # middle\n", "weight:   # middle\n    a: 1\n"),
     ],
 )  # fmt: skip
@@ -235,6 +239,7 @@ def test_empty_surroundings_go_with_the_last_field() -> None:
     )
     assert set_value(text, 0, ("spec", "limits", "cpu"), REMOVE).endswith("  limits: {}\n")
     assert set_value("a: 1\n", 0, ("a",), REMOVE) == "{}\n"
+    assert set_value("a: {b: {c: 1}}\n", 0, ("a", "b", "c"), REMOVE, prune=True) == "{}\n"
 
 
 @pytest.mark.parametrize(
@@ -269,6 +274,8 @@ def test_empty_surroundings_go_with_the_last_field() -> None:
         ("b: &x {c: 1}\na:\n  <<: *x\n", ("a", "c"), 2, "b: &x {c: 1}\na:\n  <<: *x\n  c: 2\n"),
         ("a:\n  b: !!str 5\n", ("a", "b"), "6", 'a:\n  b: "6"\n'),
         ("? a\n: b\n", ("a",), "c", "? a\n: c\n"),
+        ("a:\n  - x\n", ("a",), ["w", "x"], "a:\n  - w\n  - x\n"),
+        ("a:\n- - x\n", ("a", 0), ["w", "x"], "a:\n- - w\n  - x\n"),
         ("a:\n  b:\n    - 1\n    - 2\n", ("a", "b"), [2, 3, 4], "a:\n  b:\n    - 2\n    - 3\n    - 4\n"),
     ],
 )  # fmt: skip
