@@ -23,4 +23,10 @@ def base_of(view: ClusterView, now_ns: int) -> WhatIfBase:
         types, notes = pool_instance_types(inventory, settings, evidence)
         return TypesResult(types, notes, is_fixed=evidence.instance_types is not None)
 
-    return WhatIfBase(inventory_of(view.state), types_for, evidence.settings, now_ns)
+    return WhatIfBase(
+        inventory_of(view.state),
+        types_for,
+        evidence.settings,
+        now_ns,
+        karpenter_version=evidence.karpenter_version,
+    )
