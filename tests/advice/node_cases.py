@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from karptui.advice.finding import Severity
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
+from karptui.kube.taints import Taint
 from tests.advice.asking import Case, quiet
 from tests.builders import (
     DAY_NS,
@@ -73,6 +74,20 @@ def said(
 ):
     event = an_event(about="Node/node-1", reason=reason, count=count, last_ns=NOW_NS)
     return one_node(events=(replace(event, first_ns=NOW_NS - first_ns),), node=node, claim=claim)
+
+
+SLOW = Taint("slow", "NoSchedule")
+
+
+def failing(*, times: int, age_ns: int = MINUTE_NS, message: str = "no m5.large in us-east-1a") -> Inventory:
+    event = an_event(
+        about="NodeClaim/general-x1y2z",
+        reason="InsufficientCapacityError",
+        message=message,
+        count=times,
+        last_ns=NOW_NS - age_ns,
+    )
+    return one_node(events=(event,))
 
 
 CASES = [
@@ -198,4 +213,75 @@ CASES = [
         ),
         an_inventory,
     ),
+    Case(
+        "node-never-initialized",
+        lambda: one_node(
+            node={"is_initialized": False, "taints": (SLOW,)},
+            claim={"stage": "Registered", "startup_taints": (SLOW,)},
+        ),
+        ("1 node (node-1) ($0.10/h) registered and is not initialised after up to 1h (startup taint slow:NoSchedule)",),
+        ERROR,
+        per_hour=0.096,
+    ),
+    Case(
+        "node-never-initialized",
+        lambda: one_node(
+            node={"is_initialized": False},
+            claim={
+                "conditions": (
+                    a_condition("Registered"),
+                    a_condition("Initialized", status="Unknown", message="gpu is missing"),
+                )
+            },
+        ),
+        ("(gpu is missing)",),
+        ERROR,
+        name="message",
+    ),
+    *quiet(
+        "node-never-initialized",
+        one_node,
+        lambda: one_node(
+            node={"is_initialized": False}, claim={"stage": "Registered", "created_ns": NOW_NS - MINUTE_NS}
+        ),
+    ),
+    Case(
+        "node-never-initialized",
+        lambda: one_node(node={"is_initialized": False}, claim={"stage": "Registered"}),
+        ("after up to 1h: drift",),
+        ERROR,
+        name="nothing known",
+    ),
+    Case(
+        "node-protected",
+        lambda: one_node(
+            node={"annotations": {DND: "true"}},
+            claim={"conditions": (*a_nodeclaim().conditions, a_condition("Drifted"))},
+        ),
+        ("1 node (node-1) ($0.10/h) says do-not-disrupt", "1 of them has drifted and stays whatever"),
+        per_hour=0.096,
+    ),
+    Case(
+        "node-protected",
+        lambda: one_node(node={"annotations": {DND: "true"}}),
+        ("for ever.",),
+        INFO,
+        name="not drifted",
+    ),
+    *quiet(
+        "node-protected",
+        one_node,
+        lambda: one_node(node={"annotations": {DND: "2h"}}),
+        lambda: replace(
+            one_node(node={"annotations": {DND: "true"}}),
+            nodepools=(a_nodepool(template_annotations={DND: "true"}),),
+        ),
+    ),
+    Case(
+        "claim-no-capacity",
+        lambda: failing(times=4),
+        ("Launches of general failed 4 times for want of capacity", "last 1m ago: no m5.large in us-east-1a"),
+    ),
+    Case("claim-no-capacity", lambda: failing(times=3, message="x" * 300), ("x…",), name="long message"),
+    *quiet("claim-no-capacity", lambda: failing(times=2), lambda: failing(times=9, age_ns=2 * HOUR_NS), one_node),
 ]

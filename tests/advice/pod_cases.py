@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from karptui.advice.finding import Severity
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector
-from karptui.kube.taints import Taint
+from karptui.kube.taints import Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from tests.advice.asking import Case, quiet
 from tests.builders import (
@@ -25,6 +27,7 @@ from tests.builders import (
     a_pod,
     a_pod_template,
     a_requirement,
+    an_event,
     an_inventory,
     an_owner,
 )
@@ -133,6 +136,17 @@ def two_terms(count: int = 2, pools: int = 2) -> Inventory:
         nodepools=tuple(a_nodepool(name=f"pool-{i}") for i in range(pools)),
         daemonsets=(a_daemonset(required_node_terms=terms),),
     )
+
+
+def nominated(*, count: int = 7, first_ns: int = HOUR_NS, last_ns: int = MINUTE_NS, node: str = "") -> Inventory:
+    event = an_event(
+        about="Pod/default/web-1",
+        reason="Nominated",
+        message="Pod should schedule on: node/node-1",
+        count=count,
+        last_ns=NOW_NS - last_ns,
+    )
+    return on_node(a_pod(node=node), events=(replace(event, first_ns=NOW_NS - first_ns),))
 
 
 NEVER = a_pdb(max_unavailable=0, allowed=0)
@@ -509,5 +523,51 @@ CASES = [
         lambda: on_node(a_pod(daemonset="agent", created_ns=NOW_NS - MINUTE_NS)),
         lambda: on_node(a_pod(daemonset="agent", node="node-1")),
         an_inventory,
+    ),
+    Case(
+        "pod-nominated-limbo",
+        nominated,
+        (
+            "1 pod (ReplicaSet/default/web) has been nominated up to 7 times over 1h (Pod should schedule on: node/node-1)",
+        ),
+    ),
+    *quiet(
+        "pod-nominated-limbo",
+        lambda: nominated(count=2),
+        lambda: nominated(first_ns=MINUTE_NS),
+        lambda: nominated(last_ns=30 * MINUTE_NS),
+        lambda: nominated(node="node-1"),
+    ),
+    Case(
+        "daemonset-do-not-disrupt",
+        lambda: on_node(a_pod(node="node-1", daemonset="agent", namespace="kube-system", annotations={DND: "true"})),
+        (
+            "1 pod of the DaemonSet kube-system/agent says do-not-disrupt: that holds 1 of 1 nodes of Karpenter ($0.10/h)",
+        ),
+        per_hour=0.096,
+    ),
+    *quiet(
+        "daemonset-do-not-disrupt",
+        lambda: on_node(a_pod(node="node-1", daemonset="agent", annotations={DND: "1d"})),
+        lambda: annotated(DND, "true"),
+        lambda: on_node(a_pod(node="elsewhere", daemonset="agent", annotations={DND: "true"})),
+    ),
+    Case(
+        "pod-tolerates-disrupted",
+        lambda: on_node(a_pod(node="node-1", tolerations=(Toleration(operator="Exists"),), annotations={DND: "true"})),
+        ("1 pod (ReplicaSet/default/web) tolerates the taint", "1 of them in spite of do-not-disrupt"),
+    ),
+    Case(
+        "pod-tolerates-disrupted",
+        lambda: on_node(a_pod(node="node-1", tolerations=(Toleration(operator="Exists"),))),
+        ("they end with the instance.",),
+        INFO,
+        name="not protected",
+    ),
+    *quiet(
+        "pod-tolerates-disrupted",
+        lambda: on_node(a_pod(node="node-1", tolerations=(Toleration("ci", "Exists"),))),
+        lambda: on_node(a_pod(node="node-1", daemonset="agent", tolerations=(Toleration(operator="Exists"),))),
+        lambda: waiting(a_pod(tolerations=(Toleration(operator="Exists"),))),
     ),
 ]

@@ -507,7 +507,7 @@ CASES = [
     Case(
         "budget-eaten",
         one_not_ready,
-        ("allows 1 of 3 nodes", "1 node that is not Ready (node-2) use all of it", "other 2 nodes ($0.19/h) wait"),
+        ("allows 1 of 3 nodes", "1 node not Ready (node-2) use all of it", "other 2 nodes ($0.19/h) wait"),
         per_hour=0.192,
     ),
     *quiet("budget-eaten", lambda: budgets(DisruptionBudget("1")), lambda: budgets(DisruptionBudget("0"))),
@@ -575,5 +575,33 @@ CASES += [
         types=SPOT_TYPES,
         settings={"FEATURE_GATES": "SpotToSpotConsolidation=true"},
         name="when empty",
+    ),
+    Case(
+        "budget-eaten",
+        lambda: replace(
+            budgets(DisruptionBudget("1")),
+            nodeclaims=tuple(
+                a_nodeclaim(
+                    name=f"c-{i}",
+                    node=f"node-{i}",
+                    created_ns=NOW_NS - DAY_NS,
+                    deletion_ns=NOW_NS - HOUR_NS if i == 1 else 0,
+                )
+                for i in (1, 2, 3)
+            ),
+        ),
+        ("1 node on the way out for more than 30m (node-1) use all of it",),
+        name="drain",
+    ),
+    Case(
+        "budget-eaten",
+        lambda: replace(
+            budgets(DisruptionBudget("1")),
+            nodeclaims=tuple(
+                a_nodeclaim(name=f"c-{i}", node=f"node-{i}", deletion_ns=NOW_NS - MINUTE_NS if i == 1 else 0)
+                for i in (1, 2, 3)
+            ),
+        ),
+        name="a drain of a minute",
     ),
 ]
