@@ -15,6 +15,7 @@ from karptui.provisioning.rejection import (
     TaintsNotTolerated,
     TopologyUnmet,
     TypesExhausted,
+    VolumeUnreachable,
 )
 from karptui.views.sanitize import clean
 from karptui.views.types.words import amount_text
@@ -33,6 +34,8 @@ def miss_text(pool: PoolExplanation) -> str:
             return "at its limit of nodes" if rejection.is_node_count else "its limits leave no type small enough"
         case TaintsNotTolerated():
             return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
+        case VolumeUnreachable():
+            return "volume: " + clean("; ".join(_label_text(reason) for reason in rejection.reasons))
         case RequirementsUnmet():
             return clean("; ".join(_label_text(reason) for reason in rejection.reasons))
         case TopologyUnmet():
@@ -126,10 +129,10 @@ def _depth(pool: PoolExplanation) -> float:
 
 
 def is_for_daemons(pool: PoolExplanation) -> bool:
-    """Whether the nearest type would do if no DaemonSets ran on it."""
+    """Whether the nearest type, which lacks something, would do if no DaemonSets ran on it."""
     rejection = pool.rejection
-    if not isinstance(rejection, TypesExhausted) or pool.nearest is None or not pool.nearest.shortfalls:
-        return False
+    assert isinstance(rejection, TypesExhausted)
+    assert pool.nearest is not None
     own = rejection.pod_requests
     return all(resources.nano(own, one.resource) <= one.room.nano for one in pool.nearest.shortfalls)
 

@@ -30,12 +30,17 @@ def attempt(
         failing: ``namespace/name`` of every pod that finds no place as things are.
         reporter: Told of progress; may raise `Cancelled`.
     """
+    solution = solved(base, edits, reporter)
+    return None if solution is None else gain_of(solution, {pod.uid for pod in pods}, failing)
+
+
+def solved(base: WhatIfBase, edits: tuple[AnyEdit, ...], reporter: Reporter = silent) -> Solution | None:
+    """Return a run of the engine on the cluster as edits make it, None where an edit cannot be made."""
     try:
         edited = apply(base, edits)
     except EditError:
         return None
-    solution = edited.prepared.solve(reporter=reporter)
-    return gain_of(solution, {pod.uid for pod in pods}, failing)
+    return edited.prepared.solve(reporter=reporter)
 
 
 def gain_of(solution: Solution, uids: set[str], failing: Container[str]) -> Gain | None:

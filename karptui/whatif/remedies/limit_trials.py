@@ -11,10 +11,9 @@ from karptui.kube.resources import CPU, NODES
 from karptui.provisioning import NewClaim, PoolExplanation
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.problem import Variant
-from karptui.whatif.apply import apply
 from karptui.whatif.edits import AnyEdit
-from karptui.whatif.errors import EditError
 from karptui.whatif.remedies.amount import amount_words, is_in_bytes, quantity_text
+from karptui.whatif.remedies.attempt import solved
 from karptui.whatif.remedies.pool_edits import set_pool, subject_of
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.remedies.trial import Question, Step, Trial
@@ -26,12 +25,9 @@ _LIMITS: Final = ("spec", "limits")
 
 def limit_trial(question: Question, pool: NodePool, one: PoolExplanation) -> Iterator[Trial]:
     """Yield the limits that new nodes of the pods would need, nothing where limits alone do not keep them away."""
-    if pool.limits is None:
-        return
-    lifted = set_pool(pool, _LIMITS, None)
-    try:
-        solution = apply(question.base, (lifted,)).prepared.solve()
-    except EditError:
+    assert pool.limits is not None
+    solution = solved(question.base, (set_pool(pool, _LIMITS, None),))
+    if solution is None:
         return
     wanted = {pod.uid for pod in question.pods}
     claims = [claim for claim in solution.claims if claim.nodepool_name == pool.name]
@@ -47,10 +43,9 @@ def limit_trial(question: Question, pool: NodePool, one: PoolExplanation) -> Ite
             need = least[name] + (surely[name] - least[name]) * step // (STEPS - 1)
             if need > left:
                 raised[name] = _whole(name, pool.limits[name].nano - left + need)
-        if raised:
-            made = _step(pool, raised)
-            if not steps or steps[-1] != made:
-                steps.append(made)
+        made = _step(pool, raised)
+        if raised and made not in steps[-1:]:
+            steps.append(made)
     if steps:
         yield Trial(RemedyKind.LIMIT, subject_of(pool), tuple(steps))
 

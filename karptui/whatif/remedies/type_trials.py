@@ -29,9 +29,7 @@ def type_trials(question: Question, pool: NodePool) -> Iterator[Trial]:
 
     Where one of the same family as the types that are allowed now has room, it comes first: the next larger.
     """
-    catalogue = question.prepared.catalogues.get(pool.name)
-    if catalogue is None:
-        return
+    catalogue = question.prepared.catalogues[pool.name]
     asked = _asked(question)
     need = _need(question, pool)
     families = _families(question, pool)
@@ -108,7 +106,5 @@ def _values(catalogue: Catalogue, i: int, key: str, wanted: Requirements) -> tup
             for value in own.get(key).values
         )
         return tuple(dict.fromkeys(value for _, value in offered))
-    own_requirement = catalogue.requirements_of(instance_type.requirements).find(key)
-    if own_requirement is None or own_requirement.complement:
-        return ()
-    return tuple(sorted(own_requirement.values))
+    said = catalogue.requirements_of(instance_type.requirements).find(key)
+    return () if said is None or said.complement else tuple(sorted(said.values))

@@ -15,7 +15,9 @@ from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint
-from karptui.provisioning import PodExplanation, explain, prepare
+from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
+from karptui.provisioning.rejection import NoTemplates, NotReservable
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
 from karptui.state.reducer import reduce
@@ -31,9 +33,10 @@ from karptui.views.pending.remedy_table import TABLE as REMEDIES
 from karptui.views.pending.remedy_table import gain_text, remedy_entries, remedy_values, remedy_words
 from karptui.views.pending.remedy_text import remedy_text
 from karptui.views.pending.story import story_lines
-from karptui.views.pending.study import study_pending
+from karptui.views.pending.study import PendingStudy, study_pending
 from karptui.views.pending.table import TABLE
 from karptui.views.pending.values import pending_values
+from karptui.views.pending.words import now_text
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.views.why.prepare import prepare_view
@@ -449,3 +452,59 @@ def test_wishes_given_up_in_vain_are_told():
     [group] = report.groups
     text = said(explained_lines(group, None, view.state, now_ns=NOW_NS, width=120))
     assert "gave up in vain: preferred node affinity of weight 5" in text
+
+
+class TestRarerMisses:
+    def test_a_volume_in_another_zone(self):
+        bound = PersistentVolumeClaim(
+            name="data",
+            namespace="default",
+            volume_name="pv",
+            phase="Bound",
+            annotations={"pv.kubernetes.io/bind-completed": "yes"},
+        )
+        term = NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1b"),))
+        volume = PersistentVolume(name="pv", required_node_terms=(term,))
+        pool = a_nodepool(requirements=(a_requirement(ZONE, "In", "us-east-1a"),))
+        pod = a_pod(volumes=(PodVolume("data", "data"),))
+        [row] = gate_rows(explained(pod, pool, claims=(bound,), volumes=(volume,)))
+        assert COLUMNS[row.failed] == "TOPOLOGY"
+        assert row.reason == f"volume: asks for {ZONE} In [us-east-1b], the pool has In [us-east-1a]"
+
+    def test_the_number_of_nodes(self):
+        pool = a_nodepool(limits=amounts({"nodes": "0"}))
+        [row] = gate_rows(explained(a_pod(), pool))
+        assert (COLUMNS[row.failed], row.reason) == ("LIMITS", "at its limit of nodes")
+
+    @pytest.mark.parametrize(
+        ("rejection", "text"),
+        [
+            (NotReservable(), "waits for reserved capacity that others of this run hold"),
+            (NoTemplates(), "nodepool requirements filtered out all available instance types"),
+        ],
+    )
+    def test_other_reasons_in_words(self, rejection, text):
+        pool = PoolExplanation(nodepool="a", weight=0, position=0, failed=rejection.gate, rejection=rejection)
+        assert miss_text(pool) == text
+
+    def test_labels_that_only_fail_together(self):
+        keys = ("company.io/a", "company.io/b")
+        types = tuple(
+            an_instance_type(name=name, requirements=(a_requirement(keys[0], "In", a), a_requirement(keys[1], "In", b)))
+            for name, a, b in (("one", "x", "y"), ("two", "y", "x"))
+        )
+        pool = a_nodepool(requirements=(a_requirement(keys[0], "Exists"), a_requirement(keys[1], "Exists")))
+        [row] = gate_rows(explained(a_pod(node_selector=dict.fromkeys(keys, "x")), pool, types=types))
+        assert (COLUMNS[row.failed], row.reason) == ("LABELS", "no type has all the labels")
+
+    def test_groups_that_are_still_to_be_explained(self):
+        pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
+        view = a_view(*pods)
+        study = PendingStudy(prepare_view(view, NOW_NS)[0], view.state)
+        study.solve()
+        study.explain_next()
+        now = ClusterView(view.state, {}, evidence=view.evidence, pending=study.report)
+        assert "1 of 2 groups explained" in said([pending_freshness(now, NOW_NS)])
+        open_group = next(group for group in study.report.groups if group.explanation is None)
+        assert "why is being worked out" in said(story_lines(PendingEntry(open_group), NOW_NS))
+        assert "✘ general: instance types" in now_text(open_group)

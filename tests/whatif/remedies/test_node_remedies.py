@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.cluster_types import cluster_types
+from karptui.decode.kinds import Kind
+from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
 from karptui.state.inventory import inventory_of
 from karptui.whatif.apply import apply
@@ -13,8 +16,9 @@ from karptui.whatif.remedies.amount import amount_words, quantity_text, whole_na
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.remedies.search import find_remedies
 from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
 from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
-from tests.whatif.remedies.asking import of_kind
+from tests.whatif.remedies.asking import a_base, a_search, of_kind
 
 
 def types_for(inventory, settings):
@@ -72,6 +76,30 @@ def test_more_pod_slots_through_the_nodeclass(tmp_path, monkeypatch):
     assert remedy.edits[0].path == ("spec", "kubelet", "maxPods")
     assert remedy.edits[0].value == 12
     assert remedy.gain.instance_type == "t3.small"
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "percent", "is_tried"),
+    [
+        ("r5.xlarge", {"kubelet": {"maxPods": 30}}, 0.075, True),
+        ("r5.xlarge", {"kubelet": {"maxPods": "many"}}, 0.075, True),
+        ("my-own.type", {}, 0.075, True),
+        ("r5.xlarge", {}, 0.0, False),
+    ],
+)
+def test_the_percent_is_searched_also_where_it_cannot_be_guessed(name, spec, percent, is_tried):
+    nodeclass = decoded(
+        a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec=spec), Kind.NODECLASS
+    )
+    pod = a_pod(memory="64Gi")
+    kind = an_instance_type(name=name, cpu="4", memory="32Gi")
+    types = (replace(kind, capacity={**kind.capacity, **amounts({"ephemeral-storage": "20Gi"})}),)
+    settings = Settings(vm_memory_overhead_percent=percent)
+    base = a_base(pod, types=types, fixed=False, nodeclasses=(nodeclass,), settings=settings)
+    search = a_search(base, pod)
+    while search.step():
+        pass
+    assert any(trial.kind is RemedyKind.OVERHEAD for trial in search._trials) is is_tried
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import PodAffinityTerm, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint
-from karptui.whatif.edits import DeleteObject, ObjectRef
+from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.remedies.search import FIXED_TYPES, MOST_TRIALS, find_remedies
+from karptui.whatif.remedies.trial import Step, Trial, ref_of
 from tests.builders import a_daemonset, a_node, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, of_kind
 
@@ -33,6 +34,14 @@ class TestRequests:
         pod = a_pod(cpu="4100m")
         [remedy] = of_kind(asked(a_base(pod, daemonsets=(a_daemonset(cpu="50m"),)), pod), RemedyKind.REQUEST)
         assert remedy.words == "ask for at most 3950m of cpu"
+
+    def test_the_same_amount_is_tried_once_and_none_is_not(self):
+        pod = a_pod(cpu="8")
+        pools = [a_pool(name="a"), a_pool(name="b")]
+        assert len(of_kind(asked(a_base(pod, pools=pools), pod), RemedyKind.REQUEST)) == 1
+        greedy = a_pod(cpu="8", memory="1Gi")
+        daemonset = a_daemonset(cpu="5", memory="")
+        assert of_kind(asked(a_base(greedy, daemonsets=(daemonset,)), greedy), RemedyKind.REQUEST) == []
 
     def test_nothing_where_pod_slots_are_short(self):
         types = (an_instance_type(name="small", pods="1"),)
@@ -127,6 +136,20 @@ class TestSearch:
         assert search.report.is_complete
         assert search.report.found == ()
         assert search.report.tried == search.report.to_try > 0
+
+    def test_a_guess_at_the_gentlest_step(self):
+        pod = a_pod(cpu="64")
+        search = a_search(a_base(pod), pod)
+        search.step()
+        steps = tuple(
+            Step(f"to {cpu}", (SetField(ref_of(pod), ("spec", "containers", 0, "resources", "requests", "cpu"), cpu),))
+            for cpu in ("4", "3", "2", "1")
+        )
+        found = []
+        for guess in (0, 1, 3, None):
+            for _ in search._try(Trial(RemedyKind.REQUEST, "the pods", steps, guess), found):
+                pass
+        assert [one.words for one in found] == ["to 4"] * 4
 
     def test_types_of_a_snapshot_do_not_follow_settings(self):
         pod = a_pod(memory="64Gi")

@@ -8,8 +8,9 @@ from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.whatif.edits import SetField
+from karptui.whatif.remedies.pool_edits import allow_value
 from karptui.whatif.remedies.remedy import RemedyKind
-from tests.builders import a_node, a_nodeclaim, a_pod, a_requirement, amounts, an_instance_type
+from tests.builders import a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import TYPES, a_base, a_pool, asked, of_kind
 
 ON_DEMAND = a_requirement(CAPACITY_TYPE, "In", "on-demand")
@@ -189,3 +190,55 @@ class TestTypes:
         [remedy] = of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.MIN_VALUES)
         assert remedy.words == f"lower minValues of {INSTANCE_TYPE} to 2"
         assert remedy.edits[0].value == 2
+
+
+class TestWhatDoesNotSuggestItself:
+    def test_a_pool_that_was_not_kept_as_it_was_written(self):
+        """Without its manifest nothing can be set in it; changes to the pods are still tried."""
+        pod = a_pod(cpu="3", node_selector={"tier": "gold"})
+        pool = a_nodepool(limits=amounts({"cpu": "3"}), taints=(Taint("x", "NoSchedule"),))
+        report = asked(a_base(pod, pools=[pool]), pod)
+        assert report.is_complete
+        assert all(one.subject == "the pods" for one in report.found)
+        capped = a_pod(cpu="3")
+        report = asked(a_base(capped, pools=[a_nodepool(limits=amounts({"cpu": "1"}))]), capped)
+        assert report.found == ()
+
+    def test_pools_that_take_no_part_and_labels_that_no_value_meets(self):
+        term = NodeSelectorTerm((a_requirement(ARCH, "NotIn", "amd64"),))
+        pod = a_pod(required_node_terms=(term,))
+        pools = [
+            a_pool(requirements=(ON_DEMAND, a_requirement(ARCH, "In", "amd64"))),
+            a_nodepool(name="static", replicas=2),
+        ]
+        report = asked(a_base(pod, pools=pools), pod)
+        assert {one.kind for one in report.found} <= {RemedyKind.POD_SELECTOR}
+
+    def test_a_label_that_the_pool_excludes_for_good(self):
+        pod = a_pod(node_selector={"company.io/x": "a"})
+        pool = a_pool(requirements=(ON_DEMAND, a_requirement("company.io/x", "DoesNotExist")))
+        report = asked(a_base(pod, pools=[pool]), pod)
+        assert of_kind(report, RemedyKind.POOL_VALUE) == []
+
+    def test_a_requirement_that_types_say_nothing_about(self):
+        pod = a_pod(cpu="64")
+        pool = a_pool(requirements=(ON_DEMAND, a_requirement("company.io/x", "In", "a")))
+        assert of_kind(asked(a_base(pod, pools=[pool]), pod), RemedyKind.INSTANCE_TYPE) == []
+        large = (*TYPES, an_instance_type(name="m5.16xlarge", cpu="80", zones=("us-east-1c",)))
+        pool = a_pool(requirements=(a_requirement("company.io/x", "In", "a"), a_requirement(ZONE, "In", "us-east-1a")))
+        [remedy] = of_kind(asked(a_base(pod, pools=[pool], types=large), pod), RemedyKind.INSTANCE_TYPE)
+        assert remedy.words == f"allow {ZONE} us-east-1c"
+
+    @pytest.mark.parametrize(
+        ("requirement", "value"),
+        [
+            (a_requirement("n", "Gt", "4"), "0"),
+            (a_requirement("n", "Lte", "4"), "4"),
+            (a_requirement("n", "Lt", "4"), "many"),
+            (a_requirement("n", "In", "a"), "a"),
+            (a_requirement("n", "NotIn", "a"), "b"),
+            (a_requirement("n", "Exists"), "a"),
+        ],
+    )
+    def test_values_that_no_change_allows(self, requirement, value):
+        assert allow_value(a_nodepool(requirements=(requirement,)), 0, value, RemedyKind.POOL_VALUE) is None
