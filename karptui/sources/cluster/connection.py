@@ -81,6 +81,8 @@ class Connection:
     client_certificate: Pem | None = None
     client_key: Pem | None = None
     token: str = ""
+    when_refused: str = ""
+    """What there is to be done once ``token`` is not taken any more, as a sentence; empty where nobody knows."""
     token_file: Path | None = None
     """Read again and again, as it gets rotated; wins over ``token`` while it can be read."""
     basic: tuple[str, str] | None = None

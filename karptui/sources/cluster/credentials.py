@@ -55,15 +55,22 @@ class Credentials(Protocol):
 class FixedCredentials:
     """A token, a password, a client certificate, or nothing: never changes."""
 
-    def __init__(self, grant: Grant) -> None:
+    def __init__(self, grant: Grant, when_refused: str = "") -> None:
         self._grant = grant
+        self._when_refused = when_refused
 
     def current(self) -> Grant:
         """Return the one grant."""
         return self._grant
 
     def refused(self, grant: Grant) -> bool:  # noqa: ARG002  part of the protocol
-        """Return False: there is no other."""
+        """Return False: there is no other.
+
+        Raises:
+            CredentialError: where it is known what would help.
+        """
+        if self._when_refused:
+            raise CredentialError(self._when_refused)
         return False
 
     def close(self) -> None:
@@ -159,4 +166,5 @@ def credentials_for(connection: Connection) -> Credentials:
         authorization = f"Bearer {connection.token}"
     elif connection.basic is not None:
         authorization = "Basic " + base64.b64encode(":".join(connection.basic).encode()).decode()
-    return FixedCredentials(Grant(authorization, connection.client_certificate, connection.client_key))
+    grant = Grant(authorization, connection.client_certificate, connection.client_key)
+    return FixedCredentials(grant, connection.when_refused)

@@ -17,6 +17,10 @@ from karptui.sources.cluster.kubeconfig import Cluster, Defined, Exec, Kubeconfi
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 EXEC_CLUSTER_EXTENSION: Final = "client.authentication.k8s.io/exec"
+OIDC_REFUSED: Final = (
+    "the API server does not take the id-token of auth-provider oidc any more, and karptui does not renew it: "
+    "any kubectl command does, after which karptui has to be started again; an exec plugin needs neither"
+)
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
 
 Entry = TypeVar("Entry")
@@ -105,6 +109,7 @@ def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | Non
         client_certificate=certificate,
         client_key=key,
         token=user.value.token or _id_token(user.value, of_user),
+        when_refused=OIDC_REFUSED if user.value.auth_provider is not None and not user.value.token else "",
         token_file=_beside(user.file, user.value.token_file) if user.value.token_file else None,
         basic=basic,
         exec_plugin=_exec_plugin(

@@ -41,6 +41,14 @@ def test_client_certificate_and_anonymous() -> None:
     assert isinstance(credentials_for(connection()), FixedCredentials)
 
 
+def test_refused_token_says_what_would_help_where_that_is_known() -> None:
+    credentials = credentials_for(connection(token="jwt", when_refused="renew it"))
+    with pytest.raises(CredentialError, match="^renew it$"):
+        credentials.refused(credentials.current())
+    other = credentials_for(connection(token="t"))
+    assert not other.refused(other.current())
+
+
 def test_token_file_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("one\n")

@@ -9,7 +9,7 @@ import yaml
 
 from karptui.sources.cluster.connection import Connection, Impersonation
 from karptui.sources.cluster.errors import ConfigError
-from karptui.sources.cluster.resolve import load_connection
+from karptui.sources.cluster.resolve import OIDC_REFUSED, load_connection
 
 Fields = dict[str, Any]
 
@@ -96,7 +96,10 @@ def test_basic_authentication(tmp_path: Path) -> None:
 
 def test_oidc_token_is_used_as_it_is(tmp_path: Path) -> None:
     user = {"auth-provider": {"name": "oidc", "config": {"id-token": "jwt"}}}
-    assert connect(tmp_path, user=user).token == "jwt"
+    connection = connect(tmp_path, user=user)
+    assert connection.token == "jwt"
+    assert connection.when_refused == OIDC_REFUSED
+    assert connect(tmp_path, user={"token": "t"}).when_refused == ""
 
 
 def test_impersonation_from_the_file_and_from_flags(tmp_path: Path) -> None:

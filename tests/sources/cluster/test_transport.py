@@ -454,7 +454,10 @@ def test_secure_server_through_a_proxy(serve: Serve) -> None:
 
 
 def test_proxy_that_cannot_be_used() -> None:
-    with pytest.raises(ConfigError, match=r"^the proxy socks5://proxy\.test:1 needs the Python package PySocks$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^the proxy socks5://proxy\.test:1 needs the Python package PySocks: pipx inject karptui PySocks$",
+    ):
         transport_to("http://api.test", proxy_url="socks5://user:secret@proxy.test:1").get("/")
     with pytest.raises(ConfigError, match=r"^the proxy gopher://proxy\.test:1 cannot be used: "):
         transport_to("http://api.test", proxy_url="gopher://user:secret@proxy.test:1").get("/")
