@@ -45,9 +45,8 @@ def connection_pool(connection: Connection, certificate: Pem | None, key: Pem | 
     settings.socket_options = _keepalive()
     settings.proxy, settings.no_proxy = _proxy(connection)
     if (settings.proxy or "").startswith("socks") and importlib.util.find_spec("socks") is None:
-        raise ConfigError(
-            f"the proxy {_without_password(settings.proxy)} needs the Python package PySocks: pipx inject karptui PySocks"
-        )
+        what = f"the proxy {_without_password(settings.proxy)} needs the Python package PySocks"
+        raise ConfigError(f"{what}: pipx inject karptui PySocks")
     try:
         pool: urllib3.PoolManager = RESTClientObject(settings).pool_manager
     except (ValueError, urllib3.exceptions.HTTPError) as error:

@@ -43,7 +43,7 @@ def test_client_certificate_and_anonymous() -> None:
 
 def test_refused_token_says_what_would_help_where_that_is_known() -> None:
     credentials = credentials_for(connection(token="jwt", when_refused="renew it"))
-    with pytest.raises(CredentialError, match="^renew it$"):
+    with pytest.raises(CredentialError, match="renew it"):
         credentials.refused(credentials.current())
     other = credentials_for(connection(token="t"))
     assert not other.refused(other.current())
