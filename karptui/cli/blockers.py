@@ -98,18 +98,33 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
 
         sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
         return
-    cells = [[_cell(name, row[name]) for name in COLUMNS] for row in rows]
     if form == "csv":
         import csv
 
         writer = csv.writer(sys.stdout)
         writer.writerow(COLUMNS)
-        writer.writerows(cells)
+        writer.writerows([_cell(name, row[name]) for name in COLUMNS] for row in rows)
         return
+    cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
     headings = ["NODE", "$/H", "CODE", "OBJECT", "OWNER", "VALUE", "SINCE", "UNTIL", "WITHOUT IT", "PODS 1H"]
     widths = [max(len(line[i]) for line in (headings, *cells)) for i in range(len(headings))]
     for line in (headings, *cells):
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with the budgets in the way of nodes that nothing wants as one row for each NodePool, the last."""
+    idle: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["code"] == "BUDGET_ZERO" and not row["wanted"]:
+            idle.setdefault(row["object"], []).append(row)
+    folded = {key: own for key, own in idle.items() if len(own) > 1}
+    gone = {id(row) for own in folded.values() for row in own}
+    blank = {"pricePerHour": None, "since": None, "wouldGoWithout": "no", "podsInLastHour": 0}
+    return [
+        *(row for row in rows if id(row) not in gone),
+        *({**own[0], **blank, "node": f"{len(own)} nodes that nothing wants"} for own in folded.values()),
+    ]
 
 
 def _cell(name: str, value: object) -> str:
