@@ -68,8 +68,8 @@ class RunningPods:
         self._counts: dict[TopologySpec, BaseCount] = {}
         self._registered: dict[str, RegisteredNodes] = {}
         """By key, for the rules that count every node."""
-        self._by_label: dict[str, dict[tuple[str, str], list[Pod]]] = {}
-        """By label key: pods that count, by namespace and value."""
+        self._by_label: dict[tuple[str, str], dict[str, list[Pod]]] = {}
+        """By namespace and label key: pods that count, by value."""
 
     @cached_property
     def _by_namespace(self) -> dict[str, list[Pod]]:
@@ -137,20 +137,19 @@ class RunningPods:
         if not selector.match_labels:
             return (pod for pod in self._by_namespace.get(namespace, ()) if selector.matches(pod.labels))
         key, value = selector.match_labels[0]
-        pods = self._with_label(key).get((namespace, value), ())
+        pods = self._with_label(namespace, key).get(value, ())
         if len(selector.match_labels) == 1 and not selector.match_expressions:
             return pods
         return (pod for pod in pods if selector.matches(pod.labels))
 
-    def _with_label(self, key: str) -> Mapping[tuple[str, str], Sequence[Pod]]:
-        found = self._by_label.get(key)
+    def _with_label(self, namespace: str, key: str) -> Mapping[str, Sequence[Pod]]:
+        found = self._by_label.get((namespace, key))
         if found is None:
-            found = self._by_label[key] = defaultdict(list)
-            for namespace, pods in self._by_namespace.items():
-                for pod in pods:
-                    value = pod.labels.get(key)
-                    if value is not None:
-                        found[namespace, value].append(pod)
+            found = self._by_label[namespace, key] = defaultdict(list)
+            for pod in self._by_namespace.get(namespace, ()):
+                value = pod.labels.get(key)
+                if value is not None:
+                    found[value].append(pod)
         return found
 
     def _domain(self, spec: TopologySpec, node_name: str) -> str | None:
