@@ -152,6 +152,17 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
         line = self.current
         return opening_of(line.finding) if isinstance(line, AdviceEntry) else NOTHING
 
+    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+        """Explain severities beside columns and filters."""
+        severities = (
+            ("✘ error", "something can never work, or stands still"),
+            ("▲ warning", "costs money or safety, or Karpenter plans with other numbers than the author believes"),
+            ("· info", "Karpenter behaves otherwise than most people expect; nothing need be wrong"),
+        )
+        analysis = self.host.view.analysis
+        assumed = [("assumed", note) for note in (analysis.notes if analysis is not None else ())]
+        return (("Severities", severities), ("What was assumed", assumed), *super().help_text())
+
     # Keys
 
     def action_group(self) -> None:

@@ -528,7 +528,8 @@ CASES = [
         "pod-nominated-limbo",
         nominated,
         (
-            "1 pod (ReplicaSet/default/web) has been nominated up to 7 times over 1h (Pod should schedule on: node/node-1)",
+            "1 pod (ReplicaSet/default/web) has been nominated up to 7 times over 1h",
+            "(Pod should schedule on: node/node-1) and still waits",
         ),
     ),
     *quiet(
@@ -542,7 +543,8 @@ CASES = [
         "daemonset-do-not-disrupt",
         lambda: on_node(a_pod(node="node-1", daemonset="agent", namespace="kube-system", annotations={DND: "true"})),
         (
-            "1 pod of the DaemonSet kube-system/agent says do-not-disrupt: that holds 1 of 1 nodes of Karpenter ($0.10/h)",
+            "1 pod of the DaemonSet kube-system/agent says do-not-disrupt: that holds 1 of 1 nodes",
+            "of Karpenter ($0.10/h)",
         ),
         per_hour=0.096,
     ),

@@ -66,8 +66,8 @@ RULE: Final = Rule(
     what="A NodePool's budget allows disruption, and nodes that are not Ready, or have been draining for more than "
     "half an hour, use up all of it.",
     why="What may be disrupted is the budget less the nodes that are being deleted, for whatever reason, and less "
-    "those that are not Ready. A node that a protected pod holds in a drain for a day takes a place for a day. Karpenter "
-    "publishes an event only where the budget itself is 0, so a budget that is eaten is silent.",
+    "those that are not Ready. A node that a protected pod holds in a drain for a day takes a place for a day. "
+    "Karpenter publishes an event only where the budget itself is 0, so a budget that is eaten is silent.",
     source="BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go",
     remedy="Repair or delete the nodes that are not Ready, and settle what the drains wait for; the gate NodeRepair "
     "deletes broken nodes where the provider supports it.",
