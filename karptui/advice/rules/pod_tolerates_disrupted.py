@@ -28,8 +28,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         severity=Severity.WARNING if held else Severity.INFO,
         objects=owners,
         fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'tolerates', 'tolerate')} the "
-        "taint of nodes on their way out: a drain neither evicts nor waits for them, new ones may still land there, and "
-        f"they end with the instance{also}.",
+        "taint of nodes on their way out: a drain neither evicts nor waits for them, new ones may still land there, "
+        f"and they end with the instance{also}.",
     )
 
 
