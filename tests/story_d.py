@@ -40,7 +40,7 @@ def story_objects() -> list[dict[str, Any]]:
     return [*objects, *_events(), *_others()]
 
 
-def an_event(pod: str, source: str, reason: str, message: str, at: str, count: int = 1) -> dict[str, Any]:
+def an_event(pod: str, source: str, reason: str, message: str, *, at: str, count: int = 1) -> dict[str, Any]:
     """Return an event about a pod; its instant is a time of the story's day."""
     namespace, _, name = pod.partition("/")
     stamp = f"2026-11-20T{at}Z"
@@ -88,12 +88,11 @@ def a_waiting_pod(key: str, **spec: Any) -> dict[str, Any]:
 def _events() -> Iterable[dict[str, Any]]:
     refused = "Failed to schedule pod, no instance type has enough resources, requirements=…, resources=…"
     for i in (0, 1):
-        yield an_event(f"trino/worker-{i}", "karpenter", "FailedScheduling", refused, "11:58:00", 9)
+        yield an_event(f"trino/worker-{i}", "karpenter", "FailedScheduling", refused, at="11:58:00", count=9)
         message = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
-        yield an_event(f"trino/worker-{i}", "default-scheduler", "FailedScheduling", message, "11:59:48", 12)
-    yield an_event(
-        "web/front-7d4-x2kq9", "karpenter", "Nominated", "Pod should schedule on: nodeclaim/general-x1", "11:30:00"
-    )
+        yield an_event(f"trino/worker-{i}", "default-scheduler", "FailedScheduling", message, at="11:59:48", count=12)
+    where = "Pod should schedule on: nodeclaim/general-x1"
+    yield an_event("web/front-7d4-x2kq9", "karpenter", "Nominated", where, at="11:30:00")
 
 
 def _others() -> Iterable[dict[str, Any]]:

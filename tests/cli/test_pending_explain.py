@@ -193,9 +193,7 @@ def test_nothing_that_a_terminal_would_act_on(tmp_path, capsys, text):
         elif one["kind"] == "Event":
             one["message"] = text
             one["involvedObject"]["name"] += text
-        elif one["kind"] == "NodePool":
-            one["metadata"]["name"] += text
-        elif one["kind"] == "Node":
+        elif one["kind"] in ("NodePool", "Node"):
             one["metadata"]["name"] += text
     path = tmp_path / "hostile.json"
     path.write_text(json.dumps(document))

@@ -63,13 +63,13 @@ def _rank(entry: PendingEntry) -> tuple[float, ...]:
 
 COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     Column(
-        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 18, 56),
+        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 24, 56),
         lambda entry, _: Cell(clean(entry.group.name), Tone.STRONG),
         lambda entry: natural_key(entry.group.name),
     ),
     Column(
         Heading(
-            "count", "N", "How many they are.", 3, 8, is_right_aligned=True, is_descending_first=True, drop_order=5
+            "count", "N", "How many they are.", 3, 8, is_right_aligned=True, is_descending_first=True, drop_order=7
         ),
         lambda entry, _: Cell(count_text(len(entry.group.pods))),
         lambda entry: float(len(entry.group.pods)),
@@ -103,7 +103,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     ),
     Column(
         Heading(
-            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 38, 90, fill_width=70
+            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 34, 90, fill_width=70
         ),
         _now,
         _rank,

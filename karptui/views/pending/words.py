@@ -51,9 +51,8 @@ _SENTENCES: Final[Mapping[Turn, str]] = {
 }
 
 
-TURN_HELP: Final[tuple[tuple[str, str], ...]] = tuple(
-    (str(turn), sentence) for turn, sentence in _SENTENCES.items()
-) + (
+TURN_HELP: Final[tuple[tuple[str, str], ...]] = (
+    *((str(turn), sentence) for turn, sentence in _SENTENCES.items()),
     (str(Turn.OTHER_SCHEDULER), "another scheduler has not refused it yet"),
     (str(Turn.LOST_NODE), "spec.nodeName binds it to a node that is not there"),
 )
