@@ -13,12 +13,12 @@ from karptui.aws.discovered import discovered_memory_bytes
 from karptui.aws.errors import NodeClassError
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
-from karptui.aws.labels import ZONE_ID
 from karptui.aws.market import Market, built_in_market, region_of
 from karptui.aws.nodeclass import KIND, Ec2NodeClass, Subnet, SubnetZone, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.place import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import REGION, ZONE
+from karptui.karpenter.labels import REGION
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 
@@ -106,16 +106,6 @@ def _resolved(
     types = instance_types(nodeclass, settings, market, facts=facts, discovered_memory_bytes=memory_bytes)
     _known[:] = ((inputs, types), *_known[: _MOST_KNOWN - 1])
     return types
-
-
-def node_zones(nodes: Iterable[Node]) -> tuple[SubnetZone, ...]:
-    """Return the zones that nodes stand in, with their ids where a node is labelled with it."""
-    ids: dict[str, str] = {}
-    for node in nodes:
-        zone = node.labels.get(ZONE, "")
-        if zone:
-            ids[zone] = node.labels.get(ZONE_ID, "") or ids.get(zone, "")
-    return tuple(SubnetZone(zone, ids[zone]) for zone in sorted(ids))
 
 
 def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from karptui.aws.cluster_types import MarketOf
-from karptui.aws.live import live_market, live_prices
-from karptui.aws.market import Market
-from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.place import Place
 from karptui.aws.prices import LIST_PRICES, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
 from karptui.aws.region_facts import NO_FACTS, FactKind, FactPhase, FactStatus, RegionFacts
@@ -21,6 +17,11 @@ from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.settings import Settings, SettingsError
 from karptui.karpenter.version import parse_version
+
+if TYPE_CHECKING:
+    from karptui.aws.cluster_types import MarketOf
+    from karptui.aws.market import Market
+    from karptui.aws.nodeclass import SubnetZone
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -92,6 +93,8 @@ def with_controller(base: Evidence, info: ControllerInfo | None, status: FactSta
 
 def prices_of(evidence: Evidence, place: Place) -> PriceBook:
     """Return the prices to show for a cluster at a place, most trusted source first."""
+    from karptui.aws.live import live_prices  # noqa: PLC0415 - the first screen has no prices yet
+
     book = live_prices(
         place.region,
         place.zones,
@@ -107,6 +110,7 @@ def prices_of(evidence: Evidence, place: Place) -> PriceBook:
 
 def markets_of(evidence: Evidence, *, has_overlays: bool = False) -> MarketOf:
     """Return what tells the market of a region."""
+    from karptui.aws.live import live_market  # noqa: PLC0415 - as above
 
     def market_of(region: str, zones: Iterable[SubnetZone]) -> Market:
         return live_market(region, zones, facts=evidence.facts, metrics=evidence.metrics, has_overlays=has_overlays)

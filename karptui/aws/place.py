@@ -7,10 +7,11 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.cluster_types import node_zones
 from karptui.aws.errors import NodeClassError
+from karptui.aws.labels import ZONE_ID
 from karptui.aws.market import region_of
 from karptui.aws.nodeclass import SubnetZone, is_ec2_nodeclass, parse_nodeclass
+from karptui.karpenter.labels import ZONE
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.node import Node
 
@@ -48,3 +49,13 @@ def place_of(nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> Place:
         ids[zone.name] = ids.get(zone.name) or zone.zone_id
     region = next(filter(None, map(region_of, sorted(ids))), "")
     return Place(region, tuple(SubnetZone(name, ids[name]) for name in sorted(ids))) if region else NOWHERE
+
+
+def node_zones(nodes: Iterable[Node]) -> tuple[SubnetZone, ...]:
+    """Return the zones that nodes stand in, with their ids where a node is labelled with it."""
+    ids: dict[str, str] = {}
+    for node in nodes:
+        zone = node.labels.get(ZONE, "")
+        if zone:
+            ids[zone] = node.labels.get(ZONE_ID, "") or ids.get(zone, "")
+    return tuple(SubnetZone(zone, ids[zone]) for zone in sorted(ids))

@@ -9,7 +9,6 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
 
 from karptui.screens import commands
 from karptui.screens.host import Host, host_of
@@ -118,7 +117,7 @@ class FrameScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action may be taken: while text is typed, keys are text."""
-        if action in _OPENS_PROMPT and isinstance(self.focused, Input | TextArea):
+        if action in _OPENS_PROMPT and self.focused is not None and self.focused.check_consume_key("x", "x"):
             return False
         return super().check_action(action, parameters)
 

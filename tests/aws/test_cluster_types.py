@@ -8,9 +8,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.cluster_types import ClusterTypes, cluster_types, node_zones
+from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.place import node_zones
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
