@@ -18,7 +18,7 @@ from karptui.whatif.scenario import Replay
 from tests.whatif.snapshots import FOLDER, base_of, documents
 
 FAMILIES = sorted(path.name.removesuffix(".jsonl.gz") for path in FOLDER.glob("*.jsonl.gz"))
-PER_FAMILY = 2
+PER_FAMILY = 1
 
 Json = dict[str, Any]
 
