@@ -10,12 +10,14 @@ from karptui.disruption.blocker import Blocker, Code
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
+from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import Toleration
 from karptui.provisioning import prepare
 from karptui.whatif.blocker_remedies.effect import effect_of
 from karptui.whatif.blocker_remedies.offered import blocker_remedies
+from karptui.whatif.blocker_remedies.pool_rules import wider
 from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, Effect, Objects, RemedyKind, ref_of
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from tests import story_e
@@ -270,6 +272,14 @@ def test_rules_of_the_nodepool(code, kind, path, value):
     assert found[kind].effect == Effect(unknown=3)
 
 
+@pytest.mark.parametrize(
+    ("budgets", "share"),
+    [((), "10%"), (("5%",), "10%"), (("10%", "3"), "20%"), (("33%",), "50%"), (("100%",), "100%"), (("x%",), "10%")],
+)
+def test_a_wider_budget_is_wider(budgets, share):
+    assert wider(a_nodepool(budgets=tuple(map(DisruptionBudget, budgets)))) == share
+
+
 def test_a_static_pool_without_a_limit_is_left_alone():
     found = by_kind([Blocker(code=Code.STATIC_NO_HEADROOM, pool_name="general")], objects(pools=[a_nodepool()]))
     assert found[RemedyKind.NODE_LIMIT].edits == ()
@@ -307,7 +317,7 @@ def test_some_of_several_kinds_is_not_known_without_simulating(story):
     budget = Blocker(code=Code.BUDGET_ZERO, claim_name="runners-1x204")
     third = Blocker(code=Code.POD_DND, claim_name="runners-1x204")
     mixed = replace(first, blockers=(*first.blockers, third, budget))
-    assert effect_of(mixed.blockers[:2], {key: mixed}) == Effect(unknown=1)
+    assert effect_of(mixed.blockers[:2], {key: mixed}) == Effect(untried=1)
     assert effect_of(mixed.blockers[:3], {key: mixed}) == Effect(deleted=1, saves_per_hour=pytest.approx(1.008))
     assert first.outlook is not None
     stays = replace(mixed, outlook=replace(first.outlook, lifted=replace(first.outlook.lifted, outcome=Outcome.NO)))

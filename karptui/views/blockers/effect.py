@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def total(effect: Effect) -> int:
     """Return how many nodes a remedy is about."""
-    return effect.goes + effect.kept + effect.unknown
+    return effect.goes + effect.kept + effect.unknown + effect.untried
 
 
 def nodes_cell(effect: Effect | None) -> Cell:
@@ -25,7 +25,9 @@ def nodes_cell(effect: Effect | None) -> Cell:
         return Cell("0", Tone.MUTED)
     if effect.unknown == total(effect):
         return Cell("…", Tone.ACTIVE)
-    more = "+" if effect.unknown else ""
+    if effect.untried and not effect.goes:
+        return Cell("try it", Tone.MUTED)
+    more = "+" if effect.unknown or effect.untried else ""
     text = f"{count_text(effect.goes)}{more} of {count_text(total(effect))}"
     return Cell(text, Tone.GOOD if effect.goes else Tone.MUTED)
 
@@ -42,7 +44,7 @@ def saves_cell(effect: Effect | None) -> Cell:
     if effect is None or not effect.goes:
         return NOT_APPLICABLE
     text = node_price_text(effect.saves_per_hour)
-    return Cell(f"{text}{'+' if effect.unknown else ''}", Tone.STRONG, text.lstrip("$¥"))
+    return Cell(f"{text}{'+' if effect.unknown or effect.untried else ''}", Tone.STRONG, text.lstrip("$¥"))
 
 
 def effect_text(effect: Effect | None) -> str:

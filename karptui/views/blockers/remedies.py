@@ -177,12 +177,15 @@ def _several(members: Sequence[BlockerEntry], _: BlockerRemedy) -> str:
     return "\n".join(lines)
 
 
-def _node_limit(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
+def _from_edits(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
     lines = []
     for edit in remedy.edits:
         assert isinstance(edit, SetField)
-        patch = shlex.quote(json.dumps({"spec": {"limits": {"nodes": edit.value}}}, separators=(",", ":")))
-        lines.append(f"kubectl patch nodepool {shlex.quote(clean(edit.object.name))} --type merge -p {patch}")
+        patch = edit.value
+        for name in reversed(edit.path):
+            patch = {str(name): patch}
+        text = shlex.quote(json.dumps(patch, separators=(",", ":")))
+        lines.append(f"kubectl patch nodepool {shlex.quote(clean(edit.object.name))} --type merge -p {text}")
     return "\n".join(lines)
 
 
@@ -197,12 +200,12 @@ _TEXTS: Final[Mapping[RemedyKind, Callable[[Sequence[BlockerEntry], BlockerRemed
     RemedyKind.ALLOW_EVICTION: _allow,
     RemedyKind.MORE_REPLICAS: _scale,
     RemedyKind.ONE_PDB: _several,
-    RemedyKind.WIDER_BUDGET: _patch("BUDGET_ZERO", {"spec": {"disruption": {"budgets": [{"nodes": "10%"}]}}}),
+    RemedyKind.WIDER_BUDGET: _from_edits,
     RemedyKind.CONSOLIDATE_AFTER: _patch(
         "CONSOLIDATION_DISABLED", {"spec": {"disruption": {"consolidateAfter": "5m"}}}
     ),
     RemedyKind.POLICY: _patch(
         "WHEN_EMPTY_POLICY", {"spec": {"disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized"}}}
     ),
-    RemedyKind.NODE_LIMIT: _node_limit,
+    RemedyKind.NODE_LIMIT: _from_edits,
 }

@@ -28,7 +28,12 @@ COLUMNS: Final[tuple[Column[BlockerRemedy], ...]] = (
         lambda remedy: _ORDER[remedy.kind],
     ),
     Column(
-        Heading("nodes", "NODES GO", "How many of the nodes go with it (simulated); + where more may.", min_width=8),
+        Heading(
+            "nodes",
+            "NODES GO",
+            "How many of the nodes go (simulated); +: more may; try it: the what-if tells.",
+            min_width=8,
+        ),
         lambda remedy, _: nodes_cell(remedy.effect),
         lambda remedy: remedy.effect.goes if remedy.effect is not None else None,
     ),

@@ -62,9 +62,9 @@ def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
     else:
         kinds = ", ".join(dict.fromkeys(one.kind for one in members))
         things = {one.blocker.object_ref: one.blocker.object_kind for one in members}
-        noun = "pods" if set(things.values()) == {"Pod"} else "objects"
+        noun = "pod" if set(things.values()) == {"Pod"} else "object"
         named = f"{title}: " if title else ""
-        what = f"{named}{count_text(len(things))} {noun} ({kinds})"
+        what = f"{named}{count_text(len(things))} {noun}{'s' * (len(things) != 1)} ({kinds})"
     if held.per_hour:
         holds = "hold" if len(members) > 1 else "holds"
         money = f" {holds} {held_text(held)} · {_monthly(held.per_hour)} (simulated)"

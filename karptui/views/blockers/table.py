@@ -57,6 +57,8 @@ def _group_object(group: GroupEntry) -> Cell:
     objects, nodes = group.objects, len(group.nodes)
     kinds = {one.blocker.object_kind.lower() for one in group.members}
     noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
+    if not nodes:
+        return Cell(f"{count_text(objects)} {noun or 'things'}", short=count_text(objects))
     short = f"{count_text(objects)} on {count_text(nodes)}"
     return Cell(
         f"{count_text(objects)} {noun or 'things'} on {count_text(nodes)} node{'s' * (nodes != 1)}", short=short

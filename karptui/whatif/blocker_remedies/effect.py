@@ -22,18 +22,20 @@ def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *
     for blocker in lifted:
         by_claim.setdefault(blocker.claim_name, []).append(blocker)
     outcomes = [_outcome(findings.get(f"claim/{name}"), own) for name, own in by_claim.items()]
+    untried = sum(outcome is None for outcome, _ in outcomes)
     return Effect(
         deleted=sum(outcome is Outcome.DELETE for outcome, _ in outcomes),
         replaced=sum(outcome is Outcome.REPLACE for outcome, _ in outcomes),
         kept=sum(outcome is Outcome.NO for outcome, _ in outcomes),
         unknown=sum(outcome is Outcome.UNKNOWN for outcome, _ in outcomes),
+        untried=untried,
         saves_per_hour=sum(saved for _, saved in outcomes),
         is_at_once=is_at_once,
     )
 
 
-def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome, float]:
-    """Return what becomes of one node, and what that saves per hour."""
+def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome | None, float]:
+    """Return what becomes of one node, None where that was never tried, and what it saves per hour."""
     outlook = found.outlook if found is not None else None
     if found is None or outlook is None:
         return Outcome.UNKNOWN, 0.0
@@ -48,7 +50,7 @@ def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome
     return outcome, (found.price_per_hour or 0.0) if is_leaving else outlook.lifted.savings_per_hour
 
 
-def _without(found: NodeFindings, lifted: set[int]) -> Outcome:
+def _without(found: NodeFindings, lifted: set[int]) -> Outcome | None:
     outlook, own = found.outlook, found.blockers
     assert outlook is not None
     if all(id(one) in lifted for one in own):
@@ -59,4 +61,4 @@ def _without(found: NodeFindings, lifted: set[int]) -> Outcome:
     places = [index for index, one in enumerate(own) if id(one) in lifted]
     if len(places) == 1:
         return outlook.without[places[0]]
-    return Outcome.UNKNOWN
+    return None

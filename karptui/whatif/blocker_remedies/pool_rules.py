@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
 from karptui.karpenter.labels import DO_NOT_DISRUPT
+from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.blocker_remedies.effect import effect_of
 from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, Objects, RemedyKind
 from karptui.whatif.edits import ObjectRef, SetField
 
+_STEPS: Final = (10, 20, 50, 100)
 Findings = Mapping[str, NodeFindings]
 
 
@@ -28,12 +30,26 @@ def node_remedies(blockers: Sequence[Blocker], _: Objects, findings: Findings) -
 
 def budget_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
     """Yield what can be done about disruption budgets that leave nothing."""
+    names = dict.fromkeys(one.pool_name for one in blockers)
+    edits = [
+        SetField(
+            ObjectRef("NodePool", name), ("spec", "disruption", "budgets"), [{"nodes": wider(objects.nodepools[name])}]
+        )
+        for name in names
+        if name in objects.nodepools
+    ]
     yield BlockerRemedy(
         RemedyKind.WIDER_BUDGET,
         "Replaces all budgets of the NodePool; nodes that are deleted or NotReady use the allowance up.",
-        _on_pools(blockers, objects, ("spec", "disruption", "budgets"), [{"nodes": "10%"}]),
+        tuple(edits),
         effect_of(blockers, findings),
     )
+
+
+def wider(pool: NodePool) -> str:
+    """Return a share of the nodes that is wider than each budget of a NodePool, in steps."""
+    shares = [int(one.nodes[:-1]) for one in pool.budgets or () if one.nodes.endswith("%") and one.nodes[:-1].isdigit()]
+    return next((f"{step}%" for step in _STEPS if step > max(shares, default=0)), f"{_STEPS[-1]}%")
 
 
 def never_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:

@@ -41,7 +41,6 @@ def texts(members, known=NONE) -> str:
         (Code.NODE_DND, {}, "kubectl annotate node node-1 karpenter.sh/do-not-disrupt-"),
         (Code.PDB_EXHAUSTED, {"value": "web/front"}, "kubectl -n web patch pdb front --type merge -p"),
         (Code.PDB_MULTIPLE, {"value": "web/a web/b"}, "kubectl -n web get pdb a\nkubectl -n web get pdb b"),
-        (Code.BUDGET_ZERO, {}, 'kubectl patch nodepool general --type merge -p \'{"spec":{"disruption":{"budgets"'),
         (Code.CONSOLIDATION_DISABLED, {}, '{"spec":{"disruption":{"consolidateAfter":"5m"}}}'),
         (Code.WHEN_EMPTY_POLICY, {}, "WhenEmptyOrUnderutilized"),
         (Code.POD_DND, {}, "kubectl cordon node-1"),
@@ -80,6 +79,8 @@ def test_what_the_objects_tell_is_written_out():
     held = an_entry(Code.PDB_EXHAUSTED, value="web/front", owner="Deployment/web/front")
     assert "kubectl -n web scale deployment front --replicas 2" in texts([held], known)
     assert '{"spec":{"limits":{"nodes":"4"}}}' in texts([an_entry(Code.STATIC_NO_HEADROOM, "general")], known)
+    patch = """kubectl patch nodepool general --type merge -p '{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}'"""
+    assert patch in texts([an_entry(Code.BUDGET_ZERO, "general")], known)
 
 
 def test_names_are_quoted_and_cleaned():
@@ -151,6 +152,12 @@ def test_the_table_of_remedies():
         (Effect(), ("0", "-", "-"), ""),
         (Effect(unknown=2), ("…", "-", "-"), ""),
         (Effect(kept=2), ("0 of 2", "-", "-"), ""),
+        (Effect(kept=2, untried=1), ("try it", "-", "-"), ""),
+        (
+            Effect(deleted=1, untried=1, saves_per_hour=0.5),
+            ("1+ of 2", "at once", "$0.5000+"),
+            "1 of 2 nodes go at once, $0.50/h",
+        ),
         (Effect(deleted=1, saves_per_hour=0.5), ("1 of 1", "at once", "$0.5000"), "1 node goes at once, $0.50/h"),
         (
             Effect(replaced=2, unknown=1, saves_per_hour=0.5, is_at_once=False),

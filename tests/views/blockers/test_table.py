@@ -84,6 +84,7 @@ def test_headings():
         story_lines(group.members, NOW_NS, group.title)[0]
     )
     assert cells(GroupEntry("x", (), is_folded=True))["kind"] == "▸ x"
+    assert cells(GroupEntry("x", (), is_folded=True))["object"] == "0 objects"
     lines = grouped(blocker_entries(analysed()), Grouping.OWNER, frozenset(), is_folded=False)
     assert len(only_blockers(lines)) == 8
     test = compile_query(parse_query("gitlab", TABLE.subject), TABLE.subject, NOW_NS)
