@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from karptui.whatif.documents.problem import Path
+from karptui.whatif.documents.read import MAX_DEPTH
 
 
 def flow_start(value: str) -> str | None:
@@ -101,6 +102,8 @@ class _FlowScanner:
     def _structure(self, character: str, following: str) -> bool:
         """Takes one character outside of quotes; True once the outermost bracket is closed."""
         if character in "{[":
+            if len(self._stack) >= MAX_DEPTH:
+                return True
             path = self._stack[-1].inner if self._stack else ()
             self._stack.append(_Frame(character == "{", path))
         elif character in "}]":

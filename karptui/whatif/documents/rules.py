@@ -198,6 +198,15 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
     return UNREADABLE if "overload" in str(value).lower() else FAILED
 
 
+@lru_cache(maxsize=16384)
+def fits_pattern(text: str, pattern: str) -> bool:
+    """Says whether a pattern of a schema is found in a text, by the engine that Go has too: linear whatever they are.
+
+    A pattern that cannot be read fits everything.
+    """
+    return evaluate("self.matches(oldSelf)", {"self": text, "oldSelf": pattern, "hasOld": False}) is not False
+
+
 @lru_cache(maxsize=4096)
 def _compiled(expression: str) -> Any:
     try:

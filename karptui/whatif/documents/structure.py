@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from karptui.whatif.documents.finding import Finding
-from karptui.whatif.documents.formats import compiled, format_fault, pattern_words
+from karptui.whatif.documents.formats import format_fault, pattern_words
 from karptui.whatif.documents.problem import Path
+from karptui.whatif.documents.rules import fits_pattern
 
 Schema = Mapping[str, Any]
 
@@ -175,10 +176,8 @@ def _count_findings(count: int, schema: Schema, path: Path, words: tuple[str, st
 
 def _text_findings(value: str, schema: Schema, path: Path) -> Iterator[Finding]:
     yield from _count_findings(len(value), schema, path, ("minLength", "maxLength", "characters"))
-    if "pattern" in schema:
-        pattern = compiled(schema["pattern"])
-        if pattern and not pattern.search(value):
-            yield Finding(path, f"must be {pattern_words(schema['pattern'])}")
+    if "pattern" in schema and not fits_pattern(value, schema["pattern"]):
+        yield Finding(path, f"must be {pattern_words(schema['pattern'])}")
     fault = format_fault(value, schema.get("format", ""))
     if fault:
         yield Finding(path, fault)

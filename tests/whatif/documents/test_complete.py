@@ -147,6 +147,7 @@ def at(text: str, schemas: Schemas | None = None) -> Completion:
         (f"{POOL}  limits: {{\n    cpu: 1\n  }}‸", []),
         (f"{POOL}  limits: {{cpu: 1, # {{\n    mem‸", ["memory"]),
         (f"{POOL}  weight:‸x", []),
+        (f"{POOL}  limits: {'[' * 200}‸", []),
         (f"{REQUIREMENTS}      nodeClassRef:\n        x: ‸", []),
         (f"{POD}    env:\n    - valueFrom:\n        configMapKeyRef:\n          key: ‸", []),
         ('kind: NodePool\nspec:\n  "wei‸', ["weight"]),

@@ -6,6 +6,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from karptui.whatif.documents.parse import parse
 from karptui.whatif.documents.problem import Severity
@@ -21,6 +23,7 @@ from karptui.whatif.documents.schema import (
 from karptui.whatif.documents.validate import check, validate
 from karptui.whatif.edits import ObjectRef
 
+from .mutations import mutate
 from .objects import DEPLOYMENT, EC2_NODE_CLASS, NODE_POOL, OBJECTS, PDB
 
 POOL = """\
@@ -209,3 +212,16 @@ def test_an_empty_value_is_marked_by_its_name() -> None:
     text = as_document(EC2_NODE_CLASS).replace("role: karpenter-node", "role:")
     found = seen(text)
     assert [words for _, words, _ in found] == ["spec"]
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**4), st.text(max_size=4))
+def test_whatever_is_typed_gets_an_answer(seed: int, position: int, typed: str) -> None:
+    body, _ = mutate(OBJECTS[seed % len(OBJECTS)], seed)
+    text = as_document(body)
+    position %= len(text)
+    typed_text = text[:position] + typed + text[position:]
+    lines = typed_text.split("\n")
+    for problem in check(typed_text, shipped_schemas()).problems:
+        assert 0 <= problem.line < len(lines)
+        assert 0 <= problem.column < problem.end_column
+        assert problem.message
