@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from provisioning import NOW_NS, cluster, instance_types
 
-from karptui.decode.kinds import Kind, KindReader
+from karptui.decode.kinds import Kind
+from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.whatif.apply import apply

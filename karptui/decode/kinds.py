@@ -1,24 +1,10 @@
-"""Which kinds are read, and how each is built from its API shape."""
+"""Which kinds are kept, and which objects belong to each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final
-
-import msgspec
-
-from karptui.decode import event, karpenter, node, policy, storage, workload
-from karptui.decode.errors import DecodeError, FieldError, field_error
-from karptui.decode.pod import build_pod
-from karptui.decode.pod_template import TEMPLATES
-from karptui.decode.pod_wire import WirePod
-from karptui.decode.wire import WireObject
-from karptui.karpenter.nodeclass import NodeClass
-from karptui.kube.workload import Workload
-
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding of hostile text raises."""
+from typing import Final
 
 
 class Kind(StrEnum):
@@ -86,8 +72,6 @@ _GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
 }
 OTHER_PROVIDERS: Final = ("eks.amazonaws.com", "oci.oraclecloud.com")
 """Groups of NodeClasses that do not name Karpenter: EKS Auto Mode's and Oracle's."""
-METADATA_ONLY: Final = "PartialObjectMetadata"
-_WORKLOADS: Final = frozenset(WORKLOAD_API_VERSIONS) | {Kind.REPLICATION_CONTROLLER}
 
 
 def may_hold_nodeclasses(group: str) -> bool:
@@ -108,145 +92,3 @@ def kind_of(api_version: str, kind: str) -> Kind | None:
     except ValueError:
         return None
     return known if group in _GROUPS.get(known, ()) else None
-
-
-class KindReader:
-    """Builds the objects of one kind; ``api_version`` and ``kind`` fill in what list items leave out."""
-
-    def __init__(self, kind: Kind, *, api_version: str = "", api_kind: str = "") -> None:
-        self.kind = kind
-        self.api_version = api_version or WORKLOAD_API_VERSIONS.get(kind, "v1")
-        self.api_kind = api_kind or kind.value
-        self.wire_type: type[WireObject] = _WIRE_TYPES[kind]
-        self.needs_raw = kind in (Kind.NODEPOOL, Kind.NODECLASS)
-        """Whether the object as given is kept beside the domain value."""
-        self._builder = self._choose_builder()
-
-    def build(self, wire: WireObject, raw: Mapping[str, Any] | None = None) -> Any:
-        """Return the domain object of a decoded API object.
-
-        Raises:
-            DecodeError: naming kind, object and field.
-        """
-        try:
-            return self._builder(wire, raw or {})
-        except FieldError as error:
-            raise DecodeError(self.api_kind, wire.metadata.key, error) from None
-
-    def _choose_builder(self) -> Callable[[Any, Mapping[str, Any]], Any]:
-        if self.kind in _WORKLOADS:
-            return self._build_workload
-        if self.kind is Kind.NODECLASS:
-            return self._build_nodeclass
-        if self.kind is Kind.NODEPOOL:
-            return karpenter.build_nodepool
-        build = _BUILDERS[self.kind]
-        return lambda wire, _: build(wire)
-
-    def _build_workload(self, wire: workload.AnyWireWorkload, _: Mapping[str, Any]) -> Workload:
-        # Where only the metadata was asked for, the object says so in place of its kind.
-        if not wire.kind or wire.kind == METADATA_ONLY:
-            return workload.build_workload(wire, self.api_version, self.api_kind)
-        return workload.build_workload(wire, wire.api_version or self.api_version, wire.kind)
-
-    def _build_nodeclass(self, wire: karpenter.WireNodeClass, raw: Mapping[str, Any]) -> NodeClass:
-        group, _, version = (wire.api_version or self.api_version).rpartition("/")
-        return karpenter.build_nodeclass(wire, group, version, wire.kind or self.api_kind, raw)
-
-    def convert(self, raw: Mapping[str, Any]) -> Any:
-        """Return the domain object of a plain mapping, as YAML or JSON gives it.
-
-        Raises:
-            DecodeError: naming kind, object and field.
-        """
-        try:
-            wire = msgspec.convert(raw, self.wire_type)
-        except msgspec.ValidationError as error:
-            raise DecodeError(self.api_kind, key_of(raw), field_error(error)) from None
-        return self.build(wire, raw)
-
-    def decode(self, text: bytes | msgspec.Raw) -> Any:
-        """Return the domain object of JSON text.
-
-        Raises:
-            DecodeError: naming kind, object and field as well as they can be told.
-        """
-        try:
-            if self.needs_raw:
-                return self.convert(without_managed_fields(msgspec.json.decode(text)))
-            return self.build(msgspec.json.decode(text, type=self.wire_type))
-        except msgspec.ValidationError as error:
-            raise DecodeError(self.api_kind, key_of(loose(text)), field_error(error)) from None
-        except UNREADABLE as error:
-            raise DecodeError(self.api_kind, "", FieldError("", f"cannot be read: {error}")) from None
-
-
-def without_managed_fields(raw: Any) -> Any:
-    """Return an object without the book-keeping that nobody reads; the object itself is changed."""
-    metadata = raw.get("metadata") if isinstance(raw, dict) else None
-    if isinstance(metadata, dict):
-        metadata.pop("managedFields", None)
-    return raw
-
-
-def key_of(raw: Any) -> str:
-    """Return ``namespace/name`` of an object that may be malformed, as well as it can be told."""
-    metadata = raw.get("metadata") if isinstance(raw, Mapping) else None
-    if not isinstance(metadata, Mapping):
-        return ""
-    name, namespace = (value if isinstance(value, str) else "" for value in map(metadata.get, ("name", "namespace")))
-    return f"{namespace}/{name}" if namespace and name else name
-
-
-def loose(text: bytes | msgspec.Raw) -> Any:
-    """Return what JSON text holds, None where it holds nothing that can be read."""
-    try:
-        return msgspec.json.decode(text)
-    except UNREADABLE:
-        return None
-
-
-_WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
-    Kind.NODE: node.WireNode,
-    Kind.POD: WirePod,
-    Kind.NODEPOOL: karpenter.WireNodePool,
-    Kind.NODECLAIM: karpenter.WireNodeClaim,
-    Kind.NODECLASS: karpenter.WireNodeClass,
-    Kind.NODEOVERLAY: karpenter.WireOverlay,
-    Kind.DAEMONSET: workload.WireWorkload,
-    Kind.PDB: policy.WirePodDisruptionBudget,
-    Kind.REPLICASET: workload.WireWorkload,
-    Kind.DEPLOYMENT: workload.WireWorkload,
-    Kind.STATEFULSET: workload.WireWorkload,
-    Kind.JOB: workload.WireWorkload,
-    Kind.CRONJOB: workload.WireWorkload,
-    Kind.REPLICATION_CONTROLLER: workload.WireReplicationController,
-    Kind.PVC: storage.WireClaim,
-    Kind.PV: storage.WireVolumeObject,
-    Kind.STORAGE_CLASS: storage.WireStorageClass,
-    Kind.CSI_NODE: storage.WireCSINode,
-    Kind.NAMESPACE: WireObject,
-    Kind.PRIORITY_CLASS: policy.WirePriorityClass,
-    Kind.SERVICE: workload.WireService,
-    Kind.EVENT: event.WireEvent,
-    Kind.CAPACITY_BUFFER: karpenter.WireBuffer,
-    Kind.POD_TEMPLATE: workload.WirePodTemplateObject,
-}
-_BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
-    Kind.NODE: node.build_node,
-    Kind.POD: lambda wire: build_pod(wire, TEMPLATES),
-    Kind.NODECLAIM: karpenter.build_nodeclaim,
-    Kind.NODEOVERLAY: karpenter.build_overlay,
-    Kind.DAEMONSET: workload.build_daemonset,
-    Kind.PDB: policy.build_pdb,
-    Kind.PVC: storage.build_claim,
-    Kind.PV: storage.build_volume,
-    Kind.STORAGE_CLASS: storage.build_storage_class,
-    Kind.CSI_NODE: storage.build_csi_node,
-    Kind.NAMESPACE: policy.build_namespace,
-    Kind.PRIORITY_CLASS: policy.build_priority_class,
-    Kind.SERVICE: workload.build_service,
-    Kind.EVENT: event.build_event,
-    Kind.CAPACITY_BUFFER: karpenter.build_capacity_buffer,
-    Kind.POD_TEMPLATE: workload.build_pod_template,
-}

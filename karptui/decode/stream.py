@@ -7,8 +7,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import UNREADABLE, Kind, KindReader, loose
+from karptui.decode.kinds import Kind
 from karptui.decode.pod_text import BuiltPod
+from karptui.decode.reader import UNREADABLE, KindReader, loose
 from karptui.decode.wire import Int, Wire, WireMeta, WireObject
 from karptui.karpenter.nodeclass import nodeclass_key
 

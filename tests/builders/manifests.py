@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from karptui.decode.kinds import Kind, KindReader
+from karptui.decode.kinds import Kind
+from karptui.decode.reader import KindReader
 
 
 def a_manifest(kind: str, name: str, *, namespace: str = "", api_version: str = "v1", **fields: Any) -> dict[str, Any]:

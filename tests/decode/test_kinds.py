@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, KindReader, kind_of
+from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, kind_of
+from karptui.decode.reader import KindReader
 from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from karptui.decode.kinds import Kind, KindReader
+from karptui.decode.kinds import Kind
 from karptui.decode.pod import build_pod
 from karptui.decode.pod_template import TEMPLATES, TemplateInterner
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_text_wire import TextPod
 from karptui.decode.pod_wire import WirePod
+from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder
 from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.owners import OwnerReference

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from karptui.decode.kinds import Kind, KindReader
+from karptui.decode.kinds import Kind
+from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder, WatchEvent
 
 from .samples import KINDS, line, page, sample, text

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karptui.decode.kinds import Kind, KindReader, kind_of
+from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.reader import KindReader
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings

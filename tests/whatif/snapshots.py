@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from karptui.decode.kinds import KindReader, kind_of
+from karptui.decode.kinds import kind_of
+from karptui.decode.reader import KindReader
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings

@@ -9,7 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from karptui.clock import Clock, SystemClock
-from karptui.decode.kinds import Kind, KindReader, kind_of
+from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.reader import KindReader
 from karptui.sources.base import Phase, SourceError, SourceStatus
 from karptui.sources.demo.manifests import Manifest
 from karptui.sources.demo.play import Play

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import Kind, KindReader, kind_of
+from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.sources.snapshot.errors import sentence
 from karptui.sources.snapshot.manifests import Manifest

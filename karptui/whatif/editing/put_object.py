@@ -8,7 +8,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import Kind, KindReader, kind_of
+from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.reader import KindReader
 from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from karptui.decode.kinds import Kind, KindReader
+from karptui.decode.kinds import Kind
+from karptui.decode.reader import KindReader
 from karptui.whatif.drift.hashes import ec2_nodeclass_hash, nodepool_hash
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "data" / "drift-hashes.json").read_text())
