@@ -47,7 +47,8 @@ def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
 def _now(entry: PendingEntry, _: int) -> Cell:
     turn = entry.group.turn
     tone = Tone.FAULT if turn in FAULTY else Tone.GOOD if turn in _FINE else Tone.MUTED
-    return Cell(now_text(entry.group), tone)
+    text = now_text(entry.group)
+    return Cell(text, tone, text.replace(" short by ", " −").replace("no instance type", "no type"))
 
 
 def _differ(entry: PendingEntry, _: int) -> Cell:
@@ -63,7 +64,7 @@ def _rank(entry: PendingEntry) -> tuple[float, ...]:
 
 COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     Column(
-        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 24, 56),
+        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 20, 56),
         lambda entry, _: Cell(clean(entry.group.name), Tone.STRONG),
         lambda entry: natural_key(entry.group.name),
     ),
