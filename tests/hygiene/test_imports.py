@@ -27,17 +27,19 @@ def modules_behind(package: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("package", "lower"),
+    ("package", "lower", "heavy"),
     [
-        ("karptui.kube", ()),
-        ("karptui.karpenter", ("kube",)),
-        ("karptui.decode", ("kube", "karpenter")),
+        ("karptui.kube", (), set()),
+        ("karptui.karpenter", ("kube",), set()),
+        ("karptui.decode", ("kube", "karpenter"), {"yaml"}),
     ],
 )
-def test_lower_layers_load_nothing_heavy_and_nothing_above(package: str, lower: tuple[str, ...]) -> None:
+def test_lower_layers_load_nothing_heavy_and_nothing_above(
+    package: str, lower: tuple[str, ...], heavy: set[str]
+) -> None:
     loaded = modules_behind(package)
     assert package in loaded
-    assert [name for name in loaded if name.partition(".")[0] in HEAVY] == []
+    assert {name.partition(".")[0] for name in loaded} & set(HEAVY) == heavy
     allowed = {package, *(f"karptui.{name}" for name in lower)}
     own = {".".join(name.split(".")[:2]) for name in loaded if name.startswith("karptui.")}
     assert own <= allowed
@@ -45,3 +47,15 @@ def test_lower_layers_load_nothing_heavy_and_nothing_above(package: str, lower: 
 
 def test_the_check_sees_what_a_module_pulls_in() -> None:
     assert {"yaml", "json"} <= set(modules_behind("yaml"))
+
+
+def test_the_first_screen_loads_no_decoder_no_engine_and_no_client() -> None:
+    code = "import json, sys, karptui.app, karptui.screens.nodes; print(json.dumps(sorted(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    loaded = set(json.loads(result.stdout))
+    heavy = {"yaml", "kubernetes", "boto3", "urllib3", "numpy", "tree_sitter", "karptui.decode.reader"}
+    assert loaded.isdisjoint(heavy)
+        {"yaml", "kubernetes", "boto3", "urllib3", "numpy", "tree_sitter", "karptui.decode.reader"}
+    )
+    engines = {"karptui.provisioning", "karptui.advice", "karptui.whatif", "karptui.aws.instance_types"}
+    assert loaded.isdisjoint(engines | {"karptui.disruption.study"})
