@@ -15,11 +15,13 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.taints import Toleration
 from karptui.provisioning import prepare
+from karptui.whatif.apply import apply
 from karptui.whatif.blocker_remedies.effect import effect_of
 from karptui.whatif.blocker_remedies.offered import blocker_remedies
 from karptui.whatif.blocker_remedies.pool_rules import wider
 from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, Effect, Objects, RemedyKind, ref_of
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
+from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
 from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
 
@@ -327,3 +329,32 @@ def test_some_of_several_kinds_is_not_known_without_simulating(story):
 
 def test_references():
     assert ref_of("StatefulSet/db/postgres") == ObjectRef("StatefulSet", "postgres", "db")
+
+
+@pytest.mark.parametrize(
+    ("kind", "blockers_left", "going"),
+    [
+        (RemedyKind.OWN_POOL, 9, 2),
+        (RemedyKind.CORDON, 9, 2),
+        (RemedyKind.DURATION, 7, 2),
+        (RemedyKind.GRACE, 9, 2),
+        (RemedyKind.SPREAD, 9, 2),
+        (RemedyKind.REMOVE_ANNOTATION, 3, 5),
+        (RemedyKind.ALLOW_EVICTION, 8, 3),
+        (RemedyKind.WIDER_BUDGET, 8, 3),
+    ],
+)
+def test_a_what_if_takes_the_edits_and_comes_to_the_same(story, kind, blockers_left, going):
+    analysis, _ = story
+    inventory = story_e.inventory()
+    known = replace(_objects(inventory), nodepools={pool.name: pool for pool in inventory.nodepools})
+    blockers = [one for found in analysis.findings.values() for one in found.blockers]
+    remedy = by_kind(blockers, known, analysis.findings)[kind]
+    types = TypesResult(story_e.TYPES, is_fixed=True)
+    edited = apply(WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS), remedy.edits)
+    after = study_all(Study(edited.prepared, 2))
+    assert sum(len(found.blockers) for found in after.findings.values()) == blockers_left
+    # One node goes as it is, and one is on its way out.
+    assert sum(found.outlook.now.goes for found in after.findings.values()) == going
+    if kind is RemedyKind.OWN_POOL:
+        assert [pool.name for pool in edited.inventory.nodepools][-1] == "runners-protected"
