@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from karptui.disruption.removal import EngineSimulator
     from karptui.disruption.simulation import Simulation
     from karptui.disruption.study import Study
-    from karptui.provisioning.problem import Prepared
     from karptui.provisioning.reporter import Reporter
     from karptui.views.advice.desk import AdviceDesk
     from karptui.views.cluster_view import ClusterView
@@ -194,6 +193,7 @@ class Analyst:
     def _work(self, job: _Job) -> None:
         # Imported here, in the thread: the first frame does not wait for the engines.
         from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
+        from karptui.views.advice.desk import AdviceDesk  # noqa: PLC0415
         from karptui.views.pending.desk import PendingDesk  # noqa: PLC0415
         from karptui.views.why.prepare import prepare_view  # noqa: PLC0415
 
@@ -219,16 +219,18 @@ class Analyst:
                 return
         self._failure = ""
         self._latest = study.analysis
-        self._advise(job, prepared, study, turns)
-        self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (time.monotonic() - began)))
-
-    def _advise(self, job: _Job, prepared: Prepared, study: Study, turns: _Turns) -> None:
-        """Ask the rules, where it is time."""
-        from karptui.views.advice.desk import AdviceDesk  # noqa: PLC0415 - as in _work
-
         self._advice = self._advice or AdviceDesk()
-        if self._advice.is_due(is_looked_at=self._focus.wants_advice):
-            for _ in self._advice.ask(prepared, job.view, study):
+        self._advice.begin(prepared, job.view, study)
+        if self._focus.wants_advice:
+            self._advise(turns)
+        self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (time.monotonic() - began)))
+        if not self._is_stopped:
+            self._advise(turns)
+
+    def _advise(self, turns: _Turns) -> None:
+        """Ask the rules, where it is time."""
+        if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.wants_advice):
+            for _ in self._advice.ask():
                 turns.take()
                 if self._is_stopped:
                     return
@@ -285,6 +287,10 @@ class Analyst:
             answered.add("next")
             self._latest = study.analysis
             study.ask_next(_Patient(study.engine(), self, turns, began))
+        elif "advice" not in answered:
+            # After the nodes on the screen, before all others.
+            answered.add("advice")
+            self._advise(turns)
         else:
             return False
         self._latest = study.analysis

@@ -46,7 +46,8 @@ class AdvisedAnalyst(PromptAnalyst):
             for _step in study.survey():
                 pass
             self._advice = AdviceDesk()
-            for _step in self._advice.ask(prepared, view, study):
+            self._advice.begin(prepared, view, study)
+            for _step in self._advice.ask():
                 pass
 
 

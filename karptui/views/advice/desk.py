@@ -27,6 +27,11 @@ class AdviceDesk:
         """The last complete one; the same object as long as there is nothing new."""
         self._asked_at = 0.0
         self._cost_seconds = 0.0
+        self._asked: tuple[Prepared, ClusterView, Study] | None = None
+
+    def begin(self, prepared: Prepared, view: ClusterView, study: Study) -> None:
+        """Take over a cluster; its nodes have been surveyed by the time the rules are asked."""
+        self._asked = (prepared, view, study)
 
     def is_due(self, *, is_looked_at: bool) -> bool:
         """Whether the rules have rested for long enough."""
@@ -35,8 +40,11 @@ class AdviceDesk:
         pace = LOOKED_AT_PACE if is_looked_at else PACE
         return time.monotonic() - self._asked_at > max(LEAST_REST_SECONDS, pace * self._cost_seconds)
 
-    def ask(self, prepared: Prepared, view: ClusterView, study: Study) -> Iterator[None]:
-        """Ask all rules about a cluster whose nodes have been surveyed, a step for each rule."""
+    def ask(self) -> Iterator[None]:
+        """Ask all rules about the cluster that was taken over, a step for each rule; nothing before there is one."""
+        if self._asked is None:
+            return
+        prepared, view, study = self._asked
         began = time.monotonic()
         adviser = Adviser(advice_context(view, prepared, study))
         for _ in adviser.ask():

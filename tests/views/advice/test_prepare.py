@@ -63,8 +63,10 @@ def test_the_desk_rests_between_reports(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(desk_module.time, "monotonic", clock)
     view, desk = traps.view(), AdviceDesk()
     assert desk.is_due(is_looked_at=False)
+    assert list(desk.ask()) == []
     prepared, study = studied(view)
-    for _ in desk.ask(prepared, view, study):
+    desk.begin(prepared, view, study)
+    for _ in desk.ask():
         pass
     first = desk.report
     assert first is not None
@@ -78,7 +80,8 @@ def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> N
     view, desk = traps.view(), AdviceDesk()
     for now_ns in (NOW_NS, NOW_NS + SECOND_NS):
         prepared, study = studied(view, now_ns)
-        for _ in desk.ask(prepared, view, study):
+        desk.begin(prepared, view, study)
+        for _ in desk.ask():
             pass
         if now_ns == NOW_NS:
             first = desk.report
@@ -86,7 +89,8 @@ def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> N
     other = ClusterView(view.state, view.statuses, evidence=view.evidence)
     monkeypatch.setattr("karptui.views.advice.desk.Adviser", _Silent)
     prepared, study = studied(other)
-    for _ in desk.ask(prepared, other, study):
+    desk.begin(prepared, other, study)
+    for _ in desk.ask():
         pass
     assert desk.report is not first
 
