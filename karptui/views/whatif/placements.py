@@ -11,7 +11,7 @@ from karptui.views.units import count_text
 from karptui.views.whatif.line import Pieces, ResultLine, heading, listed, names_text, plural
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
-from karptui.whatif.outcome import Place, PlaceKind
+from karptui.whatif.place import Place, PlaceKind
 
 MOST_TYPES = 40
 """Types of a claim that are listed, in the order in which Karpenter would try them."""
@@ -150,7 +150,7 @@ def fit_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if difference.now_fit:
         count = plural(sum(len(one.pods) for one in difference.now_fit), "pod")
         lines.append(heading("gained", f"Placed now: {count}", tone=Tone.GOOD))
-        lines += [_move_line(one, "gained") for one in difference.now_fit]
+        lines += [_move_line(alike, "gained") for alike in _by_origin(difference.now_fit)]
     if difference.still_pending:
         count = plural(len(difference.still_pending), "pod")
         lines.append(heading("pending", f"Still without a place: {count}", tone=Tone.WARNING))
@@ -199,18 +199,53 @@ def move_lines(difference: Difference) -> tuple[ResultLine, ...]:
     if not difference.moves:
         return ()
     count = plural(sum(len(one.pods) for one in difference.moves), "pod")
-    return (heading("moves", f"Placed elsewhere: {count}"), *(_move_line(one, "moves") for one in difference.moves))
+    lines = [heading("moves", f"Placed elsewhere: {count}")]
+    return (*lines, *(_move_line(alike, "moves") for alike in _by_origin(difference.moves)))
 
 
-def _move_line(one: MoveLine, section: str) -> ResultLine:
-    before = f"{place_text(one.before)} → " if one.before.kind is not PlaceKind.NONE else "→ "
+def _by_origin(moves: Sequence[MoveLine]) -> list[list[MoveLine]]:
+    """Return the moves of a workload's pods together, whatever node they go to; pods on their own stay so."""
+    groups: dict[object, list[MoveLine]] = {}
+    for one in moves:
+        groups.setdefault((one.owner, _sort_of(one.before)) if one.owner else one.pods, []).append(one)
+    return list(groups.values())
+
+
+def _sort_of(place: Place) -> str:
+    return place.kind if place.kind is PlaceKind.NODE else place_text(place)
+
+
+def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
+    pods = [pod for one in alike for pod in one.pods]
+    first = alike[0]
+    before = f"{_places_text([one.before for one in alike])} → " if first.before.kind is not PlaceKind.NONE else "→ "
+    details = [row for one in alike for row in _move_details(one)] if len(pods) > 1 else []
     return ResultLine(
-        f"{section}/{one.pods[0]}/{place_text(one.after)}",
+        f"{section}/{first.pods[0]}/{place_text(first.after)}",
         (
             ("  ✔ " if section == "gained" else "  ~ ", Tone.GOOD if section == "gained" else Tone.ACTIVE),
-            (_pods_text(one.owner, one.pods), Tone.STRONG),
-            (f"  {before}{place_text(one.after)}", Tone.NORMAL),
+            (_pods_text(first.owner, pods), Tone.STRONG),
+            (f"  {before}{_places_text([one.after for one in alike])}", Tone.NORMAL),
         ),
-        details=listed(one.pods, "      ") if len(one.pods) > 1 else (),
-        object=("Pod", one.pods[0]),
+        details=tuple(details),
+        object=("Pod", pods[0]),
     )
+
+
+def _places_text(places: Sequence[Place]) -> str:
+    """Return places in words; several nodes by their number."""
+    nodes = {place.node_name for place in places if place.kind is PlaceKind.NODE}
+    words = (
+        [f"{count_text(len(nodes))} existing nodes" if len(nodes) > 1 else short_name(next(iter(nodes)))]
+        if nodes
+        else []
+    )
+    others = dict.fromkeys(place_text(place) for place in places if place.kind is not PlaceKind.NODE)
+    return ", ".join((*others, *words))
+
+
+def _move_details(one: MoveLine) -> tuple[Pieces, ...]:
+    head: Pieces = (
+        (f"      {place_text(one.before)} → {place_text(one.after)}: {plural(len(one.pods), 'pod')}", Tone.MUTED),
+    )
+    return (head, *listed(one.pods, "        "))

@@ -21,15 +21,13 @@ def summary(found: SelfCheck) -> str:
     if not total:
         return "there are no launched NodeClaims to compare with"
     left_out = total - found.comparable
-    rest = f"; {count_text(left_out)} cannot be compared any more" if left_out else ""
+    rest = f"; what {count_text(left_out)} were made for is gone" if left_out else ""
     if not found.comparable:
         return (
             f"none of the last {count_text(total)} NodeClaims can be compared any more: what they were made for is gone"
         )
-    return (
-        f"the model makes {count_text(found.reproduced)} of the {count_text(found.comparable)} comparable ones among the"
-        f" last {count_text(total)} NodeClaims{rest}"
-    )
+    made, comparable = count_text(found.reproduced), count_text(found.comparable)
+    return f"of the last {count_text(total)} NodeClaims {comparable} can be compared, and the model makes {made}{rest}"
 
 
 def _lines(claims: tuple[ClaimFinding, ...]) -> Iterator[str]:

@@ -122,7 +122,8 @@ class YamlEditor(TextArea):
         return Strip.join([strip.crop(0, x + 1), said, rest])
 
     def _style_of(self, tone: Tone) -> Style:
-        return self.get_component_rich_style(f"yaml-editor--{_class_of(tone)}", partial=True)
+        style = self.get_component_rich_style(f"yaml-editor--{_class_of(tone)}", partial=True)
+        return Style(color=style.color, italic=style.italic)  # on the line's own ground
 
     def put_text(self, text: str) -> None:
         """Replace the whole text as one step that can be undone; the cursor stays on its line."""

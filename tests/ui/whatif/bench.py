@@ -11,7 +11,6 @@ from textual.pilot import Pilot
 
 from karptui.analyst import Analyst
 from karptui.app import KarptuiApp
-from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.replayer import Question, Replayer
 from karptui.screens.whatif.screen import WhatIfScreen
@@ -40,6 +39,19 @@ class PromptReplayer(Replayer):
         return self._number
 
 
+class HandClock:
+    """Stands still until it is put forward."""
+
+    def __init__(self) -> None:
+        self._now_ns = NOW_NS
+
+    def now_ns(self) -> int:
+        return self._now_ns
+
+    def forward(self, seconds: int) -> None:
+        self._now_ns += seconds * 1_000_000_000
+
+
 class SilentAnalyst(Analyst):
     """Is asked and says nothing, so that only the what-if works."""
 
@@ -60,7 +72,7 @@ def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def make_app(**given: Any) -> KarptuiApp:
     """Return the app over the demo."""
-    clock = FrozenClock(NOW_NS)
+    clock = HandClock()
     app = KarptuiApp(DemoSource(clock=clock, is_stepped=True), config=Config(**given), clock=clock)
     app.animation_level = "none"
     return app

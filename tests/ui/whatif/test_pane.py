@@ -53,7 +53,8 @@ async def test_a_quick_edit_changes_one_line_and_says_what_it_was() -> None:
         screen = await begin(pilot)
         before = screen.editor.text
         await control(pilot, "weight", "right", "right", "left")
-        changed = [(old, new) for old, new in zip(before.split("\n"), screen.editor.text.split("\n")) if old != new]
+        lines = zip(before.split("\n"), screen.editor.text.split("\n"), strict=True)
+        changed = [(old, new) for old, new in lines if old != new]
         assert changed == [("  weight: 50", "  weight: 51")]
         row = screen.editor.text.split("\n").index("  weight: 51")
         assert screen.editor.notes[row].text == "was 50"
@@ -98,7 +99,7 @@ async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
         assert "ml" in value(pilot, "taints")
         await control(pilot, "taints", "enter", "enter")
         assert value(pilot, "taints") == "-"
-        await control(pilot, "PREFERENCE_POLICY" if False else "preferences", "enter", "down", "enter")
+        await control(pilot, "preferences", "enter", "down", "enter")
         assert SetSetting("PREFERENCE_POLICY", "Ignore") in app.desk.sheet.edits
 
 
@@ -173,9 +174,9 @@ async def test_a_workload_is_scaled_and_a_document_opened() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        await press(pilot, "a", *"scale", "enter", *"web/front", "enter", *"400", "enter")
-        assert delta(screen, "nodes")[2].startswith("+")
-        assert "New nodes" in shown(screen)
+        await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
+        assert delta(screen, "pending")[2].startswith("+")
+        assert "web/front" in shown(screen)
         await press(pilot, "a", *"open", "enter", *"PodDisruptionBudget web/front", "enter")
         assert "kind: PodDisruptionBudget" in screen.editor.text
 
@@ -202,8 +203,8 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
         assert target.read_text().count("VM_MEMORY_OVERHEAD_PERCENT") == 2
         await press(pilot, "s", *["down"] * 6, "enter")
         assert len(app.desk.sheets) == 1
-        await press(pilot, "s", *["down"] * 4, "enter", *str(target), "enter")
-        assert [one.name for one in app.desk.sheets] == ["less", "less (2)", "less (2) (2)"] or len(app.desk.sheets) == 3
+        await press(pilot, "s", *["down"] * 5, "enter", *str(target), "enter")
+        assert [one.name for one in app.desk.sheets] == ["less", "less (2)", "less (2) (2)"]
         assert app.screen is screen
 
 
@@ -228,7 +229,7 @@ async def test_the_base_follows_the_cluster() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
         first = app.desk.answers[0]
-        app._clock.advance(30_000_000_000)  # type: ignore[attr-defined]
+        app._clock.forward(30)  # type: ignore[attr-defined]
         app.session.source.step()  # type: ignore[union-attr]
         await settled(pilot)
         assert app.desk.answers[0] is not first

@@ -18,7 +18,7 @@ from karptui.whatif.lines import (
     TypeOption,
     Unplaced,
 )
-from karptui.whatif.outcome import NOWHERE, Place, PlaceKind
+from karptui.whatif.place import NOWHERE, Place, PlaceKind
 from karptui.whatif.scenario import Replay
 
 GENERAL = Place(PlaceKind.CLAIM, "general")

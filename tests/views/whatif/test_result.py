@@ -6,7 +6,7 @@ from karptui.views.row import Tone
 from karptui.views.whatif.line import Pieces, ResultLine, wrapped
 from karptui.views.whatif.result import opened, result_lines
 from karptui.views.whatif.totals import figures, mode_sentence, mode_text, totals_lines
-from karptui.whatif.outcome import ABSENT
+from karptui.whatif.place import ABSENT, Place, PlaceKind
 from karptui.whatif.scenario import Replay
 from tests.views.whatif.differences import (
     GENERAL,
@@ -168,7 +168,26 @@ def test_pods_that_gain_or_change_their_place() -> None:
         "  + ip-10-0-8-41  general  ← web/y",
         "    n  ← a/b",
     ]
-    assert [text(row).strip() for row in lines[1].details] == ["ci/run-1", "ci/run-2"]
+    assert [text(row).strip() for row in lines[1].details] == [
+        "no place → a new node of general: 2 pods",
+        "ci/run-1",
+        "ci/run-2",
+    ]
+
+
+def test_a_workload_that_goes_to_many_nodes_is_one_line() -> None:
+    other = Place(PlaceKind.NODE, "general", "n2")
+    moves = (
+        MoveLine("Deployment/web/front", ABSENT, OLD_NODE, ("web/a",)),
+        MoveLine("Deployment/web/front", ABSENT, other, ("web/b", "web/c")),
+        MoveLine("Deployment/web/front", ABSENT, GENERAL, ("web/d",)),
+    )
+    lines = result_lines(a_difference(now_fit=moves))
+    assert texts(lines) == [
+        "Placed now: 4 pods",
+        "  ✔ web/front (4 pods of the Deployment)  not there → a new node of general, 2 existing nodes",
+    ]
+    assert text(lines[1].details[2]).strip() == "not there → n2: 2 pods"
 
 
 def test_drift_is_told_by_cause() -> None:
