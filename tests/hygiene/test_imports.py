@@ -55,7 +55,5 @@ def test_the_first_screen_loads_no_decoder_no_engine_and_no_client() -> None:
     loaded = set(json.loads(result.stdout))
     heavy = {"yaml", "kubernetes", "boto3", "urllib3", "numpy", "tree_sitter", "karptui.decode.reader"}
     assert loaded.isdisjoint(heavy)
-        {"yaml", "kubernetes", "boto3", "urllib3", "numpy", "tree_sitter", "karptui.decode.reader"}
-    )
     engines = {"karptui.provisioning", "karptui.advice", "karptui.whatif", "karptui.aws.instance_types"}
     assert loaded.isdisjoint(engines | {"karptui.disruption.study"})
