@@ -71,6 +71,10 @@ class Host(Protocol):
         """Show the what-if, beginning with some documents and edits."""
         ...
 
+    def tell(self, text: str) -> None:
+        """Say something in the information line of the screen in front."""
+        ...
+
     def poll_now(self) -> None:
         """Take over what the source has said since the last time."""
         ...

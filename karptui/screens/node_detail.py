@@ -44,6 +44,7 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
     ]
 
     entry_name = "nodes"
+    is_explanation = True
     title_text = "Pods"
     kind = "Pod"
     consequences: ClassVar[Mapping[str, str]] = {"Pod": "Requests and the pods of the node need it."}

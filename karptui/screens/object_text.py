@@ -1,4 +1,4 @@
-"""Keys that show one object as text: ``y`` its YAML, ``d`` a description."""
+"""Keys that show one object: ``y`` its YAML, ``d`` a description, ``e`` why it is as it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ class ObjectKeys(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yaml", "YAML", show=False, id="object.yaml"),
         Binding("d", "describe", "Describe", show=False, id="object.describe"),
+        Binding("e", "explain_why", "Explain", show=False, id="object.explain"),
     ]
+    is_explanation: ClassVar[bool] = False
+    """Whether the screen is where ``e`` leads to."""
 
     def current_object(self) -> tuple[str, str] | None:
         """Return kind and key of the object under the cursor."""
@@ -33,6 +36,21 @@ class ObjectKeys(Screen[None]):
         meant = self.current_object()
         if meant is not None:
             self.show_description(*meant)
+
+    def action_explain_why(self) -> None:
+        """Show why the object is as it is: a pod that waits, a node, a NodePool."""
+        meant = self.current_object()
+        host = host_of(self.app)
+        if self.is_explanation:
+            host.tell("this is the explanation; esc goes back")
+        elif meant is not None:
+            from karptui.screens.explanation import explanation_of  # noqa: PLC0415 - only when asked for
+
+            found = explanation_of(host, *meant)
+            if isinstance(found, str):
+                host.tell(found)
+            else:
+                self.app.push_screen(found)
 
     def show_yaml(self, kind: str, key: str) -> None:
         """Show an object's YAML."""

@@ -47,6 +47,7 @@ class PendingDetailScreen(ObjectKeys, ListScreen[RemedyEntry]):
     ]
 
     entry_name = "pending"
+    is_explanation = True
     title_text = "What would help"
     consequences: ClassVar[Mapping[str, str]] = {"Event": "What Karpenter and the scheduler said is not known."}
 

@@ -77,11 +77,6 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
         self.app.push_screen(PendingDetailScreen(item.pod.key))
         return True
 
-    def action_explain_why(self) -> None:
-        """Show why a pod waits, or why the node that it is on is still here."""
-        if self.current is not None and not self._open_waiting():
-            self.action_open_node()
-
     def action_open_node(self) -> None:
         """Show the node the pod runs on."""
         item = self.current

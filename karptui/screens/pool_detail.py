@@ -40,6 +40,7 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
     ]
 
     entry_name = "pools"
+    is_explanation = True
     title_text = "DaemonSets ─ what a new node carries"
     kind = "NodePool"
     consequences = CONSEQUENCES

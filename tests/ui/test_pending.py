@@ -14,10 +14,13 @@ from karptui.app import KarptuiApp
 from karptui.aws.evidence import Evidence
 from karptui.clock import FrozenClock
 from karptui.config import Config
+from karptui.screens.explanation import explanation_of
+from karptui.screens.host import host_of
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pending import PendingScreen
 from karptui.screens.pending_detail import PendingDetailScreen
 from karptui.screens.pending_nodes import PendingNodesScreen
+from karptui.screens.pool_detail import PoolDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.evidence import EvidenceSource
@@ -189,6 +192,40 @@ async def test_from_pods_to_the_same_explanation(make_story: MakeStory) -> None:
         await pilot.press("escape", "5")
         await settled(pilot)
         assert isinstance(app.screen, PendingScreen)
+
+
+async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        for keys, screen in (
+            (("2", "e"), PoolDetailScreen),
+            (("8", "e"), PoolDetailScreen),
+            (("4", "slash", *"worker-0", "enter", "e"), PendingDetailScreen),
+            (("9", "slash", *"worker-0", "enter", "e"), PendingDetailScreen),
+            (("1", "e"), NodeDetailScreen),
+        ):
+            await pilot.press(*keys)
+            await settled(pilot)
+            assert isinstance(app.screen, screen), keys
+            await pilot.press("e")
+            await settled(pilot)
+            assert isinstance(app.screen, screen)
+            assert "this is the explanation; esc goes back" in screen_text(app)
+
+
+async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        for kind, key, said_of_it in (
+            ("Pod", "web/gone", "pod web/gone is not there any more"),
+            ("Node", "gone", "gone is not there any more"),
+            ("NodeClaim", "gone", "gone is not there any more"),
+            ("NodePool", "gone", "NodePool gone is not there any more"),
+            ("EC2NodeClass", "default", "EC2NodeClass is described (d)"),
+        ):
+            found = explanation_of(host_of(app), kind, key)
+            assert isinstance(found, str)
+            assert found.startswith(said_of_it)
 
 
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
