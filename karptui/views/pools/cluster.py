@@ -29,7 +29,7 @@ def cluster_lines(
     view: ClusterView, rows: Sequence[PoolRow], now_ns: int, *, is_short: bool = False
 ) -> tuple[Pieces, ...]:
     """Return the lines under the sentences of the row: overlap, and the check of what has come of weights."""
-    return (*overlap_lines(view, is_short=is_short), check_line(view, rows, now_ns))
+    return (*overlap_lines(view, is_short=is_short), check_line(view, rows, now_ns, is_short=is_short))
 
 
 def overlap_lines(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces, ...]:
@@ -42,20 +42,24 @@ def overlap_lines(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces,
             return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)
         return ((("overlap: ", Tone.MUTED), ("which pods match several pools is being worked out", Tone.ACTIVE)),)
     found = analysis.overlap
-    share = f" ({100 * found.several // found.pods}%)" if found.pods else ""
+    share = f" ({100 * found.several // found.pods}%)" if found.pods and not is_short else ""
     head = f"{count_text(found.several)} of {count_text(found.pods)} pods{share} match several pools"
     pieces: list[tuple[str, Tone]] = [("overlap: ", Tone.MUTED), (head, Tone.STRONG if found.several else Tone.MUTED)]
     where = where_they_go(found)
     if where:
-        pieces.append((f" and go to {where}", Tone.NORMAL))
+        pieces.append((f"{',' if is_short else ' and'} go to {where}", Tone.NORMAL))
     if found.stranded:
-        pieces.append((f" · {count_text(found.stranded)} match pools whose limits are used up", Tone.FAULT))
+        pieces.append((f" · {_matching(found.stranded)} pools whose limits are used up", Tone.FAULT))
     if found.none:
-        pieces.append((f" · {count_text(found.none)} match none", Tone.WARNING))
+        pieces.append((f" · {_matching(found.none)} none", Tone.WARNING))
     lines: list[Pieces] = [tuple(pieces)]
     if found.several and not is_short:
         lines.append(((f"  {SPREAD}", Tone.MUTED),))
     return tuple(lines)
+
+
+def _matching(pods: int) -> str:
+    return f"{count_text(pods)} match{'es' * (pods == 1)}"
 
 
 def where_they_go(found: Overlap) -> str:
@@ -69,18 +73,20 @@ def where_they_go(found: Overlap) -> str:
     return ", ".join(named) + more
 
 
-def check_line(view: ClusterView, rows: Sequence[PoolRow], now_ns: int) -> Pieces:
+def check_line(view: ClusterView, rows: Sequence[PoolRow], now_ns: int, *, is_short: bool = False) -> Pieces:
     """Return how many NodeClaims each NodePool has got, and who counts."""
     source = count_source(view)
     made = sorted(((row.created(now_ns), row.name) for row in rows), key=lambda one: (-one[0], one[1]))
     named = ", ".join(f"{clean(name)} {count_text(count)}" for count, name in made if count) or "none"
     if not source.is_by_controller:
         hours = LATELY_SECONDS // 3600
-        why = f" · {clean(source.why_not)}" if source.why_not else ""
-        label = f"check: NodeClaims of the last {hours} h that still exist: "
+        why = f" · {clean(source.why_not)}" if source.why_not and not is_short else ""
+        label = f"check: NodeClaims of the last {hours} h{' that still exist' * (not is_short)}: "
         return ((label, Tone.MUTED), (named, Tone.NORMAL), (why, Tone.MUTED))
     since = f" since {instant_text(source.since_ns)}" if source.since_ns else ""
     label = f"check: NodeClaims created{since} by Karpenter's own counters ({clean(source.endpoint)}): "
+    if is_short:
+        label = "check: NodeClaims by Karpenter's counters: "
     lately = [(row.counted.created_since_look or 0, row.name) for row in rows if row.counted is not None]
     has_two = any(row.counted is not None and row.counted.created_since_look is not None for row in rows)
     seen = ""

@@ -133,7 +133,7 @@ def limit_line(entry: PoolEntry, uses: Sequence[LimitUse]) -> Pieces:
     out = sum(1 for one in entry.found.verdicts if one.removed_by is Filter.LIMITS)
     allowed = len(allowed_types(entry))
     if 0 < out < allowed:
-        pieces.append(
-            (f" · {count_text(out)} of {count_text(allowed)} types are too large for what is left", Tone.WARNING)
-        )
+        verb = "is" if out == 1 else "are"
+        too_large = f" · {count_text(out)} of {count_text(allowed)} types {verb} too large for what is left"
+        pieces.append((too_large, Tone.WARNING))
     return (("limits: ", Tone.MUTED), *pieces[1:])

@@ -10,7 +10,7 @@ from karptui.aws.region_facts import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.views.cluster_view import ClusterView
-from karptui.views.pools.cluster import check_line, cost_text, overlap_lines
+from karptui.views.pools.cluster import check_line, cluster_lines, cost_text, overlap_lines
 from karptui.views.pools.detail import detail_lines
 from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.limits import limit_line
@@ -85,7 +85,7 @@ def test_min_values_that_cannot_be_met_stand_beside_the_order() -> None:
 def test_story_a_limits() -> None:
     assert text_of(limit_line(ROWS["primary"].types, ROWS["primary"].limits)) == (
         "limits: 12 cores left and the smallest allowed type needs 2 (m5.large) · 640Gi left and the smallest allowed "
-        "type needs 512Mi (t3.nano) · 1 of 4 types are too large for what is left"
+        "type needs 512Mi (t3.nano) · 1 of 4 types is too large for what is left"
     )
     closed = limit_line(ROWS["spare"].types, ROWS["spare"].limits)
     assert "no new node: smallest allowed type needs 2, 1 core left (m5.large)" in text_of(closed)
@@ -110,9 +110,15 @@ def test_story_a_overlap() -> None:
     assert text_of(overlap_line(ROWS["extra"])).endswith("new nodes for none of them come from here")
     assert overlap_line(ROWS["gpu"]) == ()
     lines = said(overlap_lines(VIEW)).splitlines()
-    assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and go to primary 64 · 1 match none"
+    assert lines[0] == "overlap: 64 of 66 pods (96%) match several pools and go to primary 64 · 1 matches none"
     assert "topologySpreadConstraints" in lines[1]
     assert len(overlap_lines(VIEW, is_short=True)) == 1
+    assert said(cluster_lines(VIEW, pool_rows(VIEW), NOW_NS, is_short=True)).splitlines() == [
+        "overlap: 64 of 66 pods match several pools, go to primary 64 · 1 matches none",
+        "check: NodeClaims of the last 24 h: primary 2",
+    ]
+    short = said(cluster_lines(COUNTED, pool_rows(COUNTED), NOW_NS, is_short=True))
+    assert short.endswith("check: NodeClaims by Karpenter's counters: primary 43, spare 1")
 
 
 def test_overlap_before_it_is_known() -> None:
@@ -129,7 +135,7 @@ def test_pods_that_limits_keep_waiting() -> None:
     held = Inventory(nodepools=tuple(pools), pods=(builders.a_pod(),))
     view = story_a.story_view(held)
     assert said(overlap_lines(view, is_short=True)) == (
-        "overlap: 1 of 1 pods (100%) match several pools · 1 match pools whose limits are used up"
+        "overlap: 1 of 1 pods match several pools · 1 matches pools whose limits are used up"
     )
 
 
