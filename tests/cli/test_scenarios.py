@@ -217,3 +217,55 @@ def test_progress_is_shown_to_people(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert main(["sweep", STORIES, "--set", "RESERVED_ENIS=0,1", "--jobs", "1"]) == 0
     assert "2 of 2" in capsys.readouterr().err
+
+
+def test_every_part_of_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.cli.whatif_table.MAX_LINES", 2)
+    pool = (
+        "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: other}, spec: {weight: 99, template: {spec: {"
+        "requirements: [], nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}}}}"
+    )
+    text = f"""
+edits:
+- {{edit: delete, object: NodePool/spare}}
+- {{edit: object, text: {pool}}}
+- {{edit: set, object: NodePool/general, path: spec.disruption.consolidateAfter, value: Never}}
+- {{edit: set, object: NodePool/general, path: spec.disruption.budgets, value: [{{nodes: "0"}}]}}
+- {{edit: set, object: NodePool/runners, path: spec.disruption.budgets, value: [{{nodes: "3", reasons: [Empty]}}]}}
+- {{edit: removeNode, name: NODE}}
+"""
+    assert main(["nodes", "--demo", "-o", "json"]) == 0
+    nodes = json.loads(capsys.readouterr().out)
+    name = next(one["name"] for one in nodes if one["pool"] == "general" and one["status"] == "Ready")
+    path = write(tmp_path, text.replace("NODE", name))
+    status = main(["simulate", "--demo", "--scenario", path])
+    shown = capsys.readouterr()
+    assert status == 0, shown.out
+    assert "  new" in shown.out
+    assert "pods that go elsewhere:" in shown.out
+    assert "no limit" in shown.out
+    assert "more (-o json has all)" in shown.out
+    assert "blockers gained:" in shown.out
+
+
+def test_nodes_without_a_price_are_counted() -> None:
+    from karptui.cli.whatif_table import lines_of
+
+    figures = {"nodes": 1, "launched": 0, "pending": 0, "drifted": 0, "pricePerHour": 0.0, "unpriced": 1}
+    lists = ("nodePools", "newNodeClaims", "newNodeClaimsGone", "nowFit", "noLongerFit", "stillPending", "moves")
+    others = (
+        "driftGained",
+        "driftLost",
+        "blockersGained",
+        "blockersLost",
+        "budgets",
+        "notes",
+        "approximated",
+        "notModelled",
+    )
+    document: dict[str, Any] = {name: [] for name in (*lists, *others, "approximated", "notModelled")}
+    document |= {"name": "a", "scenario": "b", "replay": "pending", "before": figures, "after": figures}
+    said = list(lines_of({**document, "priceDeltaPerHour": 0.0}))
+    assert "  1 nodes without a known price count as nothing" in said

@@ -707,3 +707,51 @@ def test_types_that_came_with_a_snapshot_stay() -> None:
         "instance types came with the snapshot: edits of EC2NodeClasses and settings do not change them",
     )
     assert types_for.calls == 1
+
+
+def test_pods_of_other_namespaces_stay_untouched() -> None:
+    pods = (*web_pods(1), a_pod(name="far", template=a_pod_template(namespace="far", owners=(an_owner(),))))
+    side = edited(base(pods=pods, workloads=deployment()), DeleteObject(WEB))
+    assert names(side) == ["far"]
+
+
+def test_a_daemonset_can_be_deleted_and_its_template_set() -> None:
+    owner = an_owner(kind="DaemonSet", name="web", uid="ds")
+    start = base(_daemonset(), pods=(a_pod(name="agent", node="n", owner=owner),))
+    ref = ObjectRef("DaemonSet", "web", "default")
+    gone = edited(start, DeleteObject(ref))
+    assert (gone.inventory.daemonsets, gone.inventory.pods) == ((), ())
+    side = edited(start, SetField(ref, ("spec", "template", "spec", "nodeSelector", "a"), "b"))
+    assert side.inventory.daemonsets[0].template.node_selector == {"a": "b"}
+    assert side.inventory.pods[0].template.node_selector == {"a": "b"}
+    assert edited(start, SetField(ref, ("metadata", "labels", "a"), "b")).inventory.daemonsets[0].labels == {"a": "b"}
+
+
+def test_lists_and_volumes_that_were_not_there() -> None:
+    ref = ObjectRef("Pod", "web-1", "default")
+    volume = PodVolume("scratch", is_ephemeral=True, storage_class_name="gp3")
+    start = base(pods=(a_pod(volumes=(volume, PodVolume("any", is_ephemeral=True))),))
+    side = edited(start, SetField(ref, ("spec", "tolerations", 0, "key"), "x"), SetField(ref, ("spec", "volumes", 1)))
+    (pod,) = side.inventory.pods
+    assert pod.template.tolerations[0].key == "x"
+    assert pod.volumes == (volume,)
+    text = refusal(start, SetField(ref, ("spec", "containers", 0, "resources", "requests", "cpu"), "much"))
+    assert "Pod default/web-1: spec.containers[0].resources.requests.cpu: 'much' is not a quantity" in text
+
+
+def test_an_outage_leaves_other_types_alone() -> None:
+    types = (an_instance_type(name="m5.large"), an_instance_type(name="c5.large"))
+    side = edited(base(POOL, types=types), TakeOut(instance_type="m5.*"))
+    assert side.types.types[1] is types[1]  # type: ignore[index]
+
+
+def test_a_workload_put_as_it_is_changes_no_pod() -> None:
+    first = edited(base(), put(DEPLOYMENT))
+    again = apply(base(pods=first.inventory.pods, workloads=first.inventory.workloads), (put(DEPLOYMENT),))
+    assert len(again.inventory.pods) == 3
+
+
+def test_a_nodepool_without_a_status_keeps_none() -> None:
+    bare = {key: value for key, value in POOL.items() if key != "status"}
+    side = edited(base(bare), PutObject("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"))
+    assert "status" not in pool(side).raw

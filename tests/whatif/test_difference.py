@@ -421,3 +421,59 @@ def test_json_has_everything() -> None:
 def test_places() -> None:
     assert ABSENT.kind is PlaceKind.ABSENT
     assert Unplaced("a/b", "", "why").karpenter_says == ""
+
+
+def test_a_replay_compared_with_itself() -> None:
+    outcome = replay(fleet(a_pod()), Replay.PENDING)
+    found = difference(outcome, outcome)
+    assert found.before == found.after
+    assert found.budgets == ()
+
+
+def test_a_replacement_costs_what_its_cheapest_type_does() -> None:
+    made = node("node-1", instance_type="m5.4xlarge", cpu="15900m")
+    claim = replace(made[1], conditions=(*made[1].conditions, a_condition("Consolidatable")))
+    claims = {"nodes": (made[0],), "nodeclaims": (claim,), "pods": running(1, "node-1", cpu="1")}
+    found = changed(base(POOL, types=TYPES, **claims), mode=Replay.NEXT)
+    assert found.next_after is not None
+    assert found.next_after.commands[0].decision == "replace"
+    assert found.after.price_per_hour in (0.1, 0.04)
+    assert found.after.launched == 1
+    document = difference_json(found)
+    assert document["nextAfter"]["commands"][0]["replacements"] == [{"nodePool": "general", "instanceType": "m5.large"}]
+
+
+def test_a_drifted_node_of_a_static_pool_is_replaced_from_its_template() -> None:
+    static = another("general", replicas=1)
+    static["spec"].pop("weight")
+    static["spec"]["limits"] = {"nodes": "5"}
+    made = node("node-1")
+    claim = replace(made[1], conditions=(*made[1].conditions, a_condition("Drifted")))
+    start = base(static, another("dynamic"), types=TYPES, nodes=(made[0],), nodeclaims=(claim,))
+    found = changed(start, mode=Replay.NEXT)
+    assert found.next_after is not None
+    (command,) = found.next_after.commands
+    assert (command.method, command.replacements) == ("StaticDrift", (("general", ""),))
+    assert (found.after.nodes, found.after.unpriced) == (1, 1)
+
+
+def test_a_pass_that_ends_early_says_why() -> None:
+    unready = {**POOL, "status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    made = node("node-1")
+    claim = replace(made[1], conditions=(*made[1].conditions, a_condition("Drifted")))
+    start = base(unready, types=TYPES, nodes=(made[0],), nodeclaims=(claim,), pods=running(1, "node-1", cpu="1"))
+    said = next_lines(replay(start, Replay.NEXT)).because
+    assert said == "the pass ends early: creating scheduler, no nodepools found"
+
+
+def test_next_places_no_pods() -> None:
+    outcome = replay(fleet(a_pod(cpu="99")), Replay.NEXT)
+    assert outcome.places == {}
+    assert [pod.key for pod in outcome.unplaced] == ["default/web-1"]
+
+
+def test_price_orders_of_many_catalogues_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.whatif.claim_types.MOST_KEPT", 0)
+    start = fleet(a_pod(), nodes=0)
+    assert changed(start, SetField(GENERAL, ("spec", "weight"), 3)).claims[0].is_changed is False
+    assert changed(start, SetField(GENERAL, ("spec", "weight"), 4)).claims[0].is_changed is False

@@ -55,6 +55,7 @@ def test_values(text: str, values: list[str]) -> None:
         ("A=1..1000000000000/1", "comes to more than 200 values"),
         (f"A={','.join('1' * 201)}", "comes to more than 200 values"),
         ("A=1d..2h", "mixes the units d, h"),
+        ("A=1s..99999999999999h", "duration"),
     ],
 )
 def test_what_is_no_sweep(text: str, said: str) -> None:
@@ -132,3 +133,22 @@ def test_read_only_mappings_can_be_sent() -> None:
     import pickle
 
     assert pickle.loads(dumps(MappingProxyType({"a": 1}))) == {"a": 1}
+
+
+def test_what_the_other_processes_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same functions, called here."""
+    import threading
+
+    from karptui import sweeper
+    from karptui.provisioning.reporter import Cancelled
+
+    monkeypatch.setattr(sweeper, "_STATE", {})
+    start, stop = cluster(), threading.Event()
+    sweeper._begin(dumps((start.inventory, start.settings, start.types, start.now_ns)), stop)  # type: ignore[arg-type]
+    point = sweeper._point(None, dumps(LIMITS), "2", "pending")
+    assert point == sweep_point(start, LIMITS, "2", Replay.PENDING)
+    none = sweeper._point(dumps(TypesResult(())), dumps(Sweep(("1",), setting="RESERVED_ENIS")), "1", "pending")
+    assert none.pending == 4
+    stop.set()
+    with pytest.raises(Cancelled):
+        sweeper._point(None, dumps(LIMITS), "16", "pending")

@@ -91,8 +91,6 @@ def is_zero(value: Any, field: Field, path: str) -> bool:
     match field.shape:
         case Scalar.NILLABLE_DURATION:
             return bool(value == NEVER)
-        case Scalar.DURATION:
-            return not _nanoseconds(value, path)
         case Scalar():
             return not value
         case Record():

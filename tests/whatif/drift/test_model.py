@@ -30,7 +30,7 @@ from karptui.whatif.drift.hashes import ec2_nodeclass_hash, nodepool_hash
 from karptui.whatif.drift.model import DriftModel
 from karptui.whatif.drift.shape import ListOf, Record, Scalar, TextMap
 from karptui.whatif.drift_difference import drift_changes, with_drift
-from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, SetField, TakeOut
+from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, PutObject, SetField, TakeOut
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import HOUR_NS, NOW_NS, a_condition, a_nodeclaim, an_instance_type
 from tests.whatif.snapshots import base, decoded
@@ -341,3 +341,17 @@ def test_the_fields_of_ec2_nodeclasses_are_those_of_the_provider() -> None:
 def test_the_vectors_are_there() -> None:
     vectors = json.loads((Path(__file__).parents[2] / "data" / "drift-hashes.json").read_text())
     assert len({one["hash"] for one in vectors}) > 40
+
+
+def test_a_nodepool_that_comes_back_drifts_nothing_by_its_hash() -> None:
+    start = base(nodeclass(), types=TYPES, nodeclaims=(claim(),))
+    assert gained(start, PutObject(json.dumps({**POOL, "metadata": {"name": "general"}}))) == []
+
+
+def test_templates_that_cannot_be_hashed() -> None:
+    broken = copy.deepcopy(POOL)
+    broken["spec"]["template"]["spec"]["taints"] = [{"key": "a", "effect": None}]
+    assert nodepool_hash(decoded(broken)) is not None
+    broken["spec"]["template"]["spec"]["expireAfter"] = "Never"
+    raw = {"spec": {"template": {"spec": {"taints": 3}}}}
+    assert nodepool_hash(replace(decoded(POOL), raw=raw)) is None
