@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 
@@ -48,6 +48,8 @@ def edit_text(edit: AnyEdit) -> str:
             return f"without node {name}"
         case CordonNode(name=name):
             return f"node {name} cordoned"
+        case _:
+            assert_never(edit)
 
 
 def outage_words(edit: TakeOut) -> str:

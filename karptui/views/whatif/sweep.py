@@ -26,7 +26,7 @@ def sweep_lines(
         current: The value that the cluster has, which is marked.
         width: Columns that there are.
     """
-    wide = max((len(value) for value in values), default=5)
+    wide = max(len("VALUE"), *(len(value) for value in values))
     chart = max(LEAST_CHART, width - FIGURES_WIDTH - wide)
     most = max((point.price_per_hour for point in points.values() if not point.problem), default=0.0)
     head = f"  {'VALUE':>{wide}}{'NODES':>8}{'NEW':>6}{'PENDING':>9}{'DRIFTED':>9}{'$/H':>10}"

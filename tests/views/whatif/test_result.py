@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from karptui.views.row import Tone
+from karptui.views.whatif.consequences import blocker_lines
 from karptui.views.whatif.line import Pieces, ResultLine, wrapped
 from karptui.views.whatif.result import opened, result_lines
 from karptui.views.whatif.totals import figures, mode_sentence, mode_text, totals_lines
+from karptui.whatif.blocker_difference import BlockerLine
 from karptui.whatif.place import ABSENT, Place, PlaceKind
 from karptui.whatif.scenario import Replay
 from tests.views.whatif.differences import (
@@ -243,3 +245,22 @@ def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
 
 def test_every_mode_has_a_name_and_a_sentence() -> None:
     assert len({mode_text(mode) for mode in Replay}) == len({mode_sentence(mode) for mode in Replay}) == len(Replay)
+
+
+def test_blockers_are_told_by_kind_and_owner() -> None:
+    def blocker(**given: str) -> BlockerLine:
+        named = {"code": "POD_DND", "node_name": "n1.ec2.internal", "pool_name": "runners", "owner": "Job/ci/x"} | given
+        return BlockerLine(**named, object="Pod/ci/x-1", value="true", message="it says so", price_per_hour=1.0)
+
+    gained = (blocker(), blocker(node_name="n2"))
+    lost = (blocker(code="UNSYNCED", node_name="", pool_name="", owner=""),)
+    lines = blocker_lines(gained, lost)
+    assert texts(lines) == [
+        "Blockers gained: 2",
+        "  + POD_DND on 2 nodes of runners  Job/ci/x",
+        "Blockers lost: 1",
+        "  − UNSYNCED  it says so",
+    ]
+    assert text(lines[1].details[0]).strip() == "n1  it says so"
+    assert [line.object for line in lines] == [None, ("Node", "n1.ec2.internal"), None, None]
+    assert blocker_lines((), ()) == ()

@@ -1,0 +1,126 @@
+"""What a what-if begins with, what it offers while typing, and what it answers: over the demo cluster."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from karptui.clock import FrozenClock
+from karptui.provisioning.reporter import silent
+from karptui.session import Session
+from karptui.sources.demo.source import DemoSource
+from karptui.state.cluster import EMPTY
+from karptui.views.cluster_view import ClusterView
+from karptui.views.whatif.answer import Answer, answer, with_blockers
+from karptui.views.whatif.base import base_of
+from karptui.views.whatif.known import known_values
+from karptui.views.whatif.opening import Opening, opening_for, ref_of
+from karptui.views.whatif.result import answer_lines
+from karptui.views.whatif.trust import price_note, trust_lines, trust_section, version_text
+from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
+from karptui.whatif.honesty import Honesty
+from karptui.whatif.scenario import Replay, Scenario
+from tests.builders import NOW_NS
+
+
+@pytest.fixture(scope="module")
+def view() -> ClusterView:
+    session = Session(DemoSource(clock=FrozenClock(NOW_NS), is_stepped=True))
+    session.start()
+    session.poll()
+    session.stop()
+    return session.view
+
+
+def asked(view: ClusterView, scenario: Scenario) -> Answer:
+    ticks = itertools.count()
+    return answer(base_of(view, NOW_NS), scenario, silent, lambda: next(ticks) * 0.5)
+
+
+def test_a_pool_comes_with_its_class(view: ClusterView) -> None:
+    refs = opening_for(view.state, "NodePool", "general").documents
+    assert refs == (ObjectRef("NodePool", "general"), ObjectRef("EC2NodeClass", "default"))
+    assert opening_for(view.state, "NodePool", "gone").documents == (ObjectRef("NodePool", "gone"),)
+
+
+def test_a_node_is_removed_and_its_pool_opened(view: ClusterView) -> None:
+    claim, node = next((claim, name) for claim, name in view.state.links.node_of_claim.items())
+    found = opening_for(view.state, "Node", node)
+    assert found.edits == (RemoveNode(node),)
+    assert found.replay is Replay.REMOVE
+    assert found.documents[0].kind == "NodePool"
+    assert opening_for(view.state, "NodeClaim", claim).edits == (RemoveNode(node),)
+    waiting = next(iter(view.state.claims_without_node())).name
+    assert opening_for(view.state, "NodeClaim", waiting).documents[0].kind == "NodePool"
+    assert opening_for(view.state, "Node", "unknown") == Opening(
+        "without unknown", (), (RemoveNode("unknown"),), Replay.REMOVE
+    )
+
+
+def test_a_pod_opens_the_workload_that_makes_it(view: ClusterView) -> None:
+    key = next(key for key in view.state.pods if key.startswith("trino/trino-worker"))
+    assert opening_for(view.state, "Pod", key).documents == (ObjectRef("StatefulSet", "trino-worker", "trino"),)
+    assert opening_for(view.state, "Pod", "web/gone").documents == (ObjectRef("Pod", "gone", "web"),)
+
+
+def test_anything_else_opens_itself() -> None:
+    assert opening_for(ClusterView(EMPTY, {}).state, "PodDisruptionBudget", "web/front").documents == (
+        ObjectRef("PodDisruptionBudget", "front", "web"),
+    )
+    assert ref_of("DaemonSet", "kube-system/agent") == ObjectRef("DaemonSet", "agent", "kube-system")
+
+
+def test_names_and_values_of_the_cluster_are_offered(view: ClusterView) -> None:
+    known = known_values(view)
+    assert "general" in known.node_pools
+    assert "default" in known.node_classes["EC2NodeClass"]
+    assert "m7i" in known.labels["karpenter.k8s.aws/instance-family"]
+    assert "spot" in known.labels["karpenter.sh/capacity-type"]
+    assert "dedicated" in known.taints
+    assert "front" in known.workloads
+
+
+def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: ClusterView) -> None:
+    scenario = Scenario("x", edits=(SetField(ObjectRef("NodePool", "general"), ("spec", "weight"), 60),))
+    first = asked(view, scenario)
+    assert first.seconds == 0.5
+    assert first.blockers_gained is None
+    assert [line[0][0] for line in trust_lines(first)] == ["exact: ", "approximated: ", "not modelled: "]
+    assert price_note(first) == "spot as on-demand"
+    keys = [line.key for line in answer_lines(with_blockers(first, silent))]
+    assert len(keys) == len(set(keys))
+    assert any(key.startswith("trust/approximated") for key in keys)
+
+
+def test_blockers_that_go_are_told(view: ClusterView) -> None:
+    pdb = next(iter(view.state.pdbs))
+    found = with_blockers(asked(view, Scenario(edits=(DeleteObject(ref_of("PodDisruptionBudget", pdb)),))), silent)
+    assert found.blockers_gained is not None
+    assert found.blockers_lost is not None
+    assert found.edited is not None
+    unedited = with_blockers(asked(view, Scenario()), silent)
+    assert (unedited.blockers_gained, unedited.blockers_lost) == ((), ())
+
+
+def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
+    found = asked(view, Scenario(edits=(DeleteObject(ObjectRef("NodePool", "gone")),)))
+    assert "gone" in found.problem
+    assert found.difference is None
+    assert (trust_lines(found), trust_section(found), answer_lines(found), price_note(found)) == ((), (), (), "")
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        ("", "model 1.14.1"),
+        ("1.14.3", "model 1.14.1 = cluster 1.14.3"),
+        ("1.9.0", "model 1.14.1 ≠ cluster 1.9.0: decisions may differ"),
+    ],
+)
+def test_versions_are_told_apart(found: str, text: str) -> None:
+    assert version_text(Honesty(("a",), (), (), found)) == text
+
+
+def test_nothing_approximated_is_said_too() -> None:
+    assert trust_lines(Answer(Scenario(), honesty=Honesty(("a",), (), ())))[1][1][0] == "nothing"

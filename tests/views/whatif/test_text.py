@@ -1,0 +1,220 @@
+"""Edits, notes, controls, comparisons, sweeps and the self-check in words."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from karptui.karpenter.settings import parse_settings
+from karptui.views.row import Tone
+from karptui.views.whatif.compare import Compared, compare_lines
+from karptui.views.whatif.controls import controls_of, focused, setting_value
+from karptui.views.whatif.edit_text import edit_text
+from karptui.views.whatif.notes import line_notes, problem_at
+from karptui.views.whatif.self_check import self_check_text
+from karptui.views.whatif.sweep import sweep_lines
+from karptui.whatif.documents import Problem, Severity, parse
+from karptui.whatif.documents.quick import SETTING_EDITS
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    ObjectRef,
+    PutObject,
+    RemoveNode,
+    ScaleWorkload,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.scenario import Replay
+from karptui.whatif.self_check import ClaimFinding, Finding, SelfCheck
+from karptui.whatif.sweep import SweepPoint
+from tests.views.whatif.differences import a_difference, a_pool, totals, unplaced
+
+POOL = ObjectRef("NodePool", "general")
+WEB = ObjectRef("Deployment", "front", "web")
+TEXT = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  weight: 50
+  limits: {cpu: 400}
+  template:
+    spec:
+      taints:
+        - key: a
+          effect: NoSchedule
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (SetField(POOL, ("spec", "weight"), 60), "NodePool general: spec.weight = 60"),
+        (SetField(POOL, ("spec", "weight")), "NodePool general: without spec.weight"),
+        (SetField(WEB, ("spec", "paused"), value=True), "Deployment web/front: spec.paused = true"),
+        (SetField(POOL, ("spec", "limits"), {"cpu": "4"}), 'NodePool general: spec.limits = {"cpu":"4"}'),
+        (SetField(POOL, ("spec", "x"), "y" * 90), f"NodePool general: spec.x = {'y' * 59}…"),
+        (PutObject("a: 1\nb: 2\n"), "document of 2 lines"),
+        (DeleteObject(WEB), "without Deployment web/front"),
+        (SetSetting("RESERVED_ENIS", "1"), "RESERVED_ENIS = 1"),
+        (ScaleWorkload(WEB, 1200), "Deployment web/front scaled to 1,200"),
+        (CopyPod(ObjectRef("Pod", "x", "web"), 1), "1 pod more like web/x"),
+        (TakeOut("m7i*", "us-east-1a", "spot"), "out: m7i* spot in us-east-1a"),
+        (TakeOut(zone="us-east-1a"), "out: every type in us-east-1a"),
+        (RemoveNode("n1"), "without node n1"),
+        (CordonNode("n1"), "node n1 cordoned"),
+    ],
+)
+def test_edits_in_words(edit: AnyEdit, words: str) -> None:
+    assert edit_text(edit) == words
+
+
+def test_lines_that_differ_say_what_they_were() -> None:
+    before = parse(TEXT)
+    original = {before.documents[0].ref: before.documents[0].body or {}}
+    edited = (
+        TEXT.replace("50", "60").replace("{cpu: 400}", "{cpu: 480}").replace("key: a", "key: b\n          value: c")
+    )
+    notes = line_notes(parse(edited), (), original)
+    lines = edited.split("\n")
+    assert {lines[row].strip(): note.text for row, note in notes.items()} == {
+        "weight: 60": "was 50",
+        "limits: {cpu: 480}": "was different",
+        "- key: b": "was a",
+        "value: c": "new",
+    }
+    assert {note.tone for note in notes.values()} == {Tone.MUTED}
+    assert line_notes(before, (), original) == {}
+
+
+def test_a_long_or_true_value_is_shown_briefly() -> None:
+    parsed = parse(TEXT.replace("50", "false"))
+    ref = parsed.documents[0].ref
+    body = msgspec.json.decode(msgspec.json.encode(parsed.documents[0].body))
+    body["spec"]["weight"] = True
+    assert line_notes(parsed, (), {ref: body})[5].text == "was true"
+    body["spec"]["weight"] = "x" * 60
+    assert line_notes(parsed, (), {ref: body})[5].text == f"was {'x' * 40}…"
+
+
+def test_an_object_that_the_cluster_lacks_is_called_new() -> None:
+    assert line_notes(parse(TEXT), (), {})[0].text == "not in the cluster"
+    assert line_notes(parse("a: 1"), (), {}) == {}
+
+
+def test_of_several_problems_on_a_line_the_worst_is_shown() -> None:
+    problems = (
+        Problem(2, 0, 3, Severity.WARNING, "odd", 0),
+        Problem(2, 4, 6, Severity.ERROR, "wrong", 0, ("spec", "weight")),
+        Problem(3, 0, 1, Severity.WARNING, "hm", 0),
+    )
+    notes = line_notes(parse(""), problems, {})
+    assert notes[2] == ("wrong (and 1 more)", Tone.FAULT, 4, 6)
+    assert notes[3] == ("hm", Tone.WARNING, 0, 1)
+    assert problem_at(problems, 2) == "odd · spec.weight: wrong"
+    assert problem_at(problems, 9) == ""
+
+
+def test_controls_show_fields_settings_and_other_edits() -> None:
+    parsed = parse(TEXT)
+    document = focused(parsed, 3)
+    assert document is not None
+    body = msgspec.json.decode(msgspec.json.encode(document.body))
+    body["spec"]["weight"] = 40
+    edits = (TakeOut("m5*"), SetSetting("RESERVED_ENIS", "2"), SetSetting("FEATURE_GATES.NodeRepair", "true"))
+    found = {one.id: one for one in controls_of(document, edits, {document.ref: body}, parse_settings({}))}
+    weight = found["quick/nodepool.weight"]
+    assert (weight.value, weight.hint, weight.is_changed, weight.can_step) == ("50", "was 40", True, True)
+    assert found["quick/nodepool.limits.memory"].value == "-"
+    assert found["setting/RESERVED_ENIS"].hint == "was 0"
+    assert found["setting/FEATURE_GATES.NodeRepair"].is_changed
+    assert "setting/FEATURE_GATES.StaticCapacity" not in found
+    assert found["edit/0"].value == "out: m5* "[:-1]
+    unknown = {one.id: one for one in controls_of(document, (), {}, parse_settings({}))}
+    assert not unknown["quick/nodepool.weight"].is_changed
+    assert all(one.id.startswith("setting/") for one in controls_of(None, (), {}, parse_settings({})))
+
+
+def test_the_document_at_the_cursor_is_in_focus_unless_it_cannot_be_read() -> None:
+    parsed = parse(f"{TEXT}---\nkind: [\n")
+    assert focused(parsed, 2) is parsed.documents[0]
+    assert focused(parsed, 13) is None
+    assert focused(parsed, 900) is parsed.documents[0]
+    assert focused(parse(""), 0) is None
+
+
+def test_every_setting_has_the_value_of_the_cluster() -> None:
+    given = {
+        "VM_MEMORY_OVERHEAD_PERCENT": "0.05",
+        "RESERVED_ENIS": "1",
+        "PREFERENCE_POLICY": "Ignore",
+        "MIN_VALUES_POLICY": "BestEffort",
+        "IGNORE_DRA_REQUESTS": "false",
+        "FEATURE_GATES": "NodeRepair=true",
+    }
+    settings = parse_settings(given)
+    values = {one.name: setting_value(one, settings) for one in SETTING_EDITS}
+    for name, value in given.items():
+        assert values.get(name, value) == value
+    assert values["FEATURE_GATES.NodeRepair"] == "true"
+    assert values["BATCH_MAX_DURATION"] == "10s"
+
+
+def rows(lines: tuple[object, ...]) -> list[str]:
+    return ["".join(part for part, _ in line).rstrip() for line in lines]  # type: ignore[attr-defined]
+
+
+def test_scenarios_stand_side_by_side() -> None:
+    pools = (a_pool(nodes_after=50), a_pool("", nodes_before=1, nodes_after=1))
+    first = a_difference(after=totals(nodes=64), pools=pools, no_longer_fit=(unplaced(),))
+    compared = (
+        Compared("with a name that is far too long for one column", first),
+        Compared("other", a_difference()),
+        Compared("waits", None),
+        Compared("broken", None, "edit 1: no such object"),
+    )
+    found = rows(compare_lines(compared, 120))
+    assert found[0].split() == ["now", "with", "a", "name", "that", "i…", "other", "waits", "broken"]
+    assert "replaying…" in found[1]
+    assert "cannot be replayed" in found[1]
+    assert found[2].split() == ["nodes", "62", "64", "62", "-", "-"]
+    assert next(row for row in found if "general" in row).split() == ["general", "48", "50", "-", "-", "-"]
+    assert any("not Karpenter's" in row for row in found)
+    assert next(row for row in found if row.startswith("no longer placed")).split()[-4:] == ["1", "0", "-", "-"]
+
+
+def test_scenarios_of_different_modes_share_no_now() -> None:
+    compared = (Compared("a", a_difference(pools=(a_pool(),))), Compared("b", a_difference(mode=Replay.SCRATCH)))
+    found = rows(compare_lines(compared, 100))
+    assert "differs" in found[2]
+    assert len(compare_lines((Compared("a", None),), 100)) == 2
+
+
+def test_a_sweep_fills_up_and_marks_the_present_value() -> None:
+    points = {0: SweepPoint("10", 5, 2, 1.0, 0, 3, 1), 2: SweepPoint("30", problem="no such field")}
+    found = rows(sweep_lines(("10", "20", "30"), points, "10", 100))
+    assert found[0].split() == ["VALUE", "NODES", "NEW", "PENDING", "DRIFTED", "$/H"]
+    assert found[1].startswith("▸    10")
+    assert found[1].endswith("█")
+    assert found[2].split() == ["20", "…"]
+    assert found[3].split("✘")[1].strip() == "no such field"
+    assert rows(sweep_lines(("1",), {0: SweepPoint("1")}, "", 20))[1].endswith("0.00")
+
+
+def test_the_self_check_in_words() -> None:
+    assert self_check_text(SelfCheck(())).startswith("there are no launched NodeClaims")
+    gone = ClaimFinding("a-1", "n1", "a", "m5.large", Finding.NOT_COMPARABLE, "its pods are gone")
+    made = ClaimFinding("b-22", "n2", "b", "m5.xlarge", Finding.REPRODUCED, has_same_types=True)
+    other = ClaimFinding("c-3", "n3", "c", "c5.large", Finding.DIFFERS, "the model takes NodePool d")
+    assert "what they were made for is gone" in self_check_text(SelfCheck((gone,)))
+    text = self_check_text(SelfCheck((gone, made, other)))
+    assert text.split("\n")[0] == (
+        "of the last 3 NodeClaims 2 can be compared, and the model makes 1; what 1 were made for is gone"
+    )
+    assert "✔ b-22  m5.xlarge  reproduced  with the same list of types" in text
+    assert "✘ c-3   c5.large  differs  the model takes NodePool d" in text
