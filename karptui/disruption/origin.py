@@ -16,7 +16,7 @@ import re
 from typing import Final
 
 from karptui.disruption.owner import Owner, OwnerIndex
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodTemplate
 
 ORIGIN_LABELS: Final = (
     "actions.github.com/scale-set-name",
@@ -59,9 +59,18 @@ class OriginIndex:
 
     def __init__(self, owners: OwnerIndex) -> None:
         self._owners = owners
+        self._known: dict[PodTemplate, str] = {}
 
     def of(self, pod: Pod) -> str:
         """Return ``Kind/namespace/name`` of a pod's origin."""
+        if pod.own_labels or self._owners.of(pod) is None:
+            return self._find(pod)
+        found = self._known.get(pod.template)
+        if found is None:
+            found = self._known[pod.template] = self._find(pod)
+        return found
+
+    def _find(self, pod: Pod) -> str:
         owner = self._owners.of(pod)
         if owner is not None and owner.kind in _WRITTEN:
             return str(owner)
