@@ -185,7 +185,7 @@ CASES = [
     Case(
         "pool-weight-tie",
         lambda: pools(a_nodepool(name="a", weight=7), a_nodepool(name="b", weight=7)),
-        ("b and a have weight 7 alike", "b is always tried first, because its name sorts last"),
+        ("b, a have weight 7 alike", "b is always tried first, because its name sorts last"),
         INFO,
     ),
     Case(

@@ -27,7 +27,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.INFO,
             objects=tuple(map(pool_ref, (first, *others))),
-            fact=f"{first.name} and {listed(pool.name for pool in others)} have {said} alike, and up to "
+            fact=f"{listed(pool.name for pool in (first, *others))} have {said} alike, and up to "
             f"{counted(max(count for _, count in rivals), 'pod')} may go to either: {first.name} is always tried "
             f"first, because its name sorts last. Nodes now: {nodes}.",
             edits=(SetField(pool_ref(first), ("spec", "weight"), weight + 1),) if weight < _HEAVIEST else (),

@@ -34,7 +34,7 @@ def _field(read: Callable[[AdviceEntry], FieldValue]) -> Callable[[AdviceLine, i
 
 
 def _severity(entry: AdviceEntry) -> Cell:
-    return Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity], MARKS[entry.severity])
+    return Cell(f"{MARKS[entry.severity]} {entry.severity}", TONES[entry.severity])
 
 
 def _kind(entry: AdviceEntry) -> Cell:
