@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -65,7 +64,7 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:
-    return (f"  {line}" for line in lines)
+    return (f"  {line}".rstrip() for line in lines)
 
 
 def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -167,10 +166,14 @@ def _drift(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _blockers(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
-    counts = Counter((line["code"], line["object"] or line["nodeName"], line["message"]) for line in lines)
-    for (code, name, message), count in counts.items():
-        times = f" on {count} nodes" if count > 1 else ""
-        yield f"{code} {name}{times}: {message}"
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for line in lines:
+        groups.setdefault((line["code"], line["message"]), []).append(line)
+    for (code, message), alike in groups.items():
+        objects = list(dict.fromkeys(line["object"] or line["nodeName"] for line in alike))
+        nodes = {line["nodeName"] for line in alike}
+        times = f" on {len(nodes)} nodes" if len(nodes) > 1 else ""
+        yield f"{code} {_names(objects)}{times}: {message}"
 
 
 def _budgets(lines: Sequence[dict[str, Any]]) -> Iterator[str]:

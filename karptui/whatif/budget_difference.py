@@ -19,7 +19,7 @@ def budget_changes(before: Situation, after: Situation) -> tuple[BudgetLine, ...
     return tuple(
         BudgetLine(pool, reason, *_crossed(old.get((pool, reason), nothing), new.get((pool, reason), nothing)))
         for pool, reason in dict.fromkeys((*new, *old))
-        if old.get((pool, reason)) != new.get((pool, reason))
+        if old.get((pool, reason), nothing) != new.get((pool, reason), nothing)
     )
 
 
