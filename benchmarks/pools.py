@@ -1,4 +1,4 @@
-"""What the Pools screen costs: pools.py [NODES PODS]; without arguments 500 nodes with 10,000 pods, and 5,000 with 100,000.
+"""What the Pools screen costs: pools.py [NODES PODS]; else 500 nodes with 10,000 pods, and 5,000 with 100,000.
 
 The fleet of benchmarks/blockers.py (20 NodePools, 400 workloads). Types of all NodePools, the overlap (which NodePools
 could take which pods) with its longest step, and the rows. Prints seconds; never fails.
@@ -15,11 +15,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from blockers import NOW_NS, fleet, instance_types
 
 from karptui.aws.evidence import Evidence
+from karptui.disruption.analysis import Analysis
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import overlap_steps
 from karptui.state.inventory import state_of
 from karptui.views.cluster_view import ClusterView
+from karptui.views.pools.entry import pool_rows
+from karptui.views.pools.story import pool_story
+from karptui.views.pools.table import COLUMNS
 from karptui.views.types.resolve import pool_entries
 
 
@@ -28,7 +32,8 @@ def measure(nodes: int, pods: int) -> None:
     prepared = prepare(inventory, types, Settings(), NOW_NS)
     began = before = time.perf_counter()
     longest, found = 0.0, None
-    for found in overlap_steps(prepared):
+    for step in overlap_steps(prepared):
+        found = step
         now = time.perf_counter()
         longest, before = max(longest, now - before), now
     seconds = time.perf_counter() - began
@@ -39,6 +44,12 @@ def measure(nodes: int, pods: int) -> None:
     began = time.perf_counter()
     pool_entries(view)
     print(f"  types of {len(inventory.nodepools)} NodePools: {time.perf_counter() - began:.3f} s")
+    view = ClusterView(view.state, {}, view, evidence=view.evidence, analysis=Analysis(overlap=found))
+    _ = view.node_entries
+    began = time.perf_counter()
+    rows = pool_rows(view)
+    lines = [line for row in rows for line in (*pool_story(row), *(column.cell(row, NOW_NS) for column in COLUMNS))]
+    print(f"  {len(rows)} rows with {len(lines)} cells and sentences: {time.perf_counter() - began:.3f} s")
 
 
 def main() -> None:

@@ -63,11 +63,16 @@ def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Se
     tried = usable_pools(inventory.nodepools)
     others = sorted((pool for pool in inventory.nodepools if pool not in tried), key=lambda pool: pool.name)
     daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
-    states = [state for state in track_nodes(inventory) if not state.is_marked_for_deletion]
+    waiting = [pod for pod in inventory.pods if not pod.node_name and pod.is_active]
+    states: dict[str, list[StateNode]] = {}
+    # Limits count what nodes have, not what runs there.
+    for state in track_nodes(msgspec.structs.replace(inventory, pods=())):
+        if not state.is_marked_for_deletion:
+            states.setdefault(state.nodepool_name, []).append(state)
     served = {pool.name for pool in served_pools(inventory.nodepools)}
     found = []
     for index, pool in enumerate((*tried, *others)):
-        own = [state for state in states if state.nodepool_name == pool.name]
+        own = states.get(pool.name, [])
         rank = index + 1 if index < len(tried) else None
         result = _PoolReader(
             pool,
@@ -78,7 +83,7 @@ def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Se
         ).read(
             rank=rank,
             why_not="" if rank is not None else _why_not(pool, is_served=pool.name in served),
-            pods=inventory.pods,
+            pods=waiting,
             is_strict=settings.min_values_policy != "BestEffort",
         )
         found.append(msgspec.structs.replace(result, used=_capacity(own)))
@@ -184,11 +189,7 @@ class _PoolReader:
 
     def _asked(self, pods: Iterable[Pod]) -> list[_Asked]:
         """Return what each kind of pending pod asks that may go to the NodePool."""
-        templates = {
-            id(pod.template): pod
-            for pod in pods
-            if not pod.node_name and pod.is_active and may_go_to(pod, self._pool, self._requirements)
-        }
+        templates = {id(pod.template): pod for pod in pods if may_go_to(pod, self._pool, self._requirements)}
         return [
             _Asked(
                 pod.template.requests,
