@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.disruption.origin import OriginIndex, stem
 from karptui.disruption.owner import OwnerIndex
@@ -72,6 +73,14 @@ def test_rules_in_their_order(found, expected):
 )
 def test_generated_endings(name, rest):
     assert stem(name) == rest
+
+
+def test_pods_of_one_template_are_looked_up_once_unless_their_own_labels_tell_more():
+    template = a_pod_template(namespace="ci", owners=(an_owner(kind="Workflow", name="etl-x7k2p"),))
+    index = OriginIndex(OwnerIndex(()))
+    assert [index.of(a_pod(name=name, template=template)) for name in "ab"] == ["Workflow/ci/etl"] * 2
+    own = replace(a_pod(name="c", template=template), own_labels={"dag_id": "nightly"})
+    assert index.of(own) == "Workflow/ci/nightly"
 
 
 def test_jobs_of_one_kind_share_their_origin_and_no_other():

@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.pdb_limits import PdbBlockKind, PdbLimits, refused_selectors
+from karptui.disruption.predicates import PodPredicates
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
-from tests.builders import a_pdb, a_pod, a_pod_template
+from tests.builders import NOW_NS, a_pdb, a_pod, a_pod_template
 
 EMPTY_SELECTOR = LabelSelector()
 
@@ -80,3 +81,13 @@ def test_a_selector_that_the_api_refuses_selects_nothing_and_is_said():
     assert PdbLimits([pdb]).matching(a_pod(labels={"app": "web"})) == ()
     (said,) = refused_selectors([pdb, null, a_pdb()])
     assert said.startswith("PodDisruptionBudget default/odd: the API refuses its selector; here it selects no pods")
+
+
+def test_labels_of_a_pod_s_own_decide_for_that_pod_alone():
+    first = LabelSelector((("index", "0"),))
+    predicates = PodPredicates([replace(a_pdb(name="first", namespace="default"), selector=first)], NOW_NS)
+    template = a_pod_template()
+    pods = [replace(a_pod(name=f"p-{i}", template=template), own_labels={"index": str(i)}) for i in (1, 0, 2)]
+    assert [predicates.may_hold(pod) for pod in pods] == [False, True, False]
+    assert not predicates.may_hold(a_pod(template=template))
+    assert not predicates.may_hold(a_pod(template=template))
