@@ -31,10 +31,13 @@ _DEEP_INDENT: Final = re.compile(rb"^(?: {%d,}|(?:[-?] ){%d,})" % (MAX_DEPTH, MA
 _TAG: Final = "tag:yaml.org,2002:"
 _NUMBER_STARTS: Final = "-+0123456789."
 _INTEGER: Final = re.compile(
-    r"[-+]?(?:0|[1-9][0-9_]*|0[0-7_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+)"  # as strconv.ParseInt with base 0
+    r"(?:[-+]_*)?(?:0|[1-9][0-9_]*|0[0-7_]+|0o_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*)"
+    # as strconv.ParseInt with base 0
 )
 _FLOAT: Final = re.compile(
-    r"[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+    # Underscores are left out of what starts with a sign or digit, not of what starts with a dot.
+    r"\.[0-9]+(?:[eE][-+]?[0-9]+)?|(?:[-+]_*\._*[0-9][0-9_]*|(?:[-+]_*)?[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?_*[0-9][0-9_]*)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 
 

@@ -16,7 +16,7 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
-_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0[bB][01_]+|0|[1-9][0-9_]*)\Z")
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _LARGEST = 2**64
 
@@ -30,11 +30,11 @@ def resolve_plain(text: str) -> Scalar:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
         return text
-    if _INTEGER.match(text):
-        number = _integer(text.replace("_", ""))
+    plain = text if text[0] == "." else text.replace("_", "")
+    if _INTEGER.match(plain):
+        number = _integer(plain)
         if -_LARGEST // 2 <= number < _LARGEST:
             return number
-    plain = text if text[0] == "." else text.replace("_", "")
     return float(plain) if _FLOAT.match(plain) else text
 
 
