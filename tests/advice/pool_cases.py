@@ -529,6 +529,7 @@ CASES += [
         "budget-never-opens",
         lambda: three_nodes(**TWO_STATIC),
         ("allow no disruption for Drifted at any time",),
+        INFO,
         name="static",
     ),
     Case(

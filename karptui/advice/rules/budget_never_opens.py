@@ -25,10 +25,13 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         if not shut:
             continue
         drifted = sum(1 for node in nodes if node.claim is not None and node.claim.is_true("Drifted"))
+        drifted *= Reason.DRIFTED in shut
         waits = f" {counted(drifted, 'drifted node waits', 'drifted nodes wait')}." if drifted else ""
+        # A pool may well be closed for one reason on purpose; closed for all of them nothing is left but expiry.
+        hurts = bool(drifted) or len(shut) == len(Reason)
         cost = context.cost(nodes)
         yield Finding(
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if hurts else Severity.INFO,
             objects=(pool_ref(pool),),
             fact=f"The budgets of {pool.name} allow no disruption for {joined(shut)} at any time in the next 7 days "
             f"({counted(len(nodes), 'node')}{', ' + money(cost) if cost else ''}).{waits}",
