@@ -74,7 +74,8 @@ def pod_of(
         return Pod(
             name=name,
             template=template,
-            uid=meta.uid or "",
+            # A manifest that no API server has seen has no uid, and pods are told apart by it.
+            uid=meta.uid or f"{template.namespace}/{name}",
             node_name=intern(node_name) if node_name else "",
             nominated_node_name=status.nominated_node_name or "",
             phase=intern(status.phase) if status.phase else "",

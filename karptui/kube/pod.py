@@ -134,6 +134,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     name: str
     template: PodTemplate
     uid: str = ""
+    """Of a manifest that has none, its key: pods are told apart by it."""
     node_name: str = ""
     """Empty while it is not bound."""
     nominated_node_name: str = ""

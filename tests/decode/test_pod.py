@@ -485,3 +485,10 @@ def test_threads_share_templates() -> None:
     assert len(pods) == 2000
     assert len({id(pod.template) for pod in pods}) == 50
     assert all(found() is not None for found in TEMPLATES.by_text.values())
+
+
+@both
+def test_pods_without_a_uid_are_told_apart_by_their_keys(read: Read) -> None:
+    manifest = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}}
+    first, second = (read({**manifest, "metadata": {"name": name, "namespace": "x"}}) for name in ("a", "b"))
+    assert (first.uid, second.uid) == ("x/a", "x/b")

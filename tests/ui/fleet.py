@@ -190,6 +190,7 @@ def pods_of(
             "ready": True if node is not None else None,
             "created_ns": NOW_NS - 5 * HOUR,
             "node_name": node.name if node is not None else "",
+            "uid": f"uid-{namespace}-{name}",
         } | given
         fleet.add(Kind.POD, Pod(name=name, template=template, **pod))
 
