@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
 from karptui.provisioning.pool_types import may_go_to, pool_types
 from karptui.provisioning.problem import Prepared
@@ -33,6 +35,7 @@ from karptui.provisioning.type_index import single_value
 from karptui.provisioning.type_verdict import PoolTypes
 from karptui.whatif.edits import ObjectRef
 
+ENDED: Final = frozenset({"Succeeded", "Failed"})
 NOTHING_FOUND: Final[Mapping[str, NodeFindings]] = MappingProxyType({})
 
 
@@ -212,13 +215,11 @@ class AdviceContext:
     @cached_property
     def groups(self) -> tuple[PodGroup, ...]:
         """Active pods by template."""
-        by_template: dict[PodTemplate, list[Pod]] = {}
+        by_template: defaultdict[PodTemplate, list[Pod]] = defaultdict(list)
         for pod in self.inventory.pods:
-            if pod.is_active:
-                pods = by_template.get(pod.template)
-                if pods is None:
-                    pods = by_template[pod.template] = []
-                pods.append(pod)
+            # Written out, as there may be a hundred thousand of them.
+            if pod.deletion_ns == ABSENT_NS and pod.phase not in ENDED:
+                by_template[pod.template].append(pod)
         return tuple(PodGroup(template, tuple(pods), self._owner_of(pods[0])) for template, pods in by_template.items())
 
     @cached_property
