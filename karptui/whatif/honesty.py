@@ -64,7 +64,7 @@ def _approximated(edited: Edited, mode: Replay) -> Iterator[str]:
     match mode:
         case Replay.SCRATCH:
             yield "all workload pods come at once; in a cluster they come over time, and nodes fill up differently"
-            yield "nodes that Karpenter does not manage stay with their pods"
+            yield "nodes that Karpenter does not manage, or that static NodePools keep, stay with their pods"
         case Replay.REMOVE:
             yield "the pods of removed nodes move whatever protects them"
         case Replay.NEXT:

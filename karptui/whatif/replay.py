@@ -51,7 +51,8 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> Outcome:
             replayed = situation.derive(without_nodes(situation.inventory, removed)) if removed else situation
     if mode is Replay.NEXT:
         if isinstance(situation, Edited):
-            replayed = situation.derive(with_drift(replayed.inventory, situation.base, situation))
+            inventory = with_drift(replayed.inventory, situation.base, situation)
+            replayed = replayed if inventory is replayed.inventory else situation.derive(inventory)
         return _next(situation, replayed, reporter)
     return Outcome(situation, mode, replayed, replayed.prepared.solve(reporter=reporter))
 

@@ -51,10 +51,19 @@ def without_nodes(inventory: Inventory, names: Collection[str]) -> Inventory:
 
 
 def from_scratch(inventory: Inventory) -> Inventory:
-    """Return a cluster without any node of Karpenter's; nodes that it does not manage stay, with their pods."""
-    owned = {claim.provider_id for claim in inventory.nodeclaims if claim.provider_id}
-    names = {node.name for node in inventory.nodes if node.labels.get(NODEPOOL) or node.provider_id in owned}
-    return replace(without_nodes(inventory, names), nodeclaims=())
+    """Return a cluster without the nodes that Karpenter made for pods.
+
+    Nodes that it does not manage stay with their pods, and so do those of static NodePools, which are there in any case.
+    """
+    static = {pool.name for pool in inventory.nodepools if pool.is_static}
+    kept = tuple(claim for claim in inventory.nodeclaims if claim.labels.get(NODEPOOL) in static)
+    going = {claim.provider_id for claim in inventory.nodeclaims if claim.labels.get(NODEPOOL) not in static}
+    names = {
+        node.name
+        for node in inventory.nodes
+        if (node.labels.get(NODEPOOL) and node.labels[NODEPOOL] not in static) or node.provider_id in going - {""}
+    }
+    return replace(without_nodes(inventory, names), nodeclaims=kept)
 
 
 def _freed(pod: Pod, nodes: Collection[str]) -> Pod:

@@ -755,3 +755,14 @@ def test_a_nodepool_without_a_status_keeps_none() -> None:
     bare = {key: value for key, value in POOL.items() if key != "status"}
     side = edited(base(bare), PutObject("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"))
     assert "status" not in pool(side).raw
+
+
+def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
+    start = base(POOL, NODECLASS)
+    (nodeclass,) = start.inventory.nodeclasses
+    raw = {key: value for key, value in NODECLASS.items() if key not in ("apiVersion", "kind")}
+    inventory = replace(start.inventory, nodeclasses=(replace(nodeclass, raw=raw),))
+    live = WhatIfBase(inventory, lambda *_: start.types, start.settings, NOW_NS)
+    side = edited(live, SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "role"), "x"))
+    (made,) = side.inventory.nodeclasses
+    assert (made.group, made.version, made.kind, made.spec["role"]) == ("karpenter.k8s.aws", "v1", "EC2NodeClass", "x")

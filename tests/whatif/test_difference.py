@@ -477,3 +477,21 @@ def test_price_orders_of_many_catalogues_are_forgotten(monkeypatch: pytest.Monke
     start = fleet(a_pod(), nodes=0)
     assert changed(start, SetField(GENERAL, ("spec", "weight"), 3)).claims[0].is_changed is False
     assert changed(start, SetField(GENERAL, ("spec", "weight"), 4)).claims[0].is_changed is False
+
+
+def test_from_scratch_keeps_the_nodes_of_static_nodepools() -> None:
+    static = another("static", replicas=1)
+    static["spec"].pop("weight")
+    made = [node("kept", pool="static"), node("gone")]
+    start = base(
+        POOL,
+        static,
+        types=TYPES,
+        nodes=tuple(one for one, _ in made),
+        nodeclaims=tuple(claim for _, claim in made),
+        pods=(*running(1, "kept", cpu="1"), *running(1, "gone", cpu="1")),
+    )
+    outcome = replay(start, Replay.SCRATCH)
+    assert [pod.key for pod in outcome.waiting] == ["default/gone-0"]
+    assert outcome.pools["static"].nodes == 1
+    assert outcome.pools["general"].nodes == outcome.pools["general"].launched == 1

@@ -56,7 +56,9 @@ def set_field(draft: ClusterDraft, edit: SetField) -> None:
 def _set_raw(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
     if not item.raw:
         raise EditError("it is not known as it was written, so no field of it can be set")
-    document = {"kind": edit.object.kind, **with_field(item.raw, edit.path, edit.value)}
+    # Items of a list do not say what they are.
+    own = {"apiVersion": f"{item.group}/{item.version}"} if kind is Kind.NODECLASS else {}
+    document = {**own, "kind": edit.object.kind, **with_field(item.raw, edit.path, edit.value)}
     made = convert(kind, with_defaults(document, item.raw))
     if kind is Kind.NODEPOOL and made.node_class_ref != item.node_class_ref:
         made = settle_pool(draft, made)
