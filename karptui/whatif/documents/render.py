@@ -23,8 +23,8 @@ _NOISE: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
 _ORDER: Final = tuple(
     name
     for line in (
-        "apiVersion kind metadata name generateName namespace labels annotations",
-        "key operator values value minValues effect group replicas weight limits selector",
+        "apiVersion group kind metadata name generateName namespace labels annotations",
+        "key operator values value minValues effect replicas weight limits selector",
         "template spec nodeClassRef requirements taints startupTaints expireAfter terminationGracePeriod",
         "disruption consolidationPolicy consolidateAfter nodes reasons schedule duration budgets",
         "serviceName serviceAccountName priorityClassName nodeSelector affinity tolerations topologySpreadConstraints",
