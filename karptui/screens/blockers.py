@@ -240,6 +240,13 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         name = line.title if isinstance(line, GroupEntry) else line.object_name or "the cluster"
         self.app.push_screen(RemediesScreen(f"What to do about {name}", members))
 
+    def action_whatif(self) -> None:
+        """Open the remedies, each of which leads into the what-if; without any, what the cursor is on."""
+        if self._remedies(self.host.now_ns()):
+            self.action_remedies()
+        else:
+            super().action_whatif()
+
     def action_explain_why(self) -> None:
         """Show why the node is still here."""
         line = self.current

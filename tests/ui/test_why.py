@@ -159,8 +159,9 @@ async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory) -> None:
         app.open_whatif = opened.append
         await pilot.press("6")
         await settled(pilot)
-        await pilot.press("r")
+        await pilot.press("ctrl+t")
         await settled(pilot)
+        assert isinstance(app.screen, RemediesScreen)
         await pilot.press("enter", "down", "ctrl+t")
         own, cordon = opened
         assert (own.name, own.replay, len(own.edits)) == ("own pool for these pods", Replay.SCRATCH, 13)
