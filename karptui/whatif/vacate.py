@@ -53,7 +53,7 @@ def without_nodes(inventory: Inventory, names: Collection[str]) -> Inventory:
 def from_scratch(inventory: Inventory) -> Inventory:
     """Return a cluster without the nodes that Karpenter made for pods.
 
-    Nodes that it does not manage stay with their pods, and so do those of static NodePools, which are there in any case.
+    Nodes that it does not manage stay with their pods, and so do those of static NodePools.
     """
     static = {pool.name for pool in inventory.nodepools if pool.is_static}
     kept = tuple(claim for claim in inventory.nodeclaims if claim.labels.get(NODEPOOL) in static)

@@ -164,7 +164,8 @@ def _put_pod(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
     present = draft.find(_ref(document))
     read = read_template(document, kind="Pod", key=made.key, namespace=made.namespace, owners=made.owners)
     template = with_priority(draft, read.template)
-    uid = made.uid or (present.uid if present is not None else f"whatif-{made.key}")
+    typed = document["metadata"].get("uid")
+    uid = made.uid if typed or present is None else present.uid
     made = replace(made, template=template, uid=uid, created_ns=made.created_ns or draft.now_ns)
     if not made.node_name and not made.is_terminal and not _has_gates(document):
         made = replace(made, phase="Pending", scheduled_reason=UNSCHEDULABLE, nominated_node_name="")
