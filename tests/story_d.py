@@ -113,10 +113,26 @@ def story_document() -> dict[str, Any]:
     return {"karptui": 1, "name": "story-d", "capturedAt": "2026-11-20T12:00:00Z", "objects": story_objects()}
 
 
-def story_snapshot(folder: Any) -> Snapshot:
-    """Return the snapshot, read from a file in a folder."""
+def hostile_document(text: str) -> dict[str, Any]:
+    """Return the snapshot with a text in everything that people can name or say."""
+    document = story_document()
+    for one in document["objects"]:
+        if one["kind"] == "Pod" and one["metadata"]["namespace"] == "trino":
+            one["metadata"]["name"] += text
+            one["spec"]["nodeSelector"][text] = text
+            one["status"]["conditions"][0]["message"] = text
+        elif one["kind"] == "Event":
+            one["message"] = text
+            one["involvedObject"]["name"] += text
+        elif one["kind"] in ("NodePool", "Node"):
+            one["metadata"]["name"] += text
+    return document
+
+
+def story_snapshot(folder: Any, document: dict[str, Any] | None = None) -> Snapshot:
+    """Return the snapshot, or another document, read from a file in a folder."""
     path = folder / "story-d.json"
-    path.write_text(json.dumps(story_document()))
+    path.write_text(json.dumps(story_document() if document is None else document))
     return SnapshotReader().read([path], keeps_manifests=True)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from karptui.cli.main import main
 from tests.cli.files import a_file
-from tests.story_d import story_document
+from tests.story_d import hostile_document, story_document
 
 
 @pytest.fixture
@@ -184,19 +184,8 @@ class TestExplainNodeAndPool:
     "text", ["\x1b[2J\x1b]0;owned\x07", "[bold red]x[/]", "a\nb\r\tc", "\u202egnp.exe", "x" * 5_000]
 )
 def test_nothing_that_a_terminal_would_act_on(tmp_path, capsys, text):
-    document = story_document()
-    for one in document["objects"]:
-        if one["kind"] == "Pod" and one["metadata"]["namespace"] == "trino":
-            one["metadata"]["name"] += text
-            one["spec"]["nodeSelector"][text] = text
-            one["status"]["conditions"][0]["message"] = text
-        elif one["kind"] == "Event":
-            one["message"] = text
-            one["involvedObject"]["name"] += text
-        elif one["kind"] in ("NodePool", "Node"):
-            one["metadata"]["name"] += text
     path = tmp_path / "hostile.json"
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(hostile_document(text)))
     main(["pending", "--snapshot", str(path)])
     main(["explain", "pod", f"trino/worker-0{text}", "--snapshot", str(path)])
     out = capsys.readouterr()

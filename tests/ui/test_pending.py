@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from karptui.sources.snapshot.source import SnapshotSource
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.tab_line import TabLine
-from tests.story_d import story_snapshot
+from tests.story_d import hostile_document, story_snapshot
 from tests.ui.conftest import PromptAnalyst
 from tests.ui.fleet import ready, screen_text
 
@@ -44,9 +45,9 @@ def make_story(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeStory:
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
     monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
-    snapshot = story_snapshot(tmp_path)
 
-    def make(**given: Any) -> KarptuiApp:
+    def make(document: dict[str, Any] | None = None, **given: Any) -> KarptuiApp:
+        snapshot = story_snapshot(tmp_path, document)
         app = KarptuiApp(
             SnapshotSource(snapshot),
             config=Config(screen="pending", **given),
@@ -211,6 +212,20 @@ async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) ->
             await settled(pilot)
             assert isinstance(app.screen, screen)
             assert "this is the explanation; esc goes back" in screen_text(app)
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;owned\x07", "[bold red]x[/]", "\u202egnp.exe", "節點節點"])
+async def test_nothing_from_the_cluster_steers_the_terminal(make_story: MakeStory, text: str) -> None:
+    async with make_story(hostile_document(text)).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        frames = [screen_text(app)]
+        for keys in (("down",), ("enter",), ("n",), ("escape", "enter"), ("escape", "escape", "question_mark")):
+            await pilot.press(*keys)
+            await settled(pilot)
+            frames.append(screen_text(app))
+    assert any("trino/worker" in frame for frame in frames)
+    for frame in frames:
+        assert not [char for char in frame if unicodedata.category(char) in ("Cc", "Cf", "Cs") and char != "\n"]
 
 
 async def test_what_is_not_there_any_more_is_said(make_story: MakeStory) -> None:
