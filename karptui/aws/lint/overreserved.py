@@ -21,7 +21,7 @@ def exhausted_types(instance_types: Iterable[InstanceType]) -> dict[str, Mapping
     found: dict[str, Mapping[str, Quantity]] = {}
     for one in instance_types:
         left = allocatable(one)
-        gone = {name: left[name] for name in _RESERVABLE if name in left and left[name].nano <= 0}
+        gone: dict[str, Quantity] = {name: left[name] for name in _RESERVABLE if name in left and left[name].nano <= 0}
         if gone:
             found[one.name] = gone
     return found
