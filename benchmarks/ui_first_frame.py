@@ -2,7 +2,7 @@
 
 Runs karptui on a pseudo-terminal and watches what it writes: the first frame (drawn before the heavy imports), the
 frame of the app itself (the header of its table), and the first node. Without arguments a small snapshot made for the
-purpose is opened.
+purpose is opened. CPU is what the process had used by then: the figure to compare on a machine that does other work.
 """
 
 from __future__ import annotations
@@ -39,8 +39,14 @@ def small_snapshot(folder: Path) -> Path:
     return path
 
 
-def one_run(arguments: list[str]) -> dict[str, float]:
-    """Return the seconds to each mark."""
+def cpu_seconds(process_id: int) -> float:
+    """Return the processor time that a process has used."""
+    user, system = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def one_run(arguments: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the seconds to each mark, and the processor time."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -59,7 +65,7 @@ def one_run(arguments: list[str]) -> dict[str, float]:
                 break
         for name, mark in MARKS.items():
             if name not in found and mark in seen:
-                found[name] = time.perf_counter() - began
+                found[name] = (time.perf_counter() - began, cpu_seconds(process.pid))
     process.send_signal(signal.SIGTERM)
     process.wait()
     os.close(master)
@@ -73,10 +79,13 @@ def main(runs: int, arguments: list[str]) -> None:
         results = [one_run(arguments) for _ in range(runs)]
     print(f"karptui {' '.join(arguments)}, {runs} runs after one to warm up")
     for name in MARKS:
-        taken = [result[name] * 1000 for result in results if name in result]
+        taken = [result[name][0] * 1000 for result in results if name in result]
         if taken:
-            figures = (statistics.median(taken), min(taken), max(taken))
-            print("{:<22} median {:6.0f} ms   best {:6.0f} ms   worst {:6.0f} ms".format(name, *figures))
+            cpu = statistics.median(result[name][1] * 1000 for result in results if name in result)
+            figures = (statistics.median(taken), min(taken), max(taken), cpu)
+            print(
+                "{:<22} median {:6.0f} ms   best {:6.0f} ms   worst {:6.0f} ms   cpu {:5.0f} ms".format(name, *figures)
+            )
         else:
             print(f"{name:<22} not seen within {SECONDS} s")
 
