@@ -56,3 +56,10 @@ def effect_text(effect: Effect | None) -> str:
     noun = f"node{'s' * (nodes != 1)} {'goes' if nodes == 1 else 'go'}"
     when = "at once" if effect.is_at_once else "when they have ended"
     return f"{counted} {noun} {when}, ${effect.saves_per_hour:,.2f}/h"
+
+
+def offer_text(effect: Effect) -> str:
+    """Return ``1 of 2 nodes now, $0.77/h``: the same for a line of several remedies."""
+    nodes = total(effect)
+    counted = f"{count_text(effect.goes)} of {count_text(nodes)}" if effect.goes < nodes else count_text(nodes)
+    return f"{counted} node{'s' * (nodes != 1)} now, ${effect.saves_per_hour:,.2f}/h"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from karptui.views.blockers.effect import effect_text
+from karptui.views.blockers.effect import offer_text
 from karptui.views.blockers.entry import BlockerEntry, nodes_of
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
@@ -43,10 +43,10 @@ def story_lines(
 
 def _offers(remedies: Sequence[BlockerRemedy]) -> Pieces:
     """Return the remedies in one line, those that make nodes go with how many."""
-    pieces: list[tuple[str, Tone]] = [("What to do (r: side by side, into the what-if): ", Tone.MUTED)]
+    pieces: list[tuple[str, Tone]] = [("What to do (r): ", Tone.MUTED)]
     for place, remedy in enumerate(remedies):
         effect = remedy.effect
-        goes = f" ({effect_text(effect)})" if effect is not None and effect.goes and effect.is_at_once else ""
+        goes = f" ({offer_text(effect)})" if effect is not None and effect.goes and effect.is_at_once else ""
         pieces.append((f"{' · ' if place else ''}{clean(remedy.title)}", Tone.NORMAL))
         pieces.append((goes, Tone.GOOD))
     return tuple(pieces)

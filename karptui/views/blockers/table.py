@@ -18,6 +18,8 @@ from karptui.views.units import NS_PER_SECOND, age_text, count_text, duration_te
 from karptui.views.why.held import held_text
 
 NOTHING: Final = Cell("")
+OBJECT_WIDTH: Final = 17
+"""Columns that OBJECT has at least: ``6 pods on 4 nodes``."""
 _WITHOUT: Final[Mapping[str, Tone]] = {
     "delete": Tone.GOOD,
     "replace": Tone.GOOD,
@@ -59,10 +61,8 @@ def _group_object(group: GroupEntry) -> Cell:
     noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
     if not nodes:
         return Cell(f"{count_text(objects)} {noun or 'things'}", short=count_text(objects))
-    short = f"{count_text(objects)} on {count_text(nodes)}"
-    return Cell(
-        f"{count_text(objects)} {noun or 'things'} on {count_text(nodes)} node{'s' * (nodes != 1)}", short=short
-    )
+    text = f"{count_text(objects)} {noun or 'things'} on {count_text(nodes)} node{'s' * (nodes != 1)}"
+    return Cell(text, short=text if len(text) <= OBJECT_WIDTH else f"{count_text(objects)} on {count_text(nodes)}")
 
 
 def _group_owner(group: GroupEntry) -> Cell:
@@ -129,7 +129,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _sort(lambda one: one.kind),
     ),
     Column(
-        Heading("object", "OBJECT", "The pod, node or NodePool that has it.", min_width=17, max_width=46),
+        Heading("object", "OBJECT", "The pod, node or NodePool that has it.", min_width=OBJECT_WIDTH, max_width=46),
         _on_blockers(_object, _group_object),
         _sort(lambda one: natural_key(one.object_name)),
     ),

@@ -109,9 +109,8 @@ def test_the_story_names_the_remedies_and_what_makes_nodes_go():
     found = remedies(group.members, objects_of(view.state), NOW_NS)
     line = said(story_lines(group.members, NOW_NS, group.title, found)[-1])
     assert line == (
-        "What to do (r: side by side, into the what-if): own pool for these pods · cordon · duration instead of"
-        ' "true" (1 of 2 nodes go at once, $0.77/h) · shorter terminationGracePeriod · spread · take the annotation'
-        " away (4 nodes go at once, $3.02/h)"
+        'What to do (r): own pool for these pods · cordon · duration instead of "true" (1 of 2 nodes now, $0.77/h)'
+        " · shorter terminationGracePeriod · spread · take the annotation away (4 nodes now, $3.02/h)"
     )
 
 
