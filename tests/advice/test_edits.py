@@ -1,0 +1,60 @@
+"""What findings propose can be tried: every edit applies to the demo, and settles what is one edit away."""
+
+from __future__ import annotations
+
+import argparse
+from functools import cache
+
+import pytest
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding
+from karptui.advice.report import advise
+from karptui.cli.loading import load
+from karptui.cli.main import build_parser
+from karptui.decode.kinds import Kind
+from karptui.disruption.study import Study
+from karptui.provisioning import Prepared, prepare
+from karptui.views.advice.prepare import advice_of
+from karptui.views.cluster_view import ClusterView
+from karptui.views.whatif.base import base_of
+from karptui.whatif.apply import apply
+from karptui.whatif.situation import WhatIfBase
+
+GONE = ("pool-wildcard-value", "pdb-never-allows", "node-protected", "pool-spot-gate-off", "pod-preferences")
+"""Rules of which the edit alone settles the finding."""
+
+
+@cache
+def demo() -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
+    args: argparse.Namespace = build_parser("advice").parse_args(["advice", "--demo"])
+    loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET))
+    report, _ = advice_of(loaded.view, loaded.now_ns)
+    return loaded.view, loaded.now_ns, report.findings, base_of(loaded.view, loaded.now_ns)
+
+
+def found_in(prepared: Prepared) -> set[str]:
+    study = Study(prepared, 1)
+    for _ in study.survey():
+        pass
+    report = advise(AdviceContext(prepared, study.fleet, findings=study.analysis.findings))
+    return {finding.rule for finding in report.findings}
+
+
+def test_every_edit_applies() -> None:
+    _, _, findings, base = demo()
+    proposed = [finding for finding in findings if finding.edits]
+    assert len(proposed) >= 6
+    for finding in proposed:
+        edited = apply(base, finding.edits)
+        assert edited.edits == finding.edits
+
+
+@pytest.mark.parametrize("rule", GONE)
+def test_the_edit_settles_the_finding(rule: str) -> None:
+    _, now_ns, findings, base = demo()
+    own = [finding for finding in findings if finding.rule == rule]
+    assert own
+    edited = apply(base, [edit for finding in own for edit in finding.edits])
+    prepared = prepare(edited.inventory, edited.types.types, edited.settings, now_ns)
+    assert rule not in found_in(prepared)
