@@ -31,11 +31,11 @@ class Owners(NamedTuple):
     """Finds owners in one generation of a cluster."""
 
     sources: tuple[Mapping[str, Any], ...]
-    index: OwnerIndex
+    known: OwnerIndex
 
     def of(self, pod: Pod) -> PodOwner | None:
         """Return a pod's owner, None for one that nobody would make again."""
-        found, controller = self.index.of(pod), controller_of(pod.owners)
+        found, controller = self.known.of(pod), controller_of(pod.owners)
         if found is None or controller is None:
             return None
         if found.kind == Kind.REPLICASET and f"{pod.namespace}/{found.name}" not in self.sources[0]:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.karpenter.version import KarpenterVersion
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.controller import Controller, Endpoint, find_controller
-from karptui.karpenter.version import KarpenterVersion
 
 from .conftest import KarpenterCluster, pod, service
 

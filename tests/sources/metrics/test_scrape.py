@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from karptui.clock import FrozenClock
+from karptui.karpenter.version import KarpenterVersion
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.scrape import MetricsError, MetricsReader
-from karptui.karpenter.version import KarpenterVersion
 
 from .conftest import KarpenterCluster, pod, service
 from .exposition_text import KARPENTER, standby
