@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from karptui.pace import Turns
+
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from karptui.views.pending.desk import PendingDesk
     from karptui.views.pending.report import PendingReport
 
-SLICE_SECONDS: Final = 0.002
-"""How long it works before it lets the screen have its turn."""
-PAUSE_SECONDS: Final = 0.0005
 PUBLISH_SECONDS: Final = 0.2
 """How often what is known so far is shown."""
 SLOW_PUBLISH_SECONDS: Final = 1.0
@@ -40,8 +39,6 @@ PACE_SECONDS: Final = (1.0, 4.0)
 """Within these bounds; what somebody looks at anew is looked up at once."""
 FREEZE_FROM_PODS: Final = 5_000
 """From so many pods up the objects of a cluster are kept out of the search for garbage."""
-FULL_COLLECTIONS: Final = 50
-"""From then on the whole heap is walked five times as seldom as usual."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
 
@@ -201,12 +198,11 @@ class Analyst:
             # Walking a cluster of 100,000 pods for garbage holds everything up for a quarter of a second.
             self._frozen_pods = len(job.view.state.pods)
             gc.freeze()
-            gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTIONS)
         prepared, notes = prepare_view(job.view, job.now_ns)
         study = Study(prepared, job.view.state.generation, self._latest or NOTHING_KNOWN, notes)
         self._desk = self._desk or PendingDesk()
         self._desk.begin(prepared, job.view, notes)
-        turns, began = _Turns(), time.monotonic()
+        turns, began = Turns(), time.monotonic()
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
         left = len(seen) if self._latest is None else -1
         for _ in study.survey(seen):
@@ -227,7 +223,7 @@ class Analyst:
         if not self._is_stopped:
             self._advise(turns)
 
-    def _advise(self, turns: _Turns) -> None:
+    def _advise(self, turns: Turns) -> None:
         """Ask the rules, where it is time."""
         if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.wants_advice):
             for _ in self._advice.ask():
@@ -235,7 +231,7 @@ class Analyst:
                 if self._is_stopped:
                     return
 
-    def _simulate(self, study: Study, turns: _Turns, rest_seconds: float) -> None:
+    def _simulate(self, study: Study, turns: Turns, rest_seconds: float) -> None:
         """Simulate removals, those that are looked at first, until all are done or there is something newer."""
         began = published = time.monotonic()
         close_up = ""
@@ -273,7 +269,7 @@ class Analyst:
                 self._latest, published = study.analysis, time.monotonic()
         self._latest = study.analysis
 
-    def _answers(self, study: Study, focus: Focus, answered: set[str], turns: _Turns, began: float) -> bool:
+    def _answers(self, study: Study, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
         """Answer a long question that is asked, once; return whether there was one."""
         if focus.wants_overlap and "overlap" not in answered:
             answered.add("overlap")
@@ -296,7 +292,7 @@ class Analyst:
         self._latest = study.analysis
         return True
 
-    def _reporter(self, turns: _Turns) -> Reporter:
+    def _reporter(self, turns: Turns) -> Reporter:
         """Return what long runs of the engine call between two pods."""
 
         def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - nobody is shown how far it is
@@ -320,23 +316,10 @@ class Analyst:
         return self._is_stopped or (self._job is not None and time.monotonic() - began > LEAST_SECONDS)
 
 
-class _Turns:
-    """Lets other threads have theirs."""
-
-    def __init__(self) -> None:
-        self._until = time.monotonic() + SLICE_SECONDS
-
-    def take(self) -> None:
-        """Pause when the slice is over."""
-        if time.monotonic() >= self._until:
-            time.sleep(PAUSE_SECONDS)
-            self._until = time.monotonic() + SLICE_SECONDS
-
-
 class _Patient:
     """Removes nodes for the long question, and gives way between two removals."""
 
-    def __init__(self, engine: EngineSimulator, analyst: Analyst, turns: _Turns, began: float) -> None:
+    def __init__(self, engine: EngineSimulator, analyst: Analyst, turns: Turns, began: float) -> None:
         self._engine, self._analyst, self._turns, self._began = engine, analyst, turns, began
 
     def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:

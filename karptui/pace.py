@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from typing import Final
 
 SWITCH_SECONDS: Final = 0.001
@@ -12,6 +13,9 @@ YOUNG_OBJECTS: Final = 5_000
 """So many new objects are looked through for garbage at a time."""
 YOUNG_ROUNDS, MIDDLE_ROUNDS = 5, 200
 """How often the objects that outlive that are looked through: seldom, as walking a cluster takes a while."""
+SLICE_SECONDS: Final = 0.002
+"""How long a thread works before it lets the screen have its turn."""
+PAUSE_SECONDS: Final = 0.0005
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
 REST_FACTOR: Final = 2.0
@@ -38,3 +42,16 @@ class Pace:
     def took(self, began: float, ended: float) -> None:
         """Changes were taken over between two instants."""
         self._due = ended + max(LEAST_SECONDS, REST_FACTOR * (ended - began))
+
+
+class Turns:
+    """Lets other threads have theirs."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + SLICE_SECONDS
+
+    def take(self) -> None:
+        """Pause when the slice is over."""
+        if time.monotonic() >= self._until:
+            time.sleep(PAUSE_SECONDS)
+            self._until = time.monotonic() + SLICE_SECONDS
