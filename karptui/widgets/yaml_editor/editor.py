@@ -117,7 +117,8 @@ class YamlEditor(TextArea):
         if room <= 0:
             return strip
         cut = text if cell_len(text) <= room else f"{set_cell_size(text, room - 1)}…"
-        said = Strip([Segment(cut, self._style_of(note.tone))])
+        ground = next((part.style for part in reversed(list(strip)) if part.style is not None), Style())
+        said = Strip([Segment(cut, ground + self._style_of(note.tone))])
         rest = strip.crop(x + 1 + said.cell_length, strip.cell_length)
         return Strip.join([strip.crop(0, x + 1), said, rest])
 

@@ -69,11 +69,10 @@ async def story_d(pilot: Pilot[Any]) -> None:
 
 
 async def story_e(pilot: Pilot[Any]) -> None:
-    """CI runners in a pool of their own, and what Karpenter would do next."""
-    await begin(pilot, "whatif NodePool runners")
-    await press(pilot, "m", "down", "down", "down", "enter")
-    await control(pilot, "terminationGracePeriod", "right", "right", "right", "right")
-    await press(pilot, "a", *"cordon", "enter", "enter")
+    """A node that CI runners pin: what goes where without it, and what a shorter grace period would drift."""
+    await begin(pilot, "whatif Node ip-10-0-15-85.ec2.internal")
+    await control(pilot, "terminationGracePeriod", "left")
+    await press(pilot, "a", *"cordon", "enter", *"ip-10-0-102-46", "enter")
 
 
 STORIES: dict[str, Story] = {
@@ -142,14 +141,20 @@ async def test_story_d_the_pods_fit_with_the_overhead_that_nodes_report() -> Non
         assert delta(screen, "pending")[2] == "0"  # type: ignore[arg-type]
 
 
-async def test_story_e_says_what_goes_next_and_what_a_grace_period_does_not_do() -> None:
+async def test_story_e_a_pinned_node_and_the_remedies() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await story_e(pilot)
-        text = shown(app.screen)  # type: ignore[arg-type]
-        assert "Karpenter's next command, edited" in text
-        assert "As things are now" in text
-        assert "terminationGracePeriod" in app.screen.editor.text  # type: ignore[attr-defined]
+        found, answer = shown(app.screen), app.desk.answers[0]  # type: ignore[arg-type]
+        assert delta(app.screen, "nodes")[2] == "-1"  # type: ignore[arg-type]
+        assert {line.code for line in answer.blockers_lost or ()} >= {"POD_DND"}
+        assert "of runners  spec.template.spec.terminationGracePeriod changed  NodePoolDrifted" in found
+        moved = {pod for line in answer.difference.moves for pod in line.pods}  # type: ignore[union-attr]
+        assert "gitlab/ci-4700-7z74t" in moved
+        cordoned = {line.after.node_name for line in answer.difference.moves}  # type: ignore[union-attr]
+        assert "ip-10-0-102-46.ec2.internal" not in cordoned
+        await press(pilot, "x", "enter")
+        assert "kubectl cordon ip-10-0-102-46" in app.screen.area.text  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
