@@ -82,3 +82,20 @@ def test_what_holds_the_cluster_comes_first(tmp_path, capsys):
 def test_what_cannot_be_read(words, capsys):
     assert main(["blockers", *words]) == 2
     assert "blockers: " in capsys.readouterr().err
+
+
+def test_what_was_assumed_is_said_aside(tmp_path, capsys):
+    selector = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}
+    meta = {"name": "odd", "namespace": "web"}
+    pdb = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": meta,
+        "spec": {"selector": selector, "maxUnavailable": 1},
+    }
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"karptui": 1, "capturedAt": "2026-11-20T12:00:00Z", "objects": [pdb]}))
+    assert main(["blockers", str(path), "-o", "json"]) == 0
+    read = capsys.readouterr()
+    assert json.loads(read.out) == []
+    assert "karptui blockers: PodDisruptionBudget web/odd: the API refuses its selector" in read.err
