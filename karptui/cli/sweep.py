@@ -167,7 +167,7 @@ def lines_of(document: dict[str, Any]) -> Iterator[str]:
         return
     yield f"{document['name']}: {document['parameter']} ({document['replay']})"
     points = document["points"]
-    bars = _bars([point["pricePerHour"] for point in points if not point["problem"]])
+    bars = iter(_bars([point["pricePerHour"] for point in points if not point["problem"]]))
     rows = [("VALUE", "NODES", "NEW", "PENDING", "DRIFTED", "$/H", "")]
     for point in points:
         if point["problem"]:
@@ -181,8 +181,7 @@ def lines_of(document: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {point['value']}: {point['problem']}" for point in points if point["problem"])
 
 
-def _bars(prices: Sequence[float]) -> Iterator[str]:
+def _bars(prices: Sequence[float]) -> list[str]:
     most = max(prices, default=0.0)
-    for price in prices:
-        eighths = round(price / most * CHART_WIDTH * 8) if most else 0
-        yield "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+    eighths = [round(price / most * CHART_WIDTH * 8) if most else 0 for price in prices]
+    return ["█" * (one // 8) + _EIGHTHS[one % 8].strip() for one in eighths]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 
@@ -84,6 +84,8 @@ def _apply_one(draft: ClusterDraft, edit: AnyEdit) -> None:
         case CordonNode():
             node = draft.get(ObjectRef("Node", edit.name))
             draft.put(Kind.NODE, cordoned(replace(node, is_unschedulable=True)))
+        case _:
+            assert_never(edit)
 
 
 def _remove(draft: ClusterDraft, name: str) -> None:

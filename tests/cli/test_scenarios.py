@@ -269,3 +269,14 @@ def test_nodes_without_a_price_are_counted() -> None:
     document |= {"name": "a", "scenario": "b", "replay": "pending", "before": figures, "after": figures}
     said = list(lines_of({**document, "priceDeltaPerHour": 0.0}))
     assert "  1 nodes without a known price count as nothing" in said
+
+
+def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = write(tmp_path, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "bare.yaml")
+    scenario = write(tmp_path, "replay: next\n")
+    assert main(["simulate", bare, "--scenario", scenario]) == 0
+    shown = capsys.readouterr()
+    assert "nothing in it says when it was taken" in shown.err
+    assert "no node passes the gates" in shown.out
+    assert main(["sweep", bare, "--set", "RESERVED_ENIS=0", "--jobs", "1"]) == 0
+    assert "nothing in it says when it was taken" in capsys.readouterr().err

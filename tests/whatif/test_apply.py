@@ -747,8 +747,13 @@ def test_an_outage_leaves_other_types_alone() -> None:
 
 def test_a_workload_put_as_it_is_changes_no_pod() -> None:
     first = edited(base(), put(DEPLOYMENT))
-    again = apply(base(pods=first.inventory.pods, workloads=first.inventory.workloads), (put(DEPLOYMENT),))
-    assert len(again.inventory.pods) == 3
+    start = base(pods=first.inventory.pods, workloads=first.inventory.workloads)
+    same = edited(start, put(DEPLOYMENT))
+    assert same.inventory.pods == first.inventory.pods
+    assert same.notes == ()
+    ended = tuple(replace(pod, phase="Succeeded") for pod in first.inventory.pods)
+    job = edited(base(pods=ended, workloads=first.inventory.workloads), put(DEPLOYMENT))
+    assert len(job.inventory.pods) == 3
 
 
 def test_a_nodepool_without_a_status_keeps_none() -> None:

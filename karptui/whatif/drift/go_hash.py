@@ -7,7 +7,7 @@ FNV-1 hash over names and values, in which fields and items are combined by excl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.quantity import QuantityError, parse_quantity
@@ -63,6 +63,8 @@ def value_hash(value: Any, shape: Shape, path: str = "") -> int:
             return combined
         case Record():
             return _record(value, shape, path)
+        case _:
+            assert_never(shape)
 
 
 def _record(value: Any, shape: Record, path: str) -> int:

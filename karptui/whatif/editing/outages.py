@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
-from karptui.provisioning.problem import InstanceTypes
+from karptui.provisioning import InstanceTypes
 from karptui.whatif.edits import TakeOut
 
 

@@ -93,8 +93,17 @@ def give_template(draft: ClusterDraft, pods: Iterable[Pod], make: Callable[[Pod]
 
 
 def like_its_pods(template: PodTemplate, pod: Pod) -> PodTemplate:
-    """Return a workload's template with what controllers add to its pods: owners, and the hash of the ReplicaSet."""
+    """Return a workload's template with what controllers add to its pods: owners and the ReplicaSet's hash.
+
+    A pod that has it already keeps its own.
+    """
     labels = dict(template.labels)
     if _HASH_LABEL in pod.template.labels:
         labels[_HASH_LABEL] = pod.template.labels[_HASH_LABEL]
-    return replace(template, owners=pod.template.owners, labels=labels)
+    made = replace(template, owners=pod.template.owners, labels=labels)
+    return pod.template if is_same(pod.template, made) else made
+
+
+def is_same(left: PodTemplate, right: PodTemplate) -> bool:
+    """Whether two templates say the same."""
+    return all(getattr(left, name) == getattr(right, name) for name in PodTemplate.__struct_fields__)

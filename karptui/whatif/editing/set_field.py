@@ -17,7 +17,7 @@ from karptui.whatif.editing.document_path import with_field
 from karptui.whatif.editing.pdb_status import with_status
 from karptui.whatif.editing.pod_copies import scale
 from karptui.whatif.editing.pod_document import template_document
-from karptui.whatif.editing.pod_templates import TemplateRead, give_template, read_template
+from karptui.whatif.editing.pod_templates import TemplateRead, give_template, is_same, read_template
 from karptui.whatif.editing.put_object import convert
 from karptui.whatif.editing.readiness import settle_pool
 from karptui.whatif.editing.record_document import record_document, taken_over
@@ -72,12 +72,12 @@ def _set_pod(draft: ClusterDraft, pod: Pod, edit: SetField) -> None:
         document = with_field(record_document(Kind.POD, pod) or {}, edit.path, edit.value)
         read = _read(document, pod.template, "Pod", pod.key)
         made = replace(pod, template=read.template, own_labels=read.own_labels, volumes=read.volumes)
-        is_same = _same(pod.template, read.template) and made.own_labels == pod.own_labels
-        is_same = is_same and made.volumes == pod.volumes
+        is_idle = is_same(pod.template, read.template) and made.own_labels == pod.own_labels
+        is_idle = is_idle and made.volumes == pod.volumes
     else:
         template = draft.interned(edit, pod.template, lambda: _changed(pod.template, edit, edit.path))
-        made, is_same = replace(pod, template=template), template is pod.template
-    if is_same:
+        made, is_idle = replace(pod, template=template), template is pod.template
+    if is_idle:
         _note_idle(draft, edit)
     else:
         draft.put(Kind.POD, made)
@@ -94,7 +94,7 @@ def _changed(template: PodTemplate, edit: SetField, path: Path) -> PodTemplate:
     """Return a template with a field set; the same one where nothing changes that is modelled."""
     document = with_field(template_document(template), path, edit.value)
     made = _read(document, template, edit.object.kind, edit.object.key).template
-    return template if _same(template, made) else made
+    return template if is_same(template, made) else made
 
 
 def _set_workload(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
@@ -145,10 +145,6 @@ def _read(document: Mapping[str, Any], template: PodTemplate, kind: str, key: st
     namespace, owners = template.namespace, template.owners
     read = read_template(document, kind=kind, key=key, namespace=namespace, owners=owners, is_typed=False)
     return TemplateRead(replace(read.template, images=template.images), read.own_labels, read.volumes)
-
-
-def _same(left: PodTemplate, right: PodTemplate) -> bool:
-    return all(getattr(left, name) == getattr(right, name) for name in PodTemplate.__struct_fields__)
 
 
 def _note_idle(draft: ClusterDraft, edit: SetField) -> None:
