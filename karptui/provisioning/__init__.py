@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.explain_node import NodeRefusal
-from karptui.provisioning.problem import InstanceTypes, Prepared, prepare
+from karptui.provisioning.problem import Prepared, prepare
 from karptui.provisioning.rejection import Gate, PodError, Rejection
 from karptui.provisioning.reporter import Cancelled, Reporter
 from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution, Tie
 from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.types_by_pool import InstanceTypes
 from karptui.provisioning.waiting_pods import IgnoredPod
 
 __all__ = [

@@ -30,9 +30,7 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import NO_PRICE, Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons
 from karptui.provisioning.limits import remaining_limits
-from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.pool_daemonsets import pool_daemonsets
-from karptui.provisioning.problem import InstanceTypes
 from karptui.provisioning.state_node import StateNode, track_nodes
 from karptui.provisioning.template import served_pools, template_requirements, unmet_min_values, usable_pools
 from karptui.provisioning.type_verdict import (
@@ -44,6 +42,7 @@ from karptui.provisioning.type_verdict import (
     format_of,
     shortages,
 )
+from karptui.provisioning.types_by_pool import InstanceTypes, types_by_pool
 
 
 def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Settings) -> tuple[PoolTypes, ...]:
@@ -54,12 +53,7 @@ def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Se
         instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
         settings: The controller's.
     """
-    by_pool = {
-        pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
-        for pool in inventory.nodepools
-    }
-    if settings.gate("NodeOverlay"):
-        by_pool = dict(overlaid(inventory, by_pool))
+    by_pool = types_by_pool(inventory, instance_types, settings)
     tried = usable_pools(inventory.nodepools)
     others = sorted((pool for pool in inventory.nodepools if pool not in tried), key=lambda pool: pool.name)
     daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)

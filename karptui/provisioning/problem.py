@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 
 import msgspec
 
-from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.nodepool import NodePool
@@ -18,7 +17,6 @@ from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.buffers import buffer_pods
-from karptui.provisioning.catalogue import Catalogue, catalogue_of
 from karptui.provisioning.consolidate_after import is_under_consolidate_after
 from karptui.provisioning.constrained import asked_keys, is_constrained, selector_keys
 from karptui.provisioning.daemonsets import daemon_pods
@@ -26,7 +24,6 @@ from karptui.provisioning.destination import Destination, DestinationBuilder, La
 from karptui.provisioning.destination_index import DestinationIndex
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.limits import remaining_limits
-from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.pod_class import PodClasses, Stage
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.requirement_set import Interner
@@ -38,11 +35,9 @@ from karptui.provisioning.template import Template, make_templates, pool_require
 from karptui.provisioning.topology import InverseBase, Topology
 from karptui.provisioning.topology_counts import NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex
+from karptui.provisioning.types_by_pool import InstanceTypes, catalogues_of, types_by_pool
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLookupError
 from karptui.provisioning.waiting_pods import leaving_pods, pending_pods
-
-InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
-"""One list for every NodePool, or a list by NodePool name; a NodePool without an entry has no types."""
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +70,9 @@ class Prepared:
         self.states = track_nodes(inventory)
         """Every node that Karpenter tracks."""
         self.active_states = [state for state in self.states if not state.is_marked_for_deletion]
-        self.types_by_pool = _types_by_pool(inventory, instance_types, settings)
+        self.types_by_pool = types_by_pool(inventory, instance_types, settings)
         """Instance types of every NodePool, with NodeOverlays applied: also of those that take no part."""
-        self.catalogues = _catalogues(self.pools, self.types_by_pool)
+        self.catalogues = catalogues_of(self.pools, self.types_by_pool)
         """The same, indexed, of the NodePools that take part."""
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
         self._constrained = [template for template in self._template_set if is_constrained(template)]
@@ -299,25 +294,3 @@ def prepare(inventory: Inventory, instance_types: InstanceTypes, settings: Setti
         now_ns: The instant of the decision, nanoseconds since the epoch.
     """
     return Prepared(inventory, instance_types, settings, now_ns)
-
-
-def _types_by_pool(
-    inventory: Inventory, instance_types: InstanceTypes, settings: Settings
-) -> Mapping[str, Sequence[InstanceType]]:
-    by_pool = {
-        pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
-        for pool in inventory.nodepools
-    }
-    return overlaid(inventory, by_pool) if settings.gate("NodeOverlay") else by_pool
-
-
-def _catalogues(pools: Iterable[NodePool], types_by_pool: Mapping[str, Sequence[InstanceType]]) -> dict[str, Catalogue]:
-    by_list: dict[int, Catalogue] = {}
-    found: dict[str, Catalogue] = {}
-    for pool in pools:
-        types = types_by_pool[pool.name]
-        catalogue = by_list.get(id(types))
-        if catalogue is None:
-            catalogue = by_list[id(types)] = catalogue_of(tuple(types))
-        found[pool.name] = catalogue
-    return found

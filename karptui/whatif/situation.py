@@ -15,7 +15,7 @@ from karptui.disruption.simulate import observed_fleet
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.provisioning.problem import InstanceTypes, Prepared, prepare
+from karptui.provisioning import InstanceTypes, Prepared, prepare
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.edits import AnyEdit, TakeOut
 from karptui.whatif.scenario import Replay
