@@ -252,6 +252,10 @@ class KarptuiApp(App[None]):
         """Return an object as the API server has it, without holding up the screen."""
         return await asyncio.to_thread(self.session.fetch_object, kind, key)
 
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds, without holding up the screen."""
+        return await asyncio.to_thread(self.session.crds)
+
     @cached_property
     def desk(self) -> Desk:
         """What is being worked on in the what-if."""

@@ -36,6 +36,15 @@ class ObjectReader(Protocol):
         ...
 
 
+@runtime_checkable
+class CrdReader(Protocol):
+    """A source that can give the CustomResourceDefinitions of Karpenter's kinds."""
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return them; may take as long as a few requests, and raises SourceError with a sentence."""
+        ...
+
+
 class Session:
     """What is known of one cluster, from the first connection to the last."""
 
@@ -68,7 +77,7 @@ class Session:
     @property
     def is_large(self) -> bool:
         """Whether taking over a change takes longer than a key should wait."""
-        return len(self.view.state.pods) > LARGE_FROM_PODS
+        return len(self.view.state.pods) + self._mailbox.waiting > LARGE_FROM_PODS
 
     def start(self) -> None:
         """Let the source begin."""
@@ -140,3 +149,12 @@ class Session:
         except ValueError:
             raise SourceError(f"karptui does not read objects of kind {kind}") from None
         return reader.fetch(known, key)
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the CustomResourceDefinitions of Karpenter's kinds; nothing where the source has none.
+
+        Raises:
+            SourceError: when they cannot be had, with a sentence.
+        """
+        reader: object = self.source
+        return reader.crds() if isinstance(reader, CrdReader) else ()

@@ -62,6 +62,10 @@ class Host(Protocol):
         """Return an object as the API server has it; raises SourceError with a sentence."""
         ...
 
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a sentence."""
+        ...
+
     @property
     def desk(self) -> Desk:
         """What is being worked on in the what-if."""

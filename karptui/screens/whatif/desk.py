@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.replayer import Replayer
 from karptui.views.whatif.answer import Answer
-from karptui.whatif.documents import Parsed, parse
+from karptui.whatif.documents import Parsed, Schemas, parse
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING, History
 from karptui.whatif.scenario import Replay, Scenario
@@ -26,6 +26,8 @@ class Desk:
         """Objects as their documents were opened."""
         self.opened_texts: dict[ObjectRef, str] = {}
         """The same as text, to go back to."""
+        self.schemas: Schemas | None = None
+        """The cluster's own; None until they have been read, or where they cannot be."""
         self.answers: dict[int, Answer] = {}
         """The last good answer of each sheet, by its position."""
         self._listener: Callable[[Answer], None] = lambda _: None

@@ -17,7 +17,7 @@ from karptui.whatif.documents import (
     shipped_schemas,
 )
 from karptui.whatif.documents.complete import complete
-from karptui.whatif.documents.validate import validate
+from karptui.whatif.documents.validate import check
 from karptui.whatif.sheet import Originals
 
 
@@ -34,6 +34,8 @@ class Documents:
         self.parsed: Parsed = parse("")
         self.problems: tuple[Problem, ...] = ()
         """What YAML and schemas object to, by line."""
+        self.unchecked: tuple[str, ...] = ()
+        """Rules of the schemas that karptui cannot run, in words."""
         self.known: ClusterView | None = None
         """The cluster whose names are offered."""
         self._schemas: Schemas | None = None
@@ -55,8 +57,16 @@ class Documents:
 
     def read(self, text: str) -> None:
         """Take a text apart."""
-        self.parsed = parse(text)
-        self.problems = (*self.parsed.problems, *validate(self.parsed, self.schemas, self._originals))
+        checked = check(text, self.schemas, self._originals)
+        self.parsed = checked.parsed
+        self.problems = checked.problems
+        self.unchecked = checked.unchecked
+
+    @property
+    def origin(self) -> str:
+        """What documents are held against, and how many rules of it cannot be run here."""
+        left_out = f", {len(self.unchecked)} of their rules cannot be run here" if self.unchecked else ""
+        return f"{self.schemas.origin}{left_out}"
 
     @property
     def is_broken(self) -> bool:

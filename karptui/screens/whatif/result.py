@@ -39,7 +39,7 @@ class ResultPane(Vertical):
         self._answer: Answer | None = None
         self._lines: tuple[ResultLine, ...] = ()
         self._open: frozenset[str] = frozenset()
-        self._note = ""
+        self._title = self._note = self._busy = ""
 
     def compose(self) -> ComposeResult:
         """Yield figures above lines above what they rest on."""
@@ -67,20 +67,28 @@ class ResultPane(Vertical):
         took = f" · {_took(answer.seconds)}" if answer is not None and is_shown else ""
         honesty = answer.honesty if answer is not None else None
         version = f" · {version_text(honesty)}" if honesty is not None and self.size.width > WIDE else ""
-        self.border_title = Content(f" Result ─ {mode_text(mode)}{took}{version} ")
+        self._title = f"Result ─ {mode_text(mode)}{took}{version}"
+        self._draw_title()
 
     def show_busy(self, replayer: Replayer) -> None:
         """Say how far a replay that is under way has come."""
-        if not replayer.is_busy:
-            self.border_subtitle = Content.styled(f" {clean(self._note)} ", "$karp-muted") if self._note else ""
-            return
-        done, total = replayer.progress.done, replayer.progress.total
-        count = f" {count_text(done)} of {count_text(total)}" if total else ""
-        self.border_subtitle = Content.styled(f" ⟳ replaying{count} ", "$karp-active")
+        busy = ""
+        if replayer.is_busy:
+            done, total = replayer.progress.done, replayer.progress.total
+            busy = f" ⟳ replaying{f' {count_text(done)} of {count_text(total)}' if total else ''}"
+        if busy != self._busy:
+            self._busy = busy
+            self._draw_title()
 
     def note_change(self) -> None:
         """Say that the cluster has changed and the answer follows."""
-        self._note = "the cluster has changed: replayed on it as it is now"
+        self._note = " · on the cluster as it is now: it has changed"
+
+    def _draw_title(self) -> None:
+        parts = ((f" {clean(self._title)}", ""), (f"{self._note} ", "$karp-muted"), (self._busy, "$karp-active"))
+        title = Content.assemble(*parts)
+        if title != self.border_title:
+            self.border_title = title
 
     def show_answer(self, answer: Answer | None, problem: str) -> None:
         """Show an answer; where there is none, why.

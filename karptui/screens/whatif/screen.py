@@ -23,6 +23,7 @@ from karptui.screens.whatif.documents import Documents
 from karptui.screens.whatif.exporting import Exporting
 from karptui.screens.whatif.result import ResultPane
 from karptui.screens.whatif.sweeping import Sweeping
+from karptui.sources.base import SourceError
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.answer import Answer
@@ -30,12 +31,14 @@ from karptui.views.whatif.controls import controls_of, focused
 from karptui.views.whatif.notes import line_notes, problem_at
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.documents import Document
+from karptui.whatif.documents import Document, schemas_from_crds
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.yaml_editor import CompletionItem, CompletionList, Completions, LineNote, YamlEditor
 
 REPLAY_AFTER_SECONDS: Final = 0.08
 """How long after the last key a scenario is replayed."""
+WIDE: Final = 60
+"""Columns from which on there is room to say what documents are held against."""
 FOLLOW_AFTER_NS: Final = 2_000_000_000
 """How long the base may be behind a cluster that keeps changing."""
 
@@ -112,11 +115,27 @@ class WhatIfScreen(Adding, Exporting, Sweeping):
         self.documents.known = self.host.view
         self._load_sheet()
         self.controls.focus()
+        self._read_schemas()
         self._begin()
 
     def _heard(self, answer: Answer) -> None:
         """Take an answer over from the replayer's thread."""
         self.post_message(self.Answered(answer))
+
+    @work(exclusive=True, group="schemas")
+    async def _read_schemas(self) -> None:
+        """Hold documents against the cluster's own schemas, where they can be read."""
+        if self.desk.schemas is None:
+            try:
+                crds = await self.host.crds()
+            except SourceError as error:
+                self.say(f"the schemas shipped with karptui are used: {error}", Tone.WARNING)
+                return
+            if not crds:
+                return
+            self.desk.schemas = schemas_from_crds(crds)
+        self.documents.use_schemas(self.desk.schemas)
+        self.show_sheet()
 
     @work(exclusive=True, group="opening")
     async def _begin(self) -> None:
@@ -155,8 +174,8 @@ class WhatIfScreen(Adding, Exporting, Sweeping):
     def _show_titles(self) -> None:
         sheet, count = self.desk.sheet, len(self.desk.histories)
         which = f" {self.desk.index + 1}/{count}" if count > 1 else ""
-        self.edit_pane.border_title = Content(f" Edit ─ {clean(sheet.name)}{which} ")
-        self.edit_pane.border_subtitle = Content(f" {clean(self.documents.schemas.origin)} ")
+        origin = f" ─ {self.documents.origin}" if self.edit_pane.size.width > WIDE else ""
+        self.edit_pane.border_title = Content(f" Edit ─ {clean(sheet.name)}{which}{origin} ")
         self.result.show_title(sheet.replay, self.desk.answers.get(self.desk.index))
 
     @on(TextArea.Changed)

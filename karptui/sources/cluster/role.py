@@ -36,6 +36,8 @@ def cluster_role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         "metadata: {name: karptui}",
         "rules:",
         *(_rule(group, plurals, "get, list, watch") for group, plurals in by_group.items()),
+        "# the schemas and rules that the what-if holds documents against",
+        _rule("apiextensions.k8s.io", ("customresourcedefinitions",), "get"),
         "# prices and availability as Karpenter itself sees them, from its metrics",
         _rule("", ("services",), "get, list"),
         _rule("", PROXIES, "get"),

@@ -25,6 +25,7 @@ STOP_SECONDS: Final = 1.0
 START_SECONDS: Final = 10.0
 """How long a question to the server waits for the imports to be done."""
 
+CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 class ClusterSource:
     """Lists and watches everything that karptui shows, and answers questions about single objects.
@@ -128,6 +129,17 @@ class ClusterSource:
         dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
         fetched = self.fetch(known, key, group=group)
         return str(yaml.dump(fetched, Dumper=dumper, sort_keys=False, allow_unicode=True, width=1000))
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the CustomResourceDefinitions of Karpenter's kinds and of the NodeClasses that are followed.
+
+        Raises:
+            SourceError: when they may not be read, or the server does not answer.
+        """
+        session = self._await_session()
+        kinds = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODEOVERLAY, Kind.NODECLASS)
+        names = [f"{one.plural}.{one.group}" for kind in kinds for one in session.resources_of(kind)]
+        return tuple(msgspec.json.decode(session.transport.get(f"{CRDS}/{name}")) for name in names)
 
     def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:
         """Ask whether the user may do something to an object, or without a key to all of its kind.

@@ -36,6 +36,10 @@ def test_karpenters_metrics_may_be_read() -> None:
     assert verbs_on("", "pods/proxy") == verbs_on("", "services/proxy") == {"get"}
 
 
+def test_the_definitions_of_karpenters_kinds_may_be_read() -> None:
+    assert verbs_on("apiextensions.k8s.io", "customresourcedefinitions") == {"get"}
+
+
 def test_nothing_may_be_changed_and_no_secret_read() -> None:
     assert {verb for rule in RULES for verb in rule["verbs"]} == {"get", "list", "watch"}
     named = {plural for rule in RULES for plural in rule["resources"]}

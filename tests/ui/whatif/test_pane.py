@@ -233,4 +233,4 @@ async def test_the_base_follows_the_cluster() -> None:
         app.session.source.step()  # type: ignore[union-attr]
         await settled(pilot)
         assert app.desk.answers[0] is not first
-        assert "the cluster has changed" in str(screen.result.border_subtitle)
+        assert "it has changed" in str(screen.result.border_title)
