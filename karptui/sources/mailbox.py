@@ -63,6 +63,12 @@ class Mailbox:
         with self._lock:
             self._statuses[status.kind] = status
 
+    @property
+    def waiting(self) -> int:
+        """How many changes there are to take out."""
+        with self._lock:
+            return sum(len(changes.objects) for changes in self._pending.values())
+
     def drain(self) -> Mail:
         """Take everything out."""
         with self._lock:

@@ -10,6 +10,17 @@ from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.mailbox import Mailbox
 
 
+def test_what_waits_is_counted_once_per_object() -> None:
+    mailbox = Mailbox()
+    assert mailbox.waiting == 0
+    mailbox.put(Kind.POD, {"a": 1, "b": 2})
+    mailbox.put(Kind.POD, {"a": None})
+    mailbox.replace(Kind.NODE, {"n": 1})
+    assert mailbox.waiting == 3
+    mailbox.drain()
+    assert mailbox.waiting == 0
+
+
 def test_empty_mailbox() -> None:
     mail = Mailbox().drain()
     assert mail.is_empty
