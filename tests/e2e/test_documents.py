@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sources.cluster.live import WatchedMailbox
 from whatif.documents.mutations import mutate
 from whatif.documents.objects import DEPLOYMENT, OBJECTS, PDB
 
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase
+from karptui.sources.cluster.resolve import load_connection
+from karptui.sources.cluster.source import ClusterSource
 from karptui.whatif.documents.patch import strategic_patch
 from karptui.whatif.documents.problem import Severity
-from karptui.whatif.documents.schema import KindSchema, shipped_schemas
+from karptui.whatif.documents.schema import KindSchema, Origin, schemas_from_crds, shipped_schemas
 from karptui.whatif.documents.validate import object_findings
 
 from .control_plane import Client, ControlPlane
@@ -146,3 +151,20 @@ def test_strategic_patches_make_the_object_that_was_asked_for(client: Client) ->
             found.append(f"seed {seed}: {done}\n  patch: {json.dumps(patch)}\n  answer: {str(reply)[:300]}")
     assert taken > MUTATIONS / 4
     assert not found, "\n".join(found)
+
+
+def test_documents_are_held_against_the_clusters_own_definitions(plane: ControlPlane, client: Client) -> None:
+    source, mailbox = ClusterSource(load_connection(kubeconfig=plane.kubeconfig, environ={})), WatchedMailbox()
+    source.start(mailbox)
+    try:
+        kinds = (Kind.NODEPOOL, Kind.NODECLASS)
+        mailbox.until(
+            lambda: all(getattr(mailbox.statuses.get(one), "phase", None) is Phase.LIVE for one in kinds), 60.0
+        )
+        found = schemas_from_crds(source.crds())
+    finally:
+        source.stop()
+    pool = found.get("karpenter.sh/v1", "NodePool")
+    assert pool is not None
+    assert pool.origin is Origin.CLUSTER
+    assert found.origin.startswith("the cluster's CRDs")

@@ -19,7 +19,6 @@ from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.source import ClusterSource
-from karptui.whatif.documents.schema import Origin, schemas_from_crds
 
 from .control_plane import Client, ControlPlane
 
@@ -273,13 +272,3 @@ def test_server_without_streaming_lists_is_read_in_pages(start_plane: Callable[.
         assert totals == [1_100]
         client.request("DELETE", f"{PODS_PATH}/pod-5")
         mailbox.until(lambda: "default/pod-5" not in mailbox.keys(Kind.POD), SECONDS)
-
-
-def test_documents_are_held_against_the_clusters_own_definitions(plane: ControlPlane, client: Client) -> None:
-    with following(plane) as (source, mailbox):
-        until_live(mailbox, Kind.NODE, Kind.NODEPOOL)
-        found = schemas_from_crds(source.crds())
-        assert found.origin.startswith("the cluster's CRDs")
-        pool = found.get("karpenter.sh/v1", "NodePool")
-        assert pool is not None
-        assert pool.origin is Origin.CLUSTER
