@@ -99,7 +99,9 @@ class Static:
 
 async def main(node_count: int, pod_count: int) -> None:
     import karptui.app
-    from karptui.pace import Pace
+    from karptui.pace import Pace, keep_pauses_short
+
+    keep_pauses_short()
 
     karptui.app.POLL_SECONDS = 3600.0  # type: ignore[misc]
     clock = FrozenClock(NOW_NS)

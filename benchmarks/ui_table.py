@@ -19,6 +19,7 @@ from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
+from karptui.pace import keep_pauses_short
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.query import Subject, parse_query
@@ -94,6 +95,7 @@ def report(name: str, wall: list[float], cpu: list[float]) -> None:
 
 
 async def main(count: int) -> None:
+    keep_pauses_short()
     app = Bench()
     app.animation_level = "none"
     items = range(count)
