@@ -17,10 +17,11 @@ from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.whatif.documents.patch import strategic_patch
 from karptui.whatif.documents.problem import Severity
-from karptui.whatif.documents.schema import KindSchema, Origin, schemas_from_crds, shipped_schemas
+from karptui.whatif.documents.schema import Origin, schemas_from_crds, shipped_schemas
 from karptui.whatif.documents.validate import object_findings
 
 from .control_plane import Client, ControlPlane
+from .definitions import collection, install_definitions
 
 pytestmark = pytest.mark.apiserver
 
@@ -28,43 +29,11 @@ MUTATIONS = 150
 """Per kind."""
 
 
-def definition(kind: KindSchema) -> dict[str, Any]:
-    """Makes the CustomResourceDefinition of a shipped schema."""
-    group, _, version = kind.api_version.partition("/")
-    names = {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower(), "listKind": f"{kind.kind}List"}
-    one = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": kind.schema}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"{kind.plural}.{group}",
-            "annotations": {"api-approved.kubernetes.io": "unapproved, a test"},
-        },
-        "spec": {
-            "group": group,
-            "names": names,
-            "scope": "Namespaced" if kind.namespaced else "Cluster",
-            "versions": [one],
-        },
-    }
-
-
-def collection(kind: KindSchema) -> str:
-    """Gives the path of a kind's collection."""
-    inner = f"namespaces/default/{kind.plural}" if kind.namespaced else kind.plural
-    return f"/apis/{kind.api_version}/{inner}"
-
-
 @pytest.fixture(scope="module")
 def client(plane: ControlPlane) -> Client:
     """Returns a client of an API server that has Karpenter's kinds."""
     client = Client(plane)
-    kinds = [kind for kind in shipped_schemas().kinds.values() if not kind.built_in]
-    for kind in kinds:
-        client.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind))
-    for kind in kinds:
-        while "items" not in str(client.request("GET", collection(kind), expect=None)):
-            pass
+    install_definitions(client)
     return client
 
 

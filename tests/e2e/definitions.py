@@ -1,0 +1,46 @@
+"""Karpenter's kinds on a test API server, made from the schemas that karptui ships."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karptui.whatif.documents.schema import KindSchema, shipped_schemas
+
+from .control_plane import Client
+
+
+def install_definitions(client: Client, *, but: frozenset[str] = frozenset()) -> None:
+    """Define Karpenter's kinds, some left out, and wait until each can be listed."""
+    kinds = [kind for kind in shipped_schemas().kinds.values() if not kind.built_in and kind.kind not in but]
+    for kind in kinds:
+        client.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(kind))
+    for kind in kinds:
+        while "items" not in str(client.request("GET", collection(kind), expect=None)):
+            pass
+
+
+def definition(kind: KindSchema) -> dict[str, Any]:
+    """Makes the CustomResourceDefinition of a shipped schema."""
+    group, _, version = kind.api_version.partition("/")
+    names = {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower(), "listKind": f"{kind.kind}List"}
+    one = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": kind.schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{kind.plural}.{group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, a test"},
+        },
+        "spec": {
+            "group": group,
+            "names": names,
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "versions": [one],
+        },
+    }
+
+
+def collection(kind: KindSchema) -> str:
+    """Gives the path of a kind's collection."""
+    inner = f"namespaces/default/{kind.plural}" if kind.namespaced else kind.plural
+    return f"/apis/{kind.api_version}/{inner}"

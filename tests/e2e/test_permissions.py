@@ -1,0 +1,107 @@
+"""The documented ClusterRole: with it everything is live; without one of its rules, what it hid is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+import yaml
+from sources.cluster.live import WatchedMailbox
+
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase, SourceError
+from karptui.sources.cluster.connection import Impersonation
+from karptui.sources.cluster.resolve import load_connection
+from karptui.sources.cluster.role import FOLLOWED, cluster_role_lines
+from karptui.sources.cluster.source import ClusterSource
+
+from .control_plane import Client, ControlPlane
+from .definitions import install_definitions
+
+pytestmark = pytest.mark.apiserver
+
+SECONDS = 120.0
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+RULES: list[dict[str, Any]] = yaml.safe_load("\n".join(cluster_role_lines()))["rules"]
+SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
+
+
+@pytest.fixture(scope="module")
+def client(plane: ControlPlane) -> Client:
+    """Return a client of a server with Karpenter's kinds; a provider of one's own needs a rule of its own."""
+    client = Client(plane)
+    install_definitions(client, but=frozenset({"KWOKNodeClass"}))
+    return client
+
+
+def allow(client: Client, user: str, rules: list[dict[str, Any]]) -> None:
+    """Bind a user to a ClusterRole of its own."""
+    client.request("POST", f"{RBAC}/clusterroles", {"metadata": {"name": user}, "rules": rules})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": user}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
+    binding = {"metadata": {"name": user}, "roleRef": role, "subjects": [subject]}
+    client.request("POST", f"{RBAC}/clusterrolebindings", binding)
+
+
+@contextmanager
+def following(plane: ControlPlane, user: str) -> Iterator[tuple[ClusterSource, WatchedMailbox]]:
+    """Follow the cluster as a user."""
+    connection = load_connection(kubeconfig=plane.kubeconfig, environ={}, impersonation=Impersonation(user))
+    source, mailbox = ClusterSource(connection), WatchedMailbox()
+    source.start(mailbox)
+    try:
+        yield source, mailbox
+    finally:
+        source.stop()
+
+
+def settle(source: ClusterSource, mailbox: WatchedMailbox, forbidden: set[Kind]) -> None:
+    """Wait until every kind has its phase, and exactly some are forbidden."""
+    kinds = {one.kind for one in FOLLOWED} | {Kind.NODECLASS}
+
+    def is_settled() -> bool:
+        if not all(kind in mailbox.statuses and mailbox.statuses[kind].phase in SETTLED for kind in kinds):
+            return False
+        if {kind for kind in kinds if mailbox.statuses[kind].phase is Phase.FORBIDDEN} == forbidden:
+            return True
+        source.refresh()  # the authorizer learns of a binding a moment later
+        return False
+
+    mailbox.until(is_settled, SECONDS)
+
+
+def test_with_the_documented_role_everything_is_live(plane: ControlPlane, client: Client) -> None:
+    allow(client, "operator", RULES)
+    with following(plane, "operator") as (source, mailbox):
+        settle(source, mailbox, set())
+        assert {one["spec"]["names"]["kind"] for one in source.crds()} >= {"NodePool", "NodeClaim", "EC2NodeClass"}
+
+
+def hidden_by(rule: dict[str, Any]) -> set[Kind]:
+    """Return the kinds that nobody sees without a rule."""
+    group = rule["apiGroups"][0]
+    kinds = {one.kind for one in FOLLOWED if one.group == group and one.plural in rule["resources"]}
+    return kinds | ({Kind.NODECLASS} if group == "karpenter.k8s.aws" else set())
+
+
+def test_without_a_rule_what_it_hid_is_named(plane: ControlPlane, client: Client) -> None:
+    cases = [(rule, f"without-{at}") for at, rule in enumerate(RULES) if hidden_by(rule)]
+    for rule, user in cases:
+        allow(client, user, [one for one in RULES if one is not rule])
+    assert len(cases) >= 8
+    with ExitStack() as stack:
+        opened = [stack.enter_context(following(plane, user)) for _, user in cases]
+        for (rule, _), (source, mailbox) in zip(cases, opened, strict=True):
+            settle(source, mailbox, hidden_by(rule))
+            for kind in hidden_by(rule):
+                assert "no permission to list" in mailbox.statuses[kind].last_error
+
+
+def test_without_the_definitions_there_is_a_sentence(plane: ControlPlane, client: Client) -> None:
+    allow(client, "no-crds", [one for one in RULES if "customresourcedefinitions" not in one["resources"]])
+    with following(plane, "no-crds") as (source, mailbox):
+        settle(source, mailbox, set())
+        with pytest.raises(SourceError, match="customresourcedefinitions"):
+            source.crds()
