@@ -19,8 +19,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "keys.md"
 HEAD = """\
 # Keys
 
-Every key, by where it works. The id in the last column is what `keymap` in the [configuration](configuration.md) gives other keys to.
-`?` shows those of the screen in front of you. This page is made from the bindings by `tools/make_keys.py`.
+Every key, by where it works. The id is what `keymap` in the [configuration](configuration.md) gives other keys to.
+`?` shows the keys of the screen in front of you. This page is made from the bindings by `tools/make_keys.py`.
 """
 
 

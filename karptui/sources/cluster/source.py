@@ -27,6 +27,7 @@ START_SECONDS: Final = 10.0
 
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
+
 class ClusterSource:
     """Lists and watches everything that karptui shows, and answers questions about single objects.
 
