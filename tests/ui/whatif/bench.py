@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from karptui.analyst import Analyst
 from karptui.app import KarptuiApp
@@ -82,8 +83,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the source has been heard, documents are read and answers shown."""
     app = pilot.app
     assert isinstance(app, KarptuiApp)
-    for _ in range(3):
-        await pilot.pause()
+    for _ in range(2):
         app.poll_now()
         await pilot.pause()
         # A question that waits for keys is no work; without any worker given, all are waited for.
@@ -104,10 +104,16 @@ async def begin(pilot: Pilot[Any], line: str = "whatif NodePool general") -> Wha
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before has done its work."""
-    for key in keys:
-        await pilot.press(key)
-        await pilot.pause()
+    """Press keys one after the other, each once the one before has done its work; words are typed at one stroke."""
+    for is_word, run in itertools.groupby(keys, key=lambda key: len(key) == 1):
+        word, focused = list(run), pilot.app.focused
+        if is_word and len(word) > 1 and isinstance(focused, Input):
+            focused.insert_text_at_cursor("".join(word))
+            await pilot.pause()
+            continue
+        for key in word:
+            await pilot.press(key)
+            await pilot.pause()
     await settled(pilot)
 
 

@@ -1,0 +1,85 @@
+"""The five stories played through in the pane, and what it answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.whatif.bench import control, delta, make_app, prepare, press, shown
+from tests.ui.whatif.stories import story_a, story_b, story_c, story_d, story_e
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(monkeypatch)
+
+
+async def test_story_a_weight_is_an_order_not_a_share() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await story_a(pilot)
+        screen = app.screen
+        pools = {line.pool_name for line in app.desk.answers[0].difference.claims}  # type: ignore[union-attr]
+        assert pools == {"spare", "general"}, "spare is full at 64 cores, and general takes the rest"
+        first = [line for line in app.desk.answers[0].difference.claims if line.pool_name == "spare"]  # type: ignore[union-attr]
+        assert first
+        screen.controls.focus()  # type: ignore[attr-defined]
+        await control(pilot, "weight", "enter", "ctrl+u", *"40", "enter")
+        claims = app.desk.answers[0].difference.claims  # type: ignore[union-attr]
+        pods = {pod for line in claims if line.pool_name == "general" for pod in line.pods}
+        assert sum(pod.startswith("web/front") for pod in pods) > 500
+
+
+async def test_story_b_the_fallback_takes_over_when_flex_is_out() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await story_b(pilot)
+        claims = app.desk.answers[0].difference.claims  # type: ignore[union-attr]
+        assert {line.pool_name for line in claims} == {"flex"}
+        assert all("-flex." in option.name for line in claims for option in line.types)
+        await press(pilot, "a", *"offering", "enter", *"*-flex.*", "enter", "enter", "enter")
+        claims = app.desk.answers[0].difference.claims  # type: ignore[union-attr]
+        assert {line.pool_name for line in claims} == {"general"}
+        assert not any("-flex." in option.name for line in claims for option in line.types)
+
+
+async def test_story_c_one_more_daemonset_leaves_fewer_types() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await story_c(pilot)
+        after = app.desk.answers[0].difference  # type: ignore[union-attr]
+        await press(pilot, "u")
+        before = app.desk.answers[0].difference  # type: ignore[union-attr]
+        assert after is not None
+        assert before is not None
+        assert len(after.claims) >= len(before.claims)
+        most, fewer = (max(len(line.types) for line in one.claims) for one in (before, after))
+        assert fewer <= most
+        asked = dict(after.claims[0].requests)
+        assert asked != dict(before.claims[0].requests), "the new DaemonSet's pod is on every new node"
+
+
+async def test_story_d_the_pods_fit_with_the_overhead_that_nodes_report() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await story_d(pilot)
+        screen = app.screen
+        assert delta(screen, "pending")[2] == "-3"  # type: ignore[arg-type]
+        assert "Placed now: 3 pods" in shown(screen)  # type: ignore[arg-type]
+        await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0489", "enter")
+        assert delta(screen, "pending")[2] == "0"  # type: ignore[arg-type]
+
+
+async def test_story_e_a_pinned_node_and_the_remedies() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await story_e(pilot)
+        found, answer = shown(app.screen), app.desk.answers[0]  # type: ignore[arg-type]
+        assert delta(app.screen, "nodes")[2] == "-1"  # type: ignore[arg-type]
+        assert {line.code for line in answer.blockers_lost or ()} >= {"POD_DND"}
+        assert "of runners  spec.template.spec.terminationGracePeriod changed  NodePoolDrifted" in found
+        moved = {pod for line in answer.difference.moves for pod in line.pods}  # type: ignore[union-attr]
+        assert "gitlab/ci-4700-7z74t" in moved
+        cordoned = {line.after.node_name for line in answer.difference.moves}  # type: ignore[union-attr]
+        assert "ip-10-0-102-46.ec2.internal" not in cordoned
+        await press(pilot, "x", "enter")
+        assert "kubectl cordon ip-10-0-102-46" in app.screen.area.text  # type: ignore[attr-defined]
