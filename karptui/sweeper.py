@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import copyreg
 import io
 import multiprocessing
 import pickle
+import sys
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import resource_tracker
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,6 +76,9 @@ class Sweeper:
 
     def _elsewhere(self) -> Iterator[tuple[int, SweepPoint]]:
         context = multiprocessing.get_context("spawn")
+        # A screen has put something without a descriptor in the place of stderr, which the first process would inherit.
+        with contextlib.redirect_stderr(sys.__stderr__):
+            resource_tracker.ensure_running()
         stop = context.Event()
         given = dumps((self._base.inventory, self._base.settings, self._base.types, self._base.now_ns))
         with ProcessPoolExecutor(self._jobs, context, initializer=_begin, initargs=(given, stop)) as pool:

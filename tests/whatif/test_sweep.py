@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -152,3 +156,28 @@ def test_what_the_other_processes_do(monkeypatch: pytest.MonkeyPatch) -> None:
     stop.set()
     with pytest.raises(Cancelled):
         sweeper._point(None, dumps(LIMITS), "16", "pending")
+
+
+UNDER_A_SCREEN = """
+import io, sys
+from karptui.sweeper import Sweeper
+from karptui.whatif.scenario import Replay
+from tests.whatif.test_sweep import LIMITS, cluster
+
+class Captured(io.StringIO):
+    def fileno(self):
+        return -1
+
+if __name__ == "__main__":
+    sys.stderr = Captured()
+    print(len(dict(Sweeper(cluster(), LIMITS, Replay.PENDING, 2).points())))
+"""
+
+
+def test_processes_start_while_a_screen_holds_the_standard_streams(tmp_path: Path) -> None:
+    script = tmp_path / "under_a_screen.py"
+    script.write_text(UNDER_A_SCREEN)
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    ran = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == str(len(LIMITS.values)), ran.stderr
