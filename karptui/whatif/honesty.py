@@ -7,13 +7,12 @@ from typing import Final
 
 import msgspec
 
+from karptui.karpenter.version import MODELLED_VERSION
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.whatif.edits import AnyEdit, PutObject, ScaleWorkload, SetField
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Edited, WhatIfBase
 
-MODELLED_VERSION: Final = "1.14.1"
-"""The version of Karpenter that the model is compared with."""
 _EXACT: Final = (
     "order of NodePools, limits, requirements, taints, DaemonSets, resources, volumes, spread and affinity: compared"
     " with Karpenter's own code"
