@@ -75,7 +75,10 @@ def test_removes_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.D
     del at(wanted, path[:-1])[path[-1]]
     after = set_value(text, 0, path, REMOVE)
     assert body_of(after) == wanted
-    assert_lines_kept(text, after, path)
+    # Of a list that begins on its parent's own line (``- - a``) the next item moves up to that line.
+    begins_on_its_line = path[-1] == 0 and len(path) > 1 and isinstance(path[-2], int)
+    if not begins_on_its_line:
+        assert_lines_kept(text, after, path)
 
 
 @settings(max_examples=150)
