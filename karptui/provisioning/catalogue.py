@@ -11,7 +11,8 @@ from typing import Final
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, RESERVED, WELL_KNOWN
-from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY, ResourceList
 from karptui.provisioning.ladder import Ladder

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
-from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint

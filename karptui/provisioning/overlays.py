@@ -16,7 +16,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.overlay import NodeOverlay
-from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.karpenter.requirement import IN, Requirement
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.quantity import Quantity
 from karptui.provisioning.validation import requirement_problems

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID
-from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirements
 
 
 class KeyIndex:

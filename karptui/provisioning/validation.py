@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.karpenter.labels import KEY_ALIASES, KNOWN_VALUES, NODEPOOL, RESTRICTED_DOMAINS, WELL_KNOWN, is_restricted
-from karptui.karpenter.requirements import DOES_NOT_EXIST, Requirements, parse_integer
+from karptui.karpenter.requirement import DOES_NOT_EXIST, parse_integer
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.pod import Pod
 

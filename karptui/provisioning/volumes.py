@@ -10,7 +10,8 @@ from typing import Final
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME
-from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.karpenter.requirement import IN, Requirement
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim

@@ -4,7 +4,8 @@ import pytest
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
-from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirements
 from karptui.provisioning.catalogue import NO_PRICE, Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.ladder import Ladder, roomy
 from tests.builders import a_requirement, amounts, an_instance_type

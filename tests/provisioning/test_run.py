@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, HOSTNAME, RESERVED, WELL_KNOWN, ZONE
-from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.node_selector import NodeSelectorTerm

@@ -12,7 +12,8 @@ from karptui.advice.words import joined, share
 from karptui.aws.nodeclass import KIND, Ec2NodeClass
 from karptui.karpenter.labels import ARCH
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirements
 from karptui.provisioning.catalogue import bits
 from karptui.whatif.edits import ObjectRef
 
