@@ -17,7 +17,7 @@ from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.table_screen import _Recipe
-from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry, blocker_entries, nodes_of
+from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry, blocker_count, blocker_entries, nodes_of
 from karptui.views.blockers.groups import Grouping, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
@@ -83,8 +83,7 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
 
     def size_of(self, view: ClusterView) -> int:
         """Return how many blockers there are."""
-        found = view.analysis.findings.values() if view.analysis is not None else ()
-        return sum(len(one.blockers) for one in found)
+        return blocker_count(view.analysis)
 
     def items_of(self, view: ClusterView) -> Sequence[BlockerEntry]:
         """Return the blockers of a view; the same object for the same analysis and nodes."""

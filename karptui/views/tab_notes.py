@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from karptui.views.blockers.entry import blocker_count
 from karptui.views.cluster_view import ClusterView
 from karptui.views.units import count_text
 
@@ -11,6 +12,7 @@ from karptui.views.units import count_text
 def tab_notes(view: ClusterView) -> Mapping[str, str]:
     """Return by the name of a screen the count behind its tab; screens that need no attention have none."""
     counts = {
+        "blockers": blocker_count(view.analysis),
         "pending": len(view.state.pending_pods),
         "advice": view.advice.notable if view.advice is not None else 0,
     }

@@ -131,6 +131,7 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         assert rows(app)[1:7] == ["POD-DND"] * 6
         text = screen_text(app)
         assert "Blockers [8] ─ $4.56/h held ($3,327/mo) ─ by owner" in text
+        assert "Blockers·8" in text
         assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in text
         assert "terminationGracePeriod 24h ends the wait for drift and expiry, never for consolidation" in text
         assert "own pool for these pods · cordon" in text

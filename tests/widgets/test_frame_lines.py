@@ -62,6 +62,17 @@ async def test_tabs_at_80_columns_read_as_words() -> None:
     assert line == "1Nodes 2Pools 3Claims 4Pods 5Pend·3 6Block·9 7Budg 8Types 9Events 0Advice·14 "
 
 
+async def test_counts_of_a_large_cluster_leave_room_for_every_tab() -> None:
+    tabs = TabLine(TABS, "nodes")
+    async with WidgetApp(tabs).run_test(size=(80, 3)) as pilot:
+        tabs.notes = {"pending": "12,345", "blockers": "67,890", "advice": "123"}
+        await pilot.pause()
+        line = tabs.render().plain
+    assert len(line) <= 80
+    assert "5Pend·12,345 6Bloc·67,890 " in line
+    assert "0Advi·123" in line
+
+
 async def test_tabs_lose_letters_before_they_lose_tabs() -> None:
     tabs = TabLine(TABS, "nodes")
     async with WidgetApp(tabs).run_test(size=(72, 3)) as pilot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
@@ -13,8 +13,11 @@ from karptui.views.why.held import Held, held_of, held_per_hour
 from karptui.views.why.kinds import PASSING, kind_text
 
 if TYPE_CHECKING:
-    from karptui.disruption.analysis import NodeFindings
+    from karptui.disruption.analysis import Analysis, NodeFindings
     from karptui.disruption.blocker import Blocker
+
+_HOLDS_NOBODY: Final = frozenset({"DELETING"})
+"""That a node is being deleted keeps nobody: what its drain waits for does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +150,15 @@ def nodes_of(entries: Iterable[BlockerEntry]) -> tuple[NodeEntry, ...]:
     return tuple({one.node.key: one.node for one in entries if one.node is not None}.values())
 
 
+def blocker_count(analysis: Analysis | None) -> int:
+    """Return how many rows ``blocker_entries`` makes of an analysis."""
+    if analysis is None:
+        return 0
+    return len(analysis.cluster) + sum(
+        one.code not in _HOLDS_NOBODY for found in analysis.findings.values() for one in found.blockers
+    )
+
+
 def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
     """Return a row for every node and blocker, those of the whole cluster first."""
     analysis = view.analysis
@@ -160,7 +172,6 @@ def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
             BlockerEntry(one, index, found, nodes.get(found.key))
             for found in analysis.findings.values()
             for index, one in enumerate(found.blockers)
-            # That a node is being deleted keeps nobody: what its drain waits for does.
-            if one.code != "DELETING"
+            if one.code not in _HOLDS_NOBODY
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.disruption.blocker import Blocker, Code
-from karptui.views.blockers.entry import BlockerEntry, GroupEntry, blocker_entries
+from karptui.views.blockers.entry import BlockerEntry, GroupEntry, blocker_count, blocker_entries
 from karptui.views.blockers.groups import Grouping, group_name, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
@@ -15,6 +15,7 @@ from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell
+from karptui.views.tab_notes import tab_notes
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.landings import with_landings
 from tests.builders import MINUTE_NS, NOW_NS, a_pod
@@ -186,3 +187,12 @@ def test_the_column_of_landing_places():
     entry = PodEntry(a_pod(name="web"))
     column = table.column("lands_on")
     assert (column.cell(entry, NOW_NS).text, column.sort(entry)) == ("→ web", "→ web")
+
+
+def test_the_tab_counts_the_rows():
+    view = analysed()
+    rows = blocker_entries(view)
+    assert any(one.code == "DELETING" for found in view.analysis.findings.values() for one in found.blockers)
+    assert blocker_count(view.analysis) == len(rows)
+    assert tab_notes(view)["blockers"] == str(len(rows))
+    assert blocker_count(None) == 0
