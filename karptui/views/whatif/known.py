@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
+from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.state.inventory import WORKLOAD_KINDS, inventory_of
 from karptui.views.cluster_view import ClusterView
 from karptui.views.why.prepare import pool_instance_types
@@ -36,21 +39,35 @@ def known_values(view: ClusterView) -> KnownValues:
 
 def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
     """Return label keys with the values that instance types, offerings and NodePools have for them."""
-    found: dict[str, set[str]] = {}
     types, _ = pool_instance_types(inventory_of(view.state), view.evidence.settings, view.evidence)
-    for one in _distinct(types.values() if isinstance(types, Mapping) else [types]):
-        for requirement in (*one.requirements, *(r for offering in one.offerings for r in offering.requirements)):
-            found.setdefault(requirement.key, set()).update(requirement.values)
+    lists = {id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}
+    found: dict[str, tuple[str, ...]] = {}
+    for source in (*(label_values(tuple(one)) for one in lists.values()), *_pool_labels(view)):
+        for key, values in source.items():
+            before = found.get(key, values)
+            found[key] = values if before == values else tuple(sorted({*before, *values}))
+    return {key: found[key][:MOST_VALUES] for key in sorted(found)}
+
+
+def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
     for pool in view.state.nodepools.values():
-        for key, value in pool.template_labels.items():
-            found.setdefault(key, set()).add(value)
-    return {key: tuple(sorted(values)[:MOST_VALUES]) for key, values in sorted(found.items())}
+        yield {key: (value,) for key, value in pool.template_labels.items()}
 
 
-def _distinct(lists: Iterable[Sequence[InstanceType]]) -> Iterable[InstanceType]:
-    seen: set[int] = set()
-    for types in lists:
-        for one in types:
-            if id(one) not in seen:
-                seen.add(id(one))
-                yield one
+@lru_cache(maxsize=8)
+def label_values(types: tuple[InstanceType, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return label keys with the values that types and their offerings have, sorted; kept for the same types.
+
+    Types are compared by identity, and `karptui.aws.cluster_types` returns the same ones as long as nothing that they
+    follow from changes, so that a cluster that changes several times a second costs this once.
+    """
+    found: dict[str, set[str]] = {}
+    offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
+    for one in types:
+        for selector in one.requirements:
+            found.setdefault(selector.key, set()).update(selector.values)
+        # Types share the requirements of their offerings, of which there are few.
+        offered.update((id(offering.requirements), offering.requirements) for offering in one.offerings)
+    for selector in chain.from_iterable(offered.values()):
+        found.setdefault(selector.key, set()).update(selector.values)
+    return {key: tuple(sorted(values)) for key, values in found.items()}
