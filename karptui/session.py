@@ -6,7 +6,6 @@ import threading
 from typing import Any, Final, Protocol, runtime_checkable
 
 from karptui.analyst import Analyst
-from karptui.decode.kinds import Kind
 from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
@@ -19,19 +18,10 @@ LARGE_FROM_PODS: Final = 3_000
 
 
 @runtime_checkable
-class RawReader(Protocol):
-    """A source that can give single objects as they are."""
-
-    def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML; may take as long as a request, and raises SourceError with a sentence."""
-        ...
-
-
-@runtime_checkable
 class ObjectReader(Protocol):
-    """A source that can give single objects as mappings."""
+    """A source that can give single objects."""
 
-    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return an object; may take as long as a request, and raises SourceError with a sentence."""
         ...
 
@@ -123,11 +113,10 @@ class Session:
 
     def fetch_raw(self, kind: str, key: str) -> str:
         """Return an object as YAML, or a comment that says why not; may take as long as a request."""
-        reader: object = self.source
-        if not isinstance(reader, RawReader):
-            return f"# {self.title} cannot give single objects as YAML; d describes what karptui knows of them\n"
+        from karptui.decode.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
+
         try:
-            return reader.fetch_raw(kind, key)
+            return to_yaml(self.fetch_object(kind, key))
         except SourceError as error:
             return f"# {error}\n"
 
@@ -143,12 +132,8 @@ class Session:
         """
         reader: object = self.source
         if not isinstance(reader, ObjectReader):
-            raise SourceError(f"{self.title} cannot give single objects")
-        try:
-            known = Kind.NODECLASS if kind.endswith(Kind.NODECLASS) else Kind(kind)
-        except ValueError:
-            raise SourceError(f"karptui does not read objects of kind {kind}") from None
-        return reader.fetch(known, key)
+            raise SourceError(f"{self.title} cannot give single objects as they are; d describes what is known of them")
+        return reader.fetch_object(kind, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the CustomResourceDefinitions of Karpenter's kinds; nothing where the source has none.

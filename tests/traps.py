@@ -78,10 +78,6 @@ class TrapSource:
     def stop(self) -> None:
         """Do nothing."""
 
-    def fetch_raw(self, kind: str, key: str) -> str:
-        """Return a line in place of the YAML."""
-        return f"kind: {kind} # {key}\n"
-
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return hardly more than the name."""
         return {"kind": kind, "metadata": {"name": key}}

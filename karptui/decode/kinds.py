@@ -79,6 +79,13 @@ def may_hold_nodeclasses(group: str) -> bool:
     return "karpenter" in group or group in OTHER_PROVIDERS
 
 
+def kind_named(api_kind: str) -> Kind | None:
+    """Return what objects of a kind are kept as, such as NodeClass for ``EC2NodeClass``; None for other kinds."""
+    if api_kind.endswith(Kind.NODECLASS):
+        return Kind.NODECLASS
+    return next((kind for kind in Kind if kind == api_kind), None)
+
+
 def kind_of(api_version: str, kind: str) -> Kind | None:
     """Return the kind an object is kept as, None for kinds that are passed over.
 

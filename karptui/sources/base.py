@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from karptui.decode.kinds import Kind
+from karptui.decode.kinds import Kind, kind_named
 
 if TYPE_CHECKING:
     from karptui.sources.mailbox import Mailbox
@@ -17,6 +17,18 @@ class SourceError(Exception):
 
     Its kinds for live clusters are drawn in sources.cluster.errors.
     """
+
+
+def kept_as(api_kind: str) -> Kind:
+    """Return what objects of a kind are kept as.
+
+    Raises:
+        SourceError: when karptui does not read such objects.
+    """
+    kind = kind_named(api_kind)
+    if kind is None:
+        raise SourceError(f"karptui does not read objects of kind {api_kind}")
+    return kind
 
 
 class Phase(StrEnum):

@@ -219,7 +219,7 @@ def test_permission_given_later_is_noticed(plane: ControlPlane, client: Client) 
 def test_one_object_as_the_server_has_it(plane: ControlPlane, client: Client) -> None:
     with following(plane) as (source, mailbox):
         until_live(mailbox, Kind.POD)
-        fetched = source.fetch(Kind.POD, "default/pod-3")
+        fetched = source.fetch_object("Pod", "default/pod-3")
         assert fetched["kind"] == "Pod"
         assert fetched["metadata"]["name"] == "pod-3"
         assert "managedFields" not in fetched["metadata"]

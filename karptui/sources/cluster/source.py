@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
+from karptui.sources.cluster.errors import UnreachableError, one_line
 from karptui.sources.mailbox import Mailbox
 
 if TYPE_CHECKING:
@@ -90,46 +90,21 @@ class ClusterSource:
         """
         return self._await_session().transport.get(path, query, accept=accept, read_seconds=read_seconds)
 
-    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the API server has it, without managedFields.
 
         Args:
-            kind: what it is kept as.
+            kind: as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
             key: ``namespace/name``, or the name of a cluster-scoped object.
-            group: the API group, where several resources are kept as the same kind.
 
         Raises:
             SourceError: when it is gone, forbidden, or the server does not answer.
         """
         session = self._await_session()
-        resources = [one for one in session.resources_of(kind) if group in ("", one.group)]
-        if not resources:
-            raise SourceError(f"{kind.value} {key}: the API server has no such kind")
-        for resource in resources[:-1]:
-            try:
-                return _fetched(session, resource, key)
-            except ApiError as error:
-                if error.status != 404:
-                    raise
-        return _fetched(session, resources[-1], key)
-
-    def fetch_raw(self, kind: str, key: str) -> str:
-        """Return one object as YAML, as the API server has it but for managedFields.
-
-        Args:
-            kind: the kind as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
-            key: ``namespace/name``, or the name of a cluster-scoped object.
-
-        Raises:
-            SourceError: when it is gone, forbidden, or the server does not answer.
-        """
-        import yaml  # noqa: PLC0415  slower than the rest of this module together
-
-        known = Kind.NODECLASS if kind.endswith(Kind.NODECLASS) else Kind(kind)
-        group = next((one.group for one in self._await_session().resources_of(known) if one.api_kind == kind), "")
-        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-        fetched = self.fetch(known, key, group=group)
-        return str(yaml.dump(fetched, Dumper=dumper, sort_keys=False, allow_unicode=True, width=1000))
+        resource = next((one for one in session.resources_of(kept_as(kind)) if one.api_kind == kind), None)
+        if resource is None:
+            raise SourceError(f"{kind} {key}: the API server has no such kind")
+        return _fetched(session, resource, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the CustomResourceDefinitions of Karpenter's kinds and of the NodeClasses that are followed.

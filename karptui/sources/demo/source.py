@@ -11,7 +11,7 @@ import msgspec
 from karptui.clock import Clock, SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
-from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
 from karptui.sources.demo.manifests import Manifest
 from karptui.sources.demo.play import Play
 from karptui.sources.demo.recording import load
@@ -72,31 +72,22 @@ class DemoSource:
         self._play.advance(self.clock.now_ns())
         self._tell(self._play.world.take_changes())
 
-    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:  # noqa: ARG002 - as of a live cluster
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as an API server would give it.
 
+        Args:
+            kind: as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
+            key: ``namespace/name``, or the name of a cluster-scoped object.
+
         Raises:
             SourceError: when there is no such object.
         """
-        names = ("EC2NodeClass",) if kind is Kind.NODECLASS else (kind.value,)
-        found = next((one for name in names if (one := self._get(name, key)) is not None), None)
+        kept_as(kind)
+        found = self._play.world.get(kind, key) if self._play is not None else None
         if found is None:
-            raise SourceError(f"the demo has no {kind.value} {key}")
+            raise SourceError(f"the demo has no {kind} {key}")
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
         return copy
-
-    def fetch_raw(self, kind: str, key: str) -> str:
-        """Return one object as YAML.
-
-        Raises:
-            SourceError: when there is no such object.
-        """
-        from karptui.decode.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
-
-        return to_yaml(self.fetch(Kind(kind), key))
-
-    def _get(self, kind: str, key: str) -> Manifest | None:
-        return self._play.world.get(kind, key) if self._play is not None else None
 
     def _run(self) -> None:
         self._open()

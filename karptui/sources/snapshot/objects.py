@@ -41,8 +41,8 @@ class ObjectPile:
         self.problems: list[str] = []
         self.unread: dict[Kind, list[str]] = {}
         """Those of the problems that are about objects of a known kind."""
-        self.manifests: dict[tuple[Kind, str], Mapping[str, Any]] = {}
-        """The objects as they were given, by kind and key; only if asked for."""
+        self.manifests: dict[tuple[str, str], Mapping[str, Any]] = {}
+        """The objects as they were given, by kind as the API writes it, and key; only if asked for."""
         self.repeated_count = 0
         """Objects that were given before; the last word counts."""
         self._keeps_manifests = keeps_manifests
@@ -100,7 +100,7 @@ class ObjectPile:
             self.repeated_count += 1
         items[item.key] = item
         if self._keeps_manifests:
-            self.manifests[kind, item.name if kind is Kind.NODECLASS else item.key] = value
+            self.manifests[value["kind"], item.name if kind is Kind.NODECLASS else item.key] = value
 
 
 def _title(api_version: str, api_kind: str) -> str:

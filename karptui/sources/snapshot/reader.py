@@ -47,7 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Those of the problems that are about objects of a known kind."""
     notes: tuple[str, ...] = ()
     """Sentences about what was assumed."""
-    manifests: Mapping[tuple[Kind, str], Mapping[str, Any]] = {}
+    manifests: Mapping[tuple[str, str], Mapping[str, Any]] = {}
     """The objects as they were given, by kind and key; empty unless asked for."""
 
 

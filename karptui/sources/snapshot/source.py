@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
 from karptui.sources.mailbox import Mailbox
 from karptui.sources.snapshot.reader import Snapshot
 from karptui.state.inventory import objects_of
 
 
 class SnapshotSource:
-    """Plays a snapshot that has been read; ``fetch`` needs one that keeps its manifests."""
+    """Plays a snapshot that has been read; ``fetch_object`` needs one that keeps its manifests."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -46,30 +46,25 @@ class SnapshotSource:
     def stop(self) -> None:
         """Do nothing: nothing runs."""
 
-    def fetch(self, kind: Kind, key: str, *, group: str = "") -> dict[str, Any]:  # noqa: ARG002 - as of a live cluster
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the snapshot has it, without managedFields.
+
+        Args:
+            kind: as the API writes it, such as ``Pod`` or ``EC2NodeClass``.
+            key: ``namespace/name``, or the name of a cluster-scoped object.
 
         Raises:
             SourceError: when the snapshot has no such object.
         """
+        kept_as(kind)
         manifest = self.snapshot.manifests.get((kind, key))
         if manifest is None:
-            raise SourceError(f"the snapshot has no {kind.value} {key}")
+            raise SourceError(f"the snapshot has no {kind} {key}")
         fetched: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(manifest))
         metadata = fetched.get("metadata")
         if isinstance(metadata, dict):
             metadata.pop("managedFields", None)
         return fetched
-
-    def fetch_raw(self, kind: str, key: str) -> str:
-        """Return one object as YAML.
-
-        Raises:
-            SourceError: when the snapshot has no such object.
-        """
-        from karptui.decode.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
-
-        return to_yaml(self.fetch(Kind(kind), key))
 
 
 def _first_of(sentences: tuple[str, ...]) -> str:

@@ -122,43 +122,34 @@ def answering(serve: Serve, path: str, body: str, code: int = 200) -> tuple[Clus
 def test_one_object_without_managed_fields(serve: Serve) -> None:
     body = '{"metadata": {"name": "a", "managedFields": [1]}, "spec": {"x": 1}}'
     source, _ = answering(serve, "/api/v1/namespaces/web/pods/a", body)
-    assert source.fetch(Kind.POD, "web/a") == {"metadata": {"name": "a"}, "spec": {"x": 1}}
+    assert source.fetch_object("Pod", "web/a") == {"metadata": {"name": "a"}, "spec": {"x": 1}}
     with pytest.raises(ApiError, match="404"):
-        source.fetch(Kind.POD, "web/b")
+        source.fetch_object("Pod", "web/b")
     with pytest.raises(SourceError, match=r"^Service x: the API server has no such kind$"):
-        source.fetch(Kind.SERVICE, "x")
+        source.fetch_object("Service", "x")
     source.stop()
 
 
-def test_node_class_of_whichever_provider(serve: Serve) -> None:
+def test_node_class_of_the_provider_that_is_named(serve: Serve) -> None:
     source, _ = answering(serve, "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default", '{"spec": 1}')
-    assert source.fetch(Kind.NODECLASS, "default") == {"spec": 1}
-    assert source.fetch(Kind.NODECLASS, "default", group="karpenter.kwok.sh") == {"spec": 1}
+    assert source.fetch_object("KWOKNodeClass", "default") == {"spec": 1}
     with pytest.raises(ApiError, match="404"):
-        source.fetch(Kind.NODECLASS, "default", group="karpenter.k8s.aws")
-    source.stop()
-
-
-def test_one_object_as_yaml(serve: Serve) -> None:
-    body = '{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a\\u00e9"}}'
-    source, _ = answering(serve, "/api/v1/nodes/a", body)
-    assert source.fetch_raw("Node", "a") == "kind: Node\napiVersion: v1\nmetadata:\n  name: aé\n"
-    source.stop()
-    source, _ = answering(serve, "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/default", '{"spec": 1}')
-    assert source.fetch_raw("KWOKNodeClass", "default") == "spec: 1\n"
-    with pytest.raises(ApiError, match="404"):
-        source.fetch_raw("EC2NodeClass", "default")
+        source.fetch_object("EC2NodeClass", "default")
+    with pytest.raises(SourceError, match=r"^AKSNodeClass default: the API server has no such kind$"):
+        source.fetch_object("AKSNodeClass", "default")
+    with pytest.raises(SourceError, match="karptui does not read objects of kind Gadget"):
+        source.fetch_object("Gadget", "x")
     source.stop()
 
 
 def test_object_that_is_none_or_forbidden(serve: Serve) -> None:
     source, _ = answering(serve, "/api/v1/nodes/a", "<html>")
     with pytest.raises(UnreachableError, match="did not answer with an object"):
-        source.fetch(Kind.NODE, "a")
+        source.fetch_object("Node", "a")
     source.stop()
     source, _ = answering(serve, f"{EC2}/default", '{"message": "no", "reason": "Forbidden"}', 403)
     with pytest.raises(ApiError, match="403 Forbidden: no"):
-        source.fetch(Kind.NODECLASS, "default")
+        source.fetch_object("EC2NodeClass", "default")
     source.stop()
 
 

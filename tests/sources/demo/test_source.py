@@ -169,16 +169,18 @@ def test_another_seed_gives_another_play() -> None:
 def test_gives_single_objects() -> None:
     watched = Watched()
     name = next(iter(watched.state.nodes))
-    assert watched.source.fetch(Kind.NODE, name)["metadata"]["name"] == name
-    assert watched.source.fetch(Kind.NODECLASS, "edge")["kind"] == "EC2NodeClass"
-    assert watched.source.fetch_raw("NodePool", "spare").startswith("apiVersion: karpenter.sh/v1")
+    assert watched.source.fetch_object("Node", name)["metadata"]["name"] == name
+    assert watched.source.fetch_object("EC2NodeClass", "edge")["kind"] == "EC2NodeClass"
+    assert watched.source.fetch_object("NodePool", "spare")["apiVersion"] == "karpenter.sh/v1"
     with pytest.raises(SourceError, match="the demo has no Node none"):
-        watched.source.fetch(Kind.NODE, "none")
+        watched.source.fetch_object("Node", "none")
+    with pytest.raises(SourceError, match="karptui does not read objects of kind Gadget"):
+        watched.source.fetch_object("Gadget", "x")
 
 
 def test_before_it_starts_there_is_nothing() -> None:
     with pytest.raises(SourceError):
-        DemoSource().fetch(Kind.NODE, "x")
+        DemoSource().fetch_object("Node", "x")
 
 
 def test_runs_by_itself_and_stops() -> None:

@@ -113,8 +113,8 @@ def test_people_leave_the_namespace_out_servers_do_not(tmp_path: Path) -> None:
 
 def test_keeps_the_manifests_if_asked(tmp_path: Path) -> None:
     snapshot = read(tmp_path, RECORDING, keeps_manifests=True)
-    assert snapshot.manifests[Kind.POD, "default/web-1"] == POD
-    assert snapshot.manifests[Kind.NODECLASS, "default"] == CLASS
+    assert snapshot.manifests["Pod", "default/web-1"] == POD
+    assert snapshot.manifests["EC2NodeClass", "default"] == CLASS
 
 
 def test_passes_over_unknown_kinds_with_a_count(tmp_path: Path) -> None:

@@ -43,11 +43,13 @@ def test_tells_everything_at_once_and_that_it_is_offline(source: SnapshotSource)
 
 
 def test_gives_single_objects_without_managed_fields(source: SnapshotSource) -> None:
-    assert source.fetch(Kind.NODE, "node-1")["metadata"]["name"] == "node-1"
-    assert "managedFields" not in source.fetch(Kind.NODE, "node-1")["metadata"]
-    assert "name: web-1" in source.fetch_raw("Pod", "default/web-1")
+    assert source.fetch_object("Node", "node-1")["metadata"]["name"] == "node-1"
+    assert "managedFields" not in source.fetch_object("Node", "node-1")["metadata"]
+    assert source.fetch_object("Pod", "default/web-1")["metadata"]["name"] == "web-1"
     with pytest.raises(SourceError, match="the snapshot has no Pod default/none"):
-        source.fetch(Kind.POD, "default/none")
+        source.fetch_object("Pod", "default/none")
+    with pytest.raises(SourceError, match="karptui does not read objects of kind Gadget"):
+        source.fetch_object("Gadget", "x")
 
 
 @pytest.mark.parametrize(("count", "end"), [(0, ""), (1, "got int"), (3, "got int (and 2 more)")])
@@ -60,3 +62,14 @@ def test_tells_what_could_not_be_read(tmp_path: Path, count: int, end: str) -> N
     assert statuses[Kind.POD].last_error.endswith(end)
     assert bool(statuses[Kind.POD].last_error) is bool(count)
     assert not statuses[Kind.NODE].last_error
+
+
+def test_nodeclasses_of_two_providers_with_one_name(tmp_path: Path) -> None:
+    classes = [
+        a_manifest("EC2NodeClass", "default", api_version="karpenter.k8s.aws/v1", spec={"amiFamily": "AL2023"}),
+        a_manifest("KWOKNodeClass", "default", api_version="karpenter.kwok.sh/v1alpha1", spec={}),
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"karptui": 1, "capturedAt": NOW, "objects": classes}))
+    both = SnapshotSource(SnapshotReader().read([tmp_path / "a.json"], keeps_manifests=True))
+    assert both.fetch_object("EC2NodeClass", "default")["spec"] == {"amiFamily": "AL2023"}
+    assert both.fetch_object("KWOKNodeClass", "default")["spec"] == {}
