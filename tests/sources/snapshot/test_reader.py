@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.snapshot.errors import SnapshotError
 from karptui.sources.snapshot.newest import newest_timestamp_ns
