@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +16,9 @@ from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller.reader import ControllerError, read_controller
-from karptui.sources.controller.source import ControllerNews, ControllerSource
+from karptui.sources.controller.source import ControllerSource
 from sources.cluster.live import transport_to
+from tests.sources.turns import Turns
 
 NOW = 1_795_259_891_000_000_000
 DEPLOYMENTS, PODS = "/apis/apps/v1/deployments", "/api/v1/pods"
@@ -125,28 +125,6 @@ def test_hostile_shapes(api: Api, client: Transport) -> None:
     assert read_controller(client).settings == {}
 
 
-class Turns:
-    """Lets the source's thread make one reading at a time."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-        self._rests, self._go = threading.Semaphore(0), threading.Semaphore(0)
-        self._is_over = False
-
-    def wait(self, stopped: threading.Event, seconds: float) -> bool:
-        self.seconds.append(seconds)
-        self._rests.release()
-        assert self._go.acquire(timeout=20)
-        return self._is_over or stopped.is_set()
-
-    def rest(self) -> None:
-        assert self._rests.acquire(timeout=20)
-
-    def end(self, *, is_over: bool = False) -> None:
-        self._is_over = is_over
-        self._go.release()
-
-
 @pytest.fixture
 def clock() -> FrozenClock:
     return FrozenClock(NOW)
@@ -161,29 +139,19 @@ def turns() -> Turns:
 def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[ControllerSource]:
     made = ControllerSource(client, clock=clock, wait=turns.wait)
     yield made
-    made.stop()
-    turns.end(is_over=True)
-
-
-def read(source: ControllerSource, turns: Turns) -> ControllerNews:
-    if turns.seconds:
-        turns.end()
-    else:
-        source.start()
-    turns.rest()
-    return source.latest()
+    turns.end(made)
 
 
 def test_an_equal_reading_is_no_news(api: Api, source: ControllerSource, turns: Turns, clock: FrozenClock) -> None:
     assert source.latest().status.phase is FactPhase.WAITING
     api.lists[DEPLOYMENTS] = [deployment(RESERVED_ENIS="1")]
-    first = read(source, turns)
+    first = turns.read(source)
     assert first.info is not None
     assert (first.status.phase, first.status.as_of_ns, turns.seconds) == (FactPhase.LIVE, NOW, [60.0])
     clock.instant_ns += 60 * NS_PER_SECOND
-    assert read(source, turns) is first
+    assert turns.read(source) is first
     api.lists[DEPLOYMENTS] = [deployment(RESERVED_ENIS="2")]
-    second = read(source, turns)
+    second = turns.read(source)
     assert second.info is not None
     assert second.info.settings == {"RESERVED_ENIS": "2"}
     assert second.status.as_of_ns == clock.instant_ns
@@ -191,26 +159,26 @@ def test_an_equal_reading_is_no_news(api: Api, source: ControllerSource, turns: 
 
 def test_what_was_read_stays_when_reading_fails(api: Api, source: ControllerSource, turns: Turns) -> None:
     api.lists[DEPLOYMENTS] = [deployment()]
-    first = read(source, turns)
+    first = turns.read(source)
     api.lists.clear()
-    second = read(source, turns)
+    second = turns.read(source)
     assert second.info is first.info
     assert (second.status.phase, second.status.as_of_ns) == (FactPhase.CACHED, NOW)
     assert "need permission" in second.status.sentence
     assert second.status.retry_at_ns == NOW + 300 * NS_PER_SECOND
-    assert read(source, turns) is second
+    assert turns.read(source) is second
     api.status = 500
-    third = read(source, turns)
+    third = turns.read(source)
     assert "500" in third.status.sentence
     assert turns.seconds[-1] == 60.0
     api.lists[DEPLOYMENTS] = [deployment()]
-    last = read(source, turns)
+    last = turns.read(source)
     assert last.info is first.info
     assert last.status.phase is FactPhase.LIVE
 
 
 def test_a_refusal_from_the_start(source: ControllerSource, turns: Turns) -> None:
-    news = read(source, turns)
+    news = turns.read(source)
     assert (news.info, news.status.phase) == (None, FactPhase.UNAVAILABLE)
 
 
@@ -220,11 +188,4 @@ def test_what_is_not_known_is_said(api: Api, source: ControllerSource, turns: Tu
         {"name": "RESERVED_ENIS", "valueFrom": {"secretKeyRef": {"name": "enis"}}}
     ]
     api.lists[DEPLOYMENTS] = [secret]
-    assert read(source, turns).status.sentence == "RESERVED_ENIS comes from Secret enis, which is not read"
-
-
-def test_it_ends_when_it_is_stopped_before_it_begins(client: Transport) -> None:
-    source = ControllerSource(client)
-    source.stop()
-    source._run()
-    assert source.latest().info is None
+    assert turns.read(source).status.sentence == "RESERVED_ENIS comes from Secret enis, which is not read"

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +9,8 @@ from karptui.clock import FrozenClock
 from karptui.karpenter.version import KarpenterVersion
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.metrics.source import MetricsNews, MetricsSource
+from karptui.sources.metrics.source import MetricsSource
+from tests.sources.turns import Turns
 
 from .conftest import KarpenterCluster
 from .exposition_text import KARPENTER
@@ -19,54 +19,21 @@ NOW = 1_795_259_891 * NS_PER_SECOND
 POD_A = "/api/v1/namespaces/kube-system/pods/karpenter-a:8080/proxy/metrics"
 
 
-class Rests:
-    """Stands in for waiting: each rest ends when the test says so."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-        self._resting = threading.Semaphore(0)
-        self._go = threading.Semaphore(0)
-
-    def __call__(self, stopped: threading.Event, seconds: float) -> bool:
-        self.seconds.append(seconds)
-        self._resting.release()
-        self._go.acquire()
-        return stopped.is_set()
-
-    def wait_for_one(self) -> None:
-        """Wait until a reading is done."""
-        assert self._resting.acquire(timeout=10)
-
-    def end(self) -> None:
-        """End the rest."""
-        self._go.release()
-
-
 @pytest.fixture
 def clock() -> FrozenClock:
     return FrozenClock(NOW)
 
 
 @pytest.fixture
-def rests() -> Rests:
-    return Rests()
+def turns() -> Turns:
+    return Turns()
 
 
 @pytest.fixture
-def source(client: Transport, clock: FrozenClock, rests: Rests) -> Iterator[MetricsSource]:
-    source = MetricsSource(client, clock=clock, wait=rests)
+def source(client: Transport, clock: FrozenClock, turns: Turns) -> Iterator[MetricsSource]:
+    source = MetricsSource(client, clock=clock, wait=turns.wait)
     yield source
-    source.stop()
-    rests.end()
-
-
-def read(source: MetricsSource, rests: Rests) -> MetricsNews:
-    if rests.seconds:
-        rests.end()
-    else:
-        source.start()
-    rests.wait_for_one()
-    return source.latest()
+    turns.end(source)
 
 
 def test_waits_until_it_is_started(source: MetricsSource) -> None:
@@ -75,60 +42,60 @@ def test_waits_until_it_is_started(source: MetricsSource) -> None:
     assert source.latest() is news
 
 
-def test_reads_once_a_minute(source: MetricsSource, rests: Rests, clock: FrozenClock) -> None:
-    first = read(source, rests)
+def test_reads_once_a_minute(source: MetricsSource, turns: Turns, clock: FrozenClock) -> None:
+    first = turns.read(source)
     assert first.metrics is not None
     assert first.status.phase is FactPhase.LIVE
     assert (first.status.as_of_ns, first.status.sentence) == (NOW, "")
     assert first.version == KarpenterVersion("1.14.1", "metrics of pod kube-system/karpenter-a")
     clock.instant_ns += 60 * NS_PER_SECOND
-    assert read(source, rests).status.as_of_ns == NOW + 60 * NS_PER_SECOND
-    assert rests.seconds == [60.0, 60.0]
+    assert turns.read(source).status.as_of_ns == NOW + 60 * NS_PER_SECOND
+    assert turns.seconds == [60.0, 60.0]
 
 
 def test_what_was_read_stays_when_reading_fails(
-    source: MetricsSource, rests: Rests, clock: FrozenClock, cluster: KarpenterCluster
+    source: MetricsSource, turns: Turns, clock: FrozenClock, cluster: KarpenterCluster
 ) -> None:
-    first = read(source, rests)
+    first = turns.read(source)
     cluster.pods()
     cluster.services()
     del cluster.answers[POD_A]
     clock.instant_ns += 60 * NS_PER_SECOND
-    second = read(source, rests)
+    second = turns.read(source)
     assert second.metrics is first.metrics
     assert second.status.phase is FactPhase.CACHED
     assert "no running pod or service" in second.status.sentence
     assert second.status.as_of_ns == NOW
     assert second.status.retry_at_ns == clock.instant_ns + 300 * NS_PER_SECOND
-    assert rests.seconds == [60.0, 300.0]
+    assert turns.seconds == [60.0, 300.0]
 
 
-def test_an_unreachable_server_is_asked_again_sooner(source: MetricsSource, rests: Rests, client: Transport) -> None:
+def test_an_unreachable_server_is_asked_again_sooner(source: MetricsSource, turns: Turns, client: Transport) -> None:
     client.close()
-    news = read(source, rests)
+    news = turns.read(source)
     assert news.status.phase is FactPhase.UNAVAILABLE
     assert news.metrics is None
-    assert rests.seconds == [60.0]
+    assert turns.seconds == [60.0]
 
 
-def test_a_provider_without_prices_is_said(source: MetricsSource, rests: Rests, cluster: KarpenterCluster) -> None:
+def test_a_provider_without_prices_is_said(source: MetricsSource, turns: Turns, cluster: KarpenterCluster) -> None:
     cluster.metrics("pods/karpenter-a:8080", b'karpenter_build_info{version="1.14.1"} 1\n')
-    news = read(source, rests)
+    news = turns.read(source)
     assert news.status.phase is FactPhase.LIVE
     assert news.status.sentence == "pod kube-system/karpenter-a reports no prices: not Karpenter's AWS provider"
 
 
 def test_counters_are_compared_with_the_first_reading_of_the_same_controller(
-    source: MetricsSource, rests: Rests, clock: FrozenClock, cluster: KarpenterCluster
+    source: MetricsSource, turns: Turns, clock: FrozenClock, cluster: KarpenterCluster
 ) -> None:
-    first = read(source, rests).first
+    first = turns.read(source).first
     assert first is not None
     assert (first.read_at_ns, first.offerings) == (NOW, {})
     clock.instant_ns += 60 * NS_PER_SECOND
-    second = read(source, rests)
+    second = turns.read(source)
     assert second.first is first
     cluster.metrics("pods/karpenter-a:8080", KARPENTER.replace(b"1.79521921083e+09", b"1.79521929083e+09"))
     clock.instant_ns += 60 * NS_PER_SECOND
-    third = read(source, rests)
+    third = turns.read(source)
     assert third.first is not None
     assert third.first.read_at_ns == clock.instant_ns

@@ -1,0 +1,81 @@
+"""What is read every so often in a thread of its own, with the last reading kept."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
+
+from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.clock import Clock, SystemClock
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.base import SourceError
+
+REFRESH_SECONDS: Final = 60.0
+"""How long a source rests after a reading, and after one that failed in passing."""
+REFUSED_SECONDS: Final = 300.0
+"""Until what is refused is asked again: a missing permission or a security group is rarely gone in a minute."""
+
+Wait: TypeAlias = Callable[[threading.Event, float], bool]
+"""Rests for so many seconds, or until the event is set; returns whether it is."""
+
+NewsT = TypeVar("NewsT")
+
+
+class PeriodicSource(ABC, Generic[NewsT]):
+    """Reads in a daemon thread until it is stopped; what it has read can be asked for from any thread."""
+
+    thread_name: ClassVar[str]
+
+    def __init__(self, news: NewsT, *, clock: Clock | None = None, wait: Wait = threading.Event.wait) -> None:
+        """Prepare to read.
+
+        Args:
+            news: What is known before the first reading.
+            clock: Tells the time.
+            wait: Rests between two readings.
+        """
+        self._news = news
+        self._clock = clock or SystemClock()
+        self._wait = wait
+        self._stopped = threading.Event()
+
+    @abstractmethod
+    def read(self) -> float:
+        """Read once, keep what is new as ``_news``, and return for how many seconds to rest."""
+
+    def start(self) -> None:
+        """Begin to read, and return at once."""
+        threading.Thread(target=self._run, name=self.thread_name, daemon=True).start()
+
+    def stop(self) -> None:
+        """Read no more; a request under way is left to its time-out in a daemon thread."""
+        self._stopped.set()
+
+    def latest(self) -> NewsT:
+        """Return what is known now; cheap, from any thread; the same object as long as nothing is new."""
+        return self._news
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            seconds = self.read()
+            if self._wait(self._stopped, seconds):
+                return
+
+
+def failed_status(before: FactStatus, error: SourceError, *, now_ns: int, rest_seconds: float) -> FactStatus:
+    """Return how things stand after a reading has failed: what was read before is kept, with its age.
+
+    Args:
+        before: How things stood.
+        error: Why the reading failed.
+        now_ns: The present instant: nanoseconds since the epoch.
+        rest_seconds: Until the next reading.
+    """
+    return FactStatus(
+        phase=FactPhase.CACHED if before.as_of_ns else FactPhase.UNAVAILABLE,
+        sentence=str(error),
+        as_of_ns=before.as_of_ns,
+        retry_at_ns=now_ns + int(rest_seconds * NS_PER_SECOND),
+    )
