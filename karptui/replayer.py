@@ -5,17 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from karptui.pace import Turns
+from karptui.shared_base import SharedBase
 
 if TYPE_CHECKING:
     from karptui.views.cluster_view import ClusterView
     from karptui.views.whatif.answer import Answer
     from karptui.whatif.scenario import Scenario
-    from karptui.whatif.situation import WhatIfBase
-
-PAUSE_SECONDS: Final = 0.0005
-SLICE_SECONDS: Final = 0.003
-"""How long a replay works before it lets the screen have its turn."""
 
 
 class Question(NamedTuple):
@@ -52,8 +50,9 @@ class Replayer:
         self._question: Question | None = None
         self._is_stopped = False
         self._thread: threading.Thread | None = None
-        self._base: tuple[object, object, WhatIfBase] | None = None
         self._number = 0
+        self.shared_base = SharedBase()
+        """The cluster as it is, for whoever else replays on it."""
         self.progress = Progress(0, 0, 0)
         """Of the question that is being worked on; replaced, never changed."""
         self.answered = 0
@@ -98,11 +97,12 @@ class Replayer:
         """Answer, and then again with what takes longer."""
         from karptui.views.whatif.answer import answer, with_blockers  # noqa: PLC0415 - as above
 
-        turns = _Turns(self, question.number)
-        first = answer(self._base_of(question), question.scenario, turns, self._clock)
-        self._give(question, first)
-        if not first.problem:
-            self._give(question, with_blockers(first, turns))
+        report = _Report(self, question.number)
+        with self.shared_base.borrowed(question.view, question.now_ns) as base:
+            first = answer(base, question.scenario, report, self._clock)
+            self._give(question, first)
+            if not first.problem:
+                self._give(question, with_blockers(first, report))
 
     def _give(self, question: Question, answer: Answer) -> None:
         self.answered = question.number
@@ -114,16 +114,6 @@ class Replayer:
                 self._wake.wait()
             question, self._question = self._question, None
             return None if self._is_stopped else question
-
-    def _base_of(self, question: Question) -> WhatIfBase:
-        """Return the cluster as it is, made ready once for all questions about it."""
-        from karptui.views.whatif.base import base_of  # noqa: PLC0415 - as above
-
-        view = question.view
-        known = self._base
-        if known is None or known[0] is not view.state or known[1] is not view.evidence:
-            known = self._base = (view.state, view.evidence, base_of(view, question.now_ns))
-        return known[2]
 
     @property
     def is_superseded(self) -> bool:
@@ -137,13 +127,13 @@ def _failed(question: Question, error: Exception) -> Answer:
     return Answer(question.scenario, problem=f"the replay failed: {type(error).__name__}: {error}")
 
 
-class _Turns:
-    """Reports progress, lets other threads have their turn, and gives up what no longer matters."""
+class _Report:
+    """Tells progress, lets other threads have their turn, and gives up what no longer matters."""
 
     def __init__(self, replayer: Replayer, number: int) -> None:
         self._replayer = replayer
         self._number = number
-        self._until = time.monotonic() + SLICE_SECONDS
+        self._turns = Turns()
 
     def __call__(self, done: int, total: int) -> None:
         """Take note of progress.
@@ -156,6 +146,4 @@ class _Turns:
         self._replayer.progress = Progress(self._number, done, total)
         if self._replayer.is_superseded:
             raise Cancelled
-        if time.monotonic() >= self._until:
-            time.sleep(PAUSE_SECONDS)
-            self._until = time.monotonic() + SLICE_SECONDS
+        self._turns.take()

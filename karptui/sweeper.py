@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
     from multiprocessing.synchronize import Event as EventType
 
     from karptui.whatif.scenario import Replay
@@ -33,10 +34,19 @@ class Sweeper:
         sweep: The parameter and its values.
         mode: What is replayed.
         jobs: Processes; 1 works in this one.
+        lock: Held while something is replayed on the base or worked out from it, where others use it too.
     """
 
-    def __init__(self, base: WhatIfBase, sweep: Sweep, mode: Replay, jobs: int) -> None:
+    def __init__(
+        self,
+        base: WhatIfBase,
+        sweep: Sweep,
+        mode: Replay,
+        jobs: int,
+        lock: AbstractContextManager[object] | None = None,
+    ) -> None:
         self._base = base
+        self._lock = contextlib.nullcontext() if lock is None else lock
         self._sweep = sweep
         self._mode = mode
         self._jobs = min(jobs, len(sweep.values))
@@ -70,9 +80,11 @@ class Sweeper:
         for position, value in enumerate(self._sweep.values):
             try:
                 stop(0, 0)
-                yield position, sweep_point(self._base, self._sweep, value, self._mode, stop)
+                with self._lock:
+                    point = sweep_point(self._base, self._sweep, value, self._mode, stop)
             except Cancelled:
                 return
+            yield position, point
 
     def _elsewhere(self) -> Iterator[tuple[int, SweepPoint]]:
         context = multiprocessing.get_context("spawn")
@@ -109,7 +121,8 @@ class Sweeper:
 
         edits = [edit for edit in self._sweep.edits_for(value) if not isinstance(edit, TakeOut)]
         try:
-            types = apply(self._base, edits).types
+            with self._lock:
+                types = apply(self._base, edits).types
         except EditError:
             return None
         return None if types is self._base.types else dumps(types)

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.clock import FrozenClock
 from karptui.provisioning.reporter import Cancelled
-from karptui.replayer import Question, Replayer, _Turns
+from karptui.replayer import Question, Replayer, _Report
 from karptui.session import Session
 from karptui.sources.demo.source import DemoSource
 from karptui.views.cluster_view import ClusterView
@@ -103,15 +103,15 @@ def test_whatever_goes_wrong_is_said_and_the_thread_lives_on(
 
 def test_a_question_is_given_up_for_a_newer_one_and_at_the_end(view: ClusterView) -> None:
     replayer = Replayer(lambda _: None)
-    turns = _Turns(replayer, 1)
-    turns(3, 9)
+    report = _Report(replayer, 1)
+    report(3, 9)
     assert replayer.progress == (1, 3, 9)
     replayer._question = Question(2, view, NOW_NS, heavier(1))
     with pytest.raises(Cancelled):
-        turns(4, 9)
+        report(4, 9)
     replayer._question = None
     replayer.stop()
     with pytest.raises(Cancelled):
-        turns(5, 9)
+        report(5, 9)
     replayer.ask(view, NOW_NS, heavier(2))
     assert replayer._thread is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, work
 from textual.app import ComposeResult
@@ -19,6 +19,9 @@ from karptui.views.row import Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.compare import MOST_COMPARED, Compared, compare_lines
 from karptui.widgets.plain import phrase
+
+if TYPE_CHECKING:
+    from karptui.whatif.scenario import Scenario
 
 
 class CompareScreen(FrameScreen):
@@ -58,16 +61,20 @@ class CompareScreen(FrameScreen):
     @work(exclusive=True, group="compare", exit_on_error=False)
     async def _replay(self) -> None:
         from karptui.provisioning.reporter import silent  # noqa: PLC0415 - only when scenarios are compared
-        from karptui.views.whatif.answer import answer  # noqa: PLC0415 - as above
-        from karptui.views.whatif.base import base_of  # noqa: PLC0415 - as above
+        from karptui.views.whatif.answer import Answer, answer  # noqa: PLC0415 - as above
 
         indices = range(self._first, min(self._first + MOST_COMPARED, len(self._desk.sheets)))
         self._compared = [Compared(self._desk.sheets[at].name, None) for at in indices]
         self._show()
-        base = await asyncio.to_thread(base_of, self.host.view, self.host.now_ns())
+        shared, view, now_ns = self._desk.replayer.shared_base, self.host.view, self.host.now_ns()
+
+        def replayed(scenario: Scenario) -> Answer:
+            with shared.borrowed(view, now_ns) as base:
+                return answer(base, scenario, silent, time.monotonic)
+
         for place, at in enumerate(indices):
             scenario = self._desk.scenario_at(at)
-            found = await asyncio.to_thread(answer, base, scenario, silent, time.monotonic)
+            found = await asyncio.to_thread(replayed, scenario)
             self._compared[place] = Compared(scenario.name, found.difference, found.problem)
             self._show()
 

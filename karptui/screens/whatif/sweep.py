@@ -24,6 +24,7 @@ from karptui.whatif.sweep import Sweep, SweepPoint
 from karptui.widgets.plain import phrase
 
 if TYPE_CHECKING:
+    from karptui.shared_base import SharedBase
     from karptui.sweeper import Sweeper
 
 MOST_JOBS = 8
@@ -42,15 +43,17 @@ class SweepScreen(FrameScreen):
     panel = getters.query_one("#sweep-panel", VerticalScroll)
     table = getters.query_one("#sweep-table", Static)
 
-    def __init__(self, sweep: Sweep, mode: Replay, current: str = "") -> None:
+    def __init__(self, shared: SharedBase, sweep: Sweep, mode: Replay, current: str = "") -> None:
         """Make the screen.
 
         Args:
+            shared: the cluster as it is.
             sweep: the parameter, its values, and the edits that are made before.
             mode: what is replayed.
             current: the value that the cluster has.
         """
         super().__init__()
+        self._shared = shared
         self._sweep = sweep
         self._mode = mode
         self._current = current
@@ -73,11 +76,10 @@ class SweepScreen(FrameScreen):
     @work(exclusive=True, group="sweep")
     async def _run_points(self) -> None:
         from karptui.sweeper import Sweeper  # noqa: PLC0415 - only for sweeps
-        from karptui.views.whatif.base import base_of  # noqa: PLC0415 - as above
 
-        base = await asyncio.to_thread(base_of, self.host.view, self.host.now_ns())
+        base = await asyncio.to_thread(self._shared.take, self.host.view, self.host.now_ns())
         jobs = min(MOST_JOBS, os.cpu_count() or 1)
-        self._sweeper = sweeper = Sweeper(base, self._sweep, self._mode, jobs)
+        self._sweeper = sweeper = Sweeper(base, self._sweep, self._mode, jobs, self._shared.lock)
         points = sweeper.points()
         try:
             while (found := await asyncio.to_thread(next, points, None)) is not None:

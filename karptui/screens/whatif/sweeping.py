@@ -55,7 +55,8 @@ class Sweeping(QuickEditing):
         if values is not None:
             scenario = self.desk.scenario(self.documents.parsed)
             sweep = replace(parse_sweep(f"{chosen}={values}"), edits=scenario.edits)
-            self.app.push_screen(SweepScreen(sweep, scenario.replay, self._current_value(chosen)))
+            shared = self.desk.replayer.shared_base
+            self.app.push_screen(SweepScreen(shared, sweep, scenario.replay, self._current_value(chosen)))
 
     def _current_value(self, parameter: str) -> str:
         for one in SETTING_EDITS:
@@ -71,14 +72,13 @@ class Sweeping(QuickEditing):
     @work(exclusive=True, group="asking")
     async def action_verify(self) -> None:
         """Put the model to the test on the NodeClaims created lately."""
-        from karptui.views.whatif.base import base_of  # noqa: PLC0415 - only when asked for
-        from karptui.whatif.self_check import self_check  # noqa: PLC0415 - as above
+        from karptui.whatif.self_check import self_check  # noqa: PLC0415 - only when asked for
 
         self.say("replaying the NodeClaims created lately…", Tone.ACTIVE)
-        view, now_ns = self.host.view, self.host.now_ns()
+        shared, view, now_ns = self.desk.replayer.shared_base, self.host.view, self.host.now_ns()
 
         async def told() -> str:
-            found = await asyncio.to_thread(lambda: self_check(base_of(view, now_ns)))
+            found = await asyncio.to_thread(lambda: self_check(shared.take(view, now_ns)))
             return self_check_text(found)
 
         self.app.push_screen(TextScreen("does the model make the NodeClaims that Karpenter made?", told))
