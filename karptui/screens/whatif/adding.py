@@ -8,7 +8,7 @@ from textual import work
 
 from karptui.decode.kinds import Kind
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
-from karptui.screens.whatif.asking import Asking
+from karptui.screens.whatif.asking import Asking, needed
 from karptui.screens.whatif.quick import QuickEditing
 from karptui.sources.base import SourceError
 from karptui.state.cluster import ClusterState
@@ -128,10 +128,7 @@ class Adding(QuickEditing, Asking):
             self._write(lambda text: add_daemonset(text, name), f"DaemonSet {name}")
 
     async def _ask_name(self, title: str, value: str) -> str:
-        def check(text: str) -> str:
-            return "" if text.strip() else "it cannot be empty"
-
-        answer = await self.app.push_screen_wait(AskScreen(title, value=value, check=check))
+        answer = await self.app.push_screen_wait(AskScreen(title, value=value, check=needed))
         return answer.strip() if answer is not None else ""
 
     def _write(self, change: TextChange, why: str) -> None:

@@ -174,7 +174,7 @@ class Asking(FrameScreen):
     async def _save(self) -> None:
         """Ask for a file and write every scenario to it; one that is there is replaced only when that is confirmed."""
         target = await self.app.push_screen_wait(
-            AskScreen("File to save the scenarios to", value="scenarios.yaml", check=_needed)
+            AskScreen("File to save the scenarios to", value="scenarios.yaml", check=needed)
         )
         if target is None:
             return
@@ -192,7 +192,7 @@ class Asking(FrameScreen):
 
     async def _open(self) -> None:
         """Ask for a file and put its scenarios on the desk."""
-        target = await self.app.push_screen_wait(AskScreen("File of scenarios to open", check=_needed))
+        target = await self.app.push_screen_wait(AskScreen("File of scenarios to open", check=needed))
         if target is None:
             return
         try:
@@ -217,7 +217,7 @@ class Asking(FrameScreen):
             AskScreen(
                 "Name of the scenario",
                 value=self.desk.sheet.name,
-                check=_needed,
+                check=needed,
             )
         )
         if name is not None:
@@ -232,5 +232,6 @@ class Asking(FrameScreen):
         self.app.push_screen(CompareScreen(self.desk))
 
 
-def _needed(text: str) -> str:
+def needed(text: str) -> str:
+    """Return what is wrong with an answer that may be anything but empty."""
     return "" if text.strip() else "it cannot be empty"
