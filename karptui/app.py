@@ -175,7 +175,7 @@ class KarptuiApp(App[None]):
 
     def poll_now(self) -> None:
         """Take over what the source has said, and show it."""
-        self._show_changes(is_changed=self.session.poll())
+        self._show_changes(is_changed=self.session.poll(self.now_ns()))
 
     @work(group="poll")
     async def _poll_aside(self) -> None:
@@ -183,7 +183,7 @@ class KarptuiApp(App[None]):
         self._is_polling = True
         try:
             session, began = self.session, time.monotonic()
-            is_changed = await asyncio.to_thread(session.poll)
+            is_changed = await asyncio.to_thread(session.poll, self.now_ns())
             self._pace.took(began, time.monotonic())
             if session is self.session:
                 self._show_changes(is_changed=is_changed)

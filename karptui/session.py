@@ -85,18 +85,22 @@ class Session:
         if self.source is not None:
             self.source.stop()
 
-    def poll(self) -> bool:
-        """Take over what the source has said and return whether it said anything. May be called in a thread."""
-        with self._polling:
-            return self._poll()
+    def poll(self, now_ns: int = 0) -> bool:
+        """Take over what the source has said and return whether it said anything. May be called in a thread.
 
-    def _poll(self) -> bool:
+        Args:
+            now_ns: nanoseconds since the epoch: what has gone meanwhile is remembered with it; with 0 nothing is.
+        """
+        with self._polling:
+            return self._poll(now_ns)
+
+    def _poll(self, now_ns: int) -> bool:
         mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
         analysis, pending, advice = self.analyst.latest, self.analyst.pending, self.analyst.advice
         is_same = analysis is before.analysis and pending is before.pending and advice is before.advice
         if mail.is_empty and evidence is before.evidence and is_same:
             return False
-        state = reduce(before.state, mail.batch) if mail.batch.deltas else before.state
+        state = reduce(before.state, mail.batch, now_ns) if mail.batch.deltas else before.state
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
         view = ClusterView(
             state, statuses, before, evidence=evidence, analysis=analysis, pending=pending, advice=advice

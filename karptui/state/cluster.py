@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.kinds import Kind
+from karptui.karpenter.history import NO_HISTORY, ClusterHistory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
@@ -40,6 +41,8 @@ class ClusterState(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     node_usage: Mapping[str, NodeUsage] = MappingProxyType({})
     """What pods ask, by node name; nodes without pods are left out."""
     links: Links = NO_LINKS
+    history: ClusterHistory = NO_HISTORY
+    """What has been seen to go; nothing of a cluster that is looked at once."""
 
     def of(self, kind: Kind) -> Mapping[str, Any]:
         """Return the objects of a kind by key."""

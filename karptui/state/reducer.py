@@ -11,6 +11,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod
 from karptui.state.cluster import ClusterState
 from karptui.state.deltas import Batch, KindDelta
+from karptui.state.history import remember
 from karptui.state.links import is_relinking, link
 from karptui.state.usage import UsageTally
 
@@ -18,11 +19,17 @@ _Changes = Mapping[str, tuple[Any, Any]]
 """By key, the object before and after; None where there is none."""
 
 
-def reduce(state: ClusterState, batch: Batch) -> ClusterState:
+def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
     """Return the state after a batch: the same object when nothing has changed, else the next generation.
 
     Only what the batch touches is copied. An object that is told again as it was changes nothing, so heartbeats and
     repeated lists cost no redraw. Objects may come in any order: pods before their node, nodes before their claim.
+
+    Args:
+        state: The generation before.
+        batch: What sources have told since.
+        at_ns: When the batch was taken over, nanoseconds since the epoch: what goes then is remembered. With 0 nothing
+            is.
     """
     objects = dict(state.objects)
     all_changes: dict[Kind, _Changes] = {}
@@ -44,12 +51,14 @@ def reduce(state: ClusterState, batch: Batch) -> ClusterState:
     ends = (*all_changes.get(Kind.NODE, {}).values(), *all_changes.get(Kind.NODECLAIM, {}).values())
     if any(is_relinking(old, new) for old, new in ends):
         links = link(objects.get(Kind.NODE, {}).values(), objects.get(Kind.NODECLAIM, {}).values())
+    history = remember(state.history, state, all_changes, at_ns) if at_ns else state.history
     return ClusterState(
         generation=state.generation + 1,
         objects=objects,
         pods_by_node=pods_by_node,
         node_usage=node_usage,
         links=links,
+        history=history,
     )
 
 
