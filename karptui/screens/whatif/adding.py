@@ -95,7 +95,7 @@ class Adding(QuickEditing, Asking):
         key = await self.app.push_screen_wait(PickScreen("Prefer some values of", choices))
         if key is None:
             return
-        values = self.documents.known_values().labels.get(key, ())
+        values = (await self.names()).labels.get(key, ())
         chosen = await self.app.push_screen_wait(
             ChecklistScreen("What the preferred pool takes", [Choice(value, value) for value in values], ())
         )

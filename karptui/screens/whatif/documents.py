@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from karptui.views.cluster_view import ClusterView
-from karptui.views.whatif.known import known_values
 from karptui.whatif.documents import (
     Completion,
     KnownValues,
@@ -36,10 +34,9 @@ class Documents:
         """What YAML and schemas object to, by line."""
         self.unchecked: tuple[str, ...] = ()
         """Rules of the schemas that karptui cannot run, in words."""
-        self.known: ClusterView | None = None
-        """The cluster whose names are offered."""
+        self.known_values = KnownValues()
+        """Names and values of the cluster that are offered; none until they have been read."""
         self._schemas: Schemas | None = None
-        self._offered: tuple[ClusterView, KnownValues] | None = None
 
     @property
     def schemas(self) -> Schemas:
@@ -81,13 +78,4 @@ class Documents:
 
     def complete(self, text: str, line: int, column: int) -> Completion:
         """Return what could be typed at a place."""
-        return complete(text, line, column, self.schemas, self.known_values())
-
-    def known_values(self) -> KnownValues:
-        """Return names and values of the cluster."""
-        view = self.known
-        if view is None:
-            return KnownValues()
-        if self._offered is None or self._offered[0].state is not view.state:
-            self._offered = (view, known_values(view))
-        return self._offered[1]
+        return complete(text, line, column, self.schemas, self.known_values)

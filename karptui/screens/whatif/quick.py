@@ -5,9 +5,8 @@ from __future__ import annotations
 from textual import on, work
 
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
-from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.desk import Desk
-from karptui.screens.whatif.documents import Documents
+from karptui.screens.whatif.offering import Offering
 from karptui.views.row import Tone
 from karptui.views.whatif.controls import EDIT, QUICK, SETTING, setting_value
 from karptui.whatif.documents import Document, KnownValues
@@ -19,11 +18,10 @@ from karptui.widgets.control_list import ControlList
 ADD = "＋ add"
 
 
-class QuickEditing(FrameScreen):
+class QuickEditing(Offering):
     """Mixed into the what-if screen."""
 
     desk: Desk
-    documents: Documents
 
     def focused_document(self) -> Document | None:
         """Return the document that quick edits change."""
@@ -141,7 +139,7 @@ class QuickEditing(FrameScreen):
                     self._put(quick, document, answer.strip())
 
     async def _ask_toggles(self, quick: QuickEdit, document: Document) -> None:
-        options = quick.options(document.body or {}, self.documents.known_values())
+        options = quick.options(document.body or {}, await self.names())
         on_now = {one.value for one in options if one.is_on}
         chosen = await self.app.push_screen_wait(
             ChecklistScreen(
@@ -163,7 +161,7 @@ class QuickEditing(FrameScreen):
             self.put_text(text, quick.title)
 
     async def _ask_items(self, quick: QuickEdit, document: Document) -> None:
-        options = quick.options(document.body or {}, self.documents.known_values())
+        options = quick.options(document.body or {}, await self.names())
         choices = [Choice(one.value, one.value, one.detail or "enter takes it away") for one in options if one.is_on]
         chosen: str | None = ADD
         if choices:

@@ -112,7 +112,7 @@ class WhatIfScreen(Adding, Exporting, Sweeping):
     def prepare(self) -> None:
         """Take over the text, then open what is asked for."""
         self.desk.listen(self._heard)
-        self.documents.known = self.host.view
+        self.follow_names()
         self._load_sheet()
         self.controls.focus()
         self._read_schemas()
@@ -246,6 +246,7 @@ class WhatIfScreen(Adding, Exporting, Sweeping):
         view = self.host.view
         if self._asked[0] is None or self._asked == (view.state, view.evidence):
             return
+        self.follow_names()
         behind = self.host.now_ns() - self._asked_ns
         if behind >= FOLLOW_AFTER_NS and not self.desk.replayer.is_busy:
             self.result.note_change()
