@@ -16,8 +16,10 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.nodes.table import nodes_table
+from karptui.views.row import Tone
 from karptui.views.table import Sort
 from karptui.views.why.codes import MEANINGS
+from karptui.views.why.freshness import why_unknown
 from karptui.widgets.row_table import RowSelected
 
 
@@ -69,8 +71,12 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
         return view.node_entries
 
     def explain_item(self, item: NodeEntry) -> Pieces:
-        """Return the node in words."""
-        return explain_node(item, self.host.now_ns(), has_prices=not self.host.config.disable_pricing)
+        """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
+        told = explain_node(item, self.host.now_ns(), has_prices=not self.host.config.disable_pricing)
+        if item.node is None or item.claim is None or item.findings is not None:
+            return told
+        missing = why_unknown(self.host.view)
+        return ((missing, Tone.FAULT), (" · ", Tone.MUTED), *told) if missing else told
 
     def name_of(self, item: NodeEntry) -> str:
         """Return the node's name."""

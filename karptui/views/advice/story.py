@@ -47,6 +47,9 @@ def detail_lines(entry: AdviceEntry, *, can_try: bool) -> tuple[Pieces, ...]:
 def freshness(report: AdviceReport | None, view: ClusterView, now_ns: int) -> Pieces:
     """Return when the rules were asked, and which of them could not answer."""
     if report is None:
+        problem = view.analysis.problem if view.analysis is not None else ""
+        if problem:
+            return ((f"the rules could not be asked: {clean(problem)}", Tone.FAULT),)
         return ((unready_because(view) or "the rules are being asked", Tone.ACTIVE),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
     asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"

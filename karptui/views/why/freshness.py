@@ -33,6 +33,13 @@ def freshness(view: ClusterView, now_ns: int) -> Pieces:
     return ((", ".join(parts), Tone.MUTED if behind <= 0 else Tone.ACTIVE),)
 
 
+def why_unknown(view: ClusterView) -> str:
+    """Return why what keeps nodes could not be worked out; empty where it is known or on its way."""
+    if view.analysis is not None and view.analysis.problem:
+        return f"what keeps nodes could not be worked out: {clean(view.analysis.problem)}"
+    return ""
+
+
 def short_freshness(view: ClusterView) -> str:
     """Return the same in a few characters for a title: nothing when all is up to date."""
     analysis = view.analysis

@@ -25,7 +25,7 @@ class Held(msgspec.Struct, frozen=True):
     unpriced: int = 0
     """Those of them whose price nobody knows."""
     waiting: int = 0
-    """Nodes with something in their way that are not simulated yet."""
+    """Nodes that are not looked into yet, or have something in their way and are not simulated yet."""
 
 
 def held_per_hour(entry: NodeEntry) -> float | None:
@@ -55,7 +55,10 @@ def held_of(entries: Iterable[NodeEntry]) -> Held:
     per_hour, currency, nodes, unpriced, waiting = 0.0, "USD", 0, 0, 0
     for entry in entries:
         found = entry.findings
-        if found is None or not found.blockers:
+        if found is None:
+            waiting += entry.node is not None and entry.claim is not None
+            continue
+        if not found.blockers:
             continue
         amount = held_per_hour(entry)
         if amount is None:
@@ -69,7 +72,9 @@ def held_of(entries: Iterable[NodeEntry]) -> Held:
 
 
 def held_text(held: Held) -> str:
-    """Return ``$4.12/h``; with a plus where more may come to it."""
+    """Return ``$4.12/h``; with a plus where more may come to it, and ``…`` where nothing is known yet."""
+    if held.waiting and not held.nodes:
+        return "…"
     symbol = {"USD": "$", "CNY": "¥"}.get(held.currency, f"{held.currency} ")
     if held.nodes and held.nodes == held.unpriced:
         return NA

@@ -58,3 +58,12 @@ def test_other_currencies_and_nothing_held():
     assert held_text(Held(1.5, "CNY", 1)) == "¥1.50/h"
     assert held_text(Held(1.5, "EUR", 1)) == "EUR 1.50/h"
     assert held_fact(Held()).tone is Tone.MUTED
+
+
+def test_nodes_that_nobody_has_looked_into_hold_an_unknown_amount():
+    known = entry(analysed(), "dnd")
+    unknown = NodeEntry(known.node, known.claim, price=known.price)
+    unmanaged = NodeEntry(known.node, None, price=known.price)
+    assert held_text(held_of([unknown, unmanaged])) == "…"
+    assert held_of([unmanaged]) == Held()
+    assert held_text(held_of([known, unknown])) == held_text(held_of([known])) + "+"

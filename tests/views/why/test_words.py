@@ -19,7 +19,7 @@ from karptui.views.nodes.entry import NodeEntry
 from karptui.views.row import Tone
 from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_text, why_words
 from karptui.views.why.detail import landing_cell, why_lines
-from karptui.views.why.freshness import freshness, short_freshness
+from karptui.views.why.freshness import freshness, short_freshness, why_unknown
 from karptui.views.why.held import Held, held_fact, held_of, held_per_hour, held_text
 from karptui.views.why.kinds import KINDS, PASSING
 from karptui.views.why.prepare import prepare_view
@@ -236,6 +236,8 @@ def test_freshness(view):
     assert short_freshness(story_view()) == "computing"
     failed = ClusterView(view.state, view.statuses, view, analysis=replace(view.analysis, problem="oh"))
     assert said(freshness(failed, NOW_NS)) == "the newest state could not be analysed: oh"
+    assert why_unknown(failed) == "what keeps nodes could not be worked out: oh"
+    assert why_unknown(view) == why_unknown(story_view()) == ""
 
 
 @pytest.mark.parametrize(
