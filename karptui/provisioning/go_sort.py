@@ -17,19 +17,37 @@ _MASK_64: Final = (1 << 64) - 1
 
 def go_sort(keys: Sequence[Any]) -> list[int]:
     """Return the indices of ``keys`` in the order in which Go's unstable sort leaves equal keys."""
-    sorter = _Sorter(keys)
-    sorter.sort(0, len(keys), len(keys).bit_length())
-    return sorter.order
+    return _Sorter(keys).sorted()
+
+
+def go_least(keys: Sequence[Any], count: int) -> list[int]:
+    """Return the indices that come first in `go_sort`, in no particular order.
+
+    Ranges that lie on one side of the cut are not put in order, which is most of the work.
+    """
+    return _Sorter(keys, count).sorted()[:count]
 
 
 class _Sorter:
-    """Keys and their original indices, moved together."""
+    """Keys and their original indices, moved together.
 
-    __slots__ = ("keys", "order")
+    Args:
+        keys: To sort.
+        cut: Where only what comes before this place matters, not in which order; -1 to sort everything.
+    """
 
-    def __init__(self, keys: Sequence[Any]) -> None:
+    __slots__ = ("cut", "keys", "order")
+
+    def __init__(self, keys: Sequence[Any], cut: int = -1) -> None:
         self.keys = list(keys)
         self.order = list(range(len(keys)))
+        self.cut = cut
+
+    def sorted(self) -> list[int]:
+        """Sort, and return the indices."""
+        size = len(self.keys)
+        self.sort(0, size, size.bit_length())
+        return self.order
 
     def swap(self, i: int, j: int) -> None:
         keys, order = self.keys, self.order
@@ -41,7 +59,11 @@ class _Sorter:
 
     def sort(self, a: int, b: int, budget: int) -> None:
         was_balanced = was_partitioned = True
+        cut = self.cut
         while True:
+            # Ranges are sorted independently of each other, so one that does not straddle the cut may stay as it is.
+            if b <= cut or a >= cut >= 0:
+                return
             length = b - a
             if length <= _INSERTION_MAX:
                 self.insertion_sort(a, b)
@@ -178,16 +200,19 @@ class _Sorter:
     def partition(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
         """Split into lesser keys and the rest; return the pivot's place and whether nothing had to move."""
         self.swap(a, pivot)
+        keys, order = self.keys, self.order
+        key = keys[a]
         i, j = a + 1, b - 1
         was_partitioned = True
         while True:
-            while i <= j and self.less(i, a):
+            while i <= j and keys[i] < key:
                 i += 1
-            while i <= j and not self.less(j, a):
+            while i <= j and not keys[j] < key:
                 j -= 1
             if i > j:
                 self.swap(j, a)
                 return j, was_partitioned
             was_partitioned = False
-            self.swap(i, j)
+            keys[i], keys[j] = keys[j], keys[i]
+            order[i], order[j] = order[j], order[i]
             i, j = i + 1, j - 1

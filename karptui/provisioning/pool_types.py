@@ -27,12 +27,13 @@ from karptui.kube.quantity import Quantity
 from karptui.kube.resources import ResourceList
 from karptui.kube.taints import untolerated
 from karptui.provisioning.amounts import with_pod_slots
-from karptui.provisioning.catalogue import NO_PRICE, Catalogue, allocatable_nano, bits, catalogue_of
+from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pool_daemonsets import pool_daemonsets
 from karptui.provisioning.state_node import StateNode, track_nodes
 from karptui.provisioning.template import served_pools, template_requirements, unmet_min_values, usable_pools
+from karptui.provisioning.type_index import NO_PRICE
 from karptui.provisioning.type_verdict import (
     Filter,
     FilterCount,

@@ -16,12 +16,13 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
 from karptui.provisioning.amounts import with_pod_slots
-from karptui.provisioning.catalogue import NO_PRICE, Catalogue, bits
+from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.provisioning.claim import Claim
-from karptui.provisioning.go_sort import go_sort
+from karptui.provisioning.go_sort import go_least
 from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import unmet_min_values
+from karptui.provisioning.type_index import NO_PRICE
 
 if TYPE_CHECKING:
     from karptui.provisioning.run import Run
@@ -212,11 +213,13 @@ def _final_requirements(claim: Claim) -> Requirements:
 
 def _cheapest(claim: Claim, requirements: Requirements) -> int:
     """Return the claim's types, of more than 600 the cheapest in the order of Go's unstable sort."""
-    if claim.types.bit_count() <= MAX_INSTANCE_TYPES:
-        return claim.types
+    catalogue = claim.template.catalogue
+    found = catalogue.index.price_order(requirements).cheapest(claim.types, MAX_INSTANCE_TYPES)
+    if found is not None:
+        return found
     types = [i for group in claim.template.groups for i in bits(group.types & claim.types)]
-    prices = claim.template.catalogue.prices(requirements)
+    prices = catalogue.prices(requirements)
     mask = 0
-    for i in go_sort([prices[i] for i in types])[:MAX_INSTANCE_TYPES]:
+    for i in go_least([prices[i] for i in types], MAX_INSTANCE_TYPES):
         mask |= 1 << types[i]
     return mask

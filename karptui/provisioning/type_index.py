@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
 
-from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, RESERVED, WELL_KNOWN
 from karptui.karpenter.requirement import Requirement
 from karptui.karpenter.requirements import Requirements
+from karptui.kube.node_selector import NodeSelectorRequirement
+
+NO_PRICE: Final = float("inf")
+"""Price of a type without a usable offering, for ordering."""
+_MOST_KEPT: Final = 4_096
+"""Requirement sets, and sets of types, that are remembered."""
 
 
 class KeyIndex:
@@ -74,3 +83,169 @@ def single_value(requirements: Requirements, key: str) -> str:
     """Return a value of a key, empty where it is undefined; of several the first in text order."""
     requirement = requirements.find(key)
     return min(requirement.values, default="") if requirement is not None else ""
+
+
+class PriceOrder:
+    """Types in order of what they cost under some requirements."""
+
+    __slots__ = ("_upto", "prices")
+
+    def __init__(self, prices: tuple[float, ...]) -> None:
+        self.prices = prices
+        """The least price per hour of each type, `NO_PRICE` where there is none."""
+        alike: dict[float, int] = {}
+        for i, price in enumerate(prices):
+            alike[price] = alike.get(price, 0) | 1 << i
+        self._upto: list[int] = []
+        """Types that cost no more than each price, ascending."""
+        mask = 0
+        for price in sorted(alike):
+            mask |= alike[price]
+            self._upto.append(mask)
+
+    def cheapest(self, types: int, count: int) -> int | None:
+        """Return the so many cheapest of some types; None where types of one price vie for the last places."""
+        if types.bit_count() <= count:
+            return types
+        step = bisect_left(self._upto, count, key=lambda upto: (upto & types).bit_count())
+        found = self._upto[step] & types
+        return found if found.bit_count() == count else None
+
+
+class TypeIndex:
+    """Labels and offerings of one list of types, whatever these hold: lists that differ in capacity alone share one."""
+
+    def __init__(self, types: Sequence[InstanceType]) -> None:
+        self._sold_as = [(one.requirements, one.offerings) for one in types]
+        self.everything = (1 << len(types)) - 1
+        self._requirement_cache: dict[NodeSelectorRequirement, Requirement] = {}
+        self._offering_cache: dict[tuple[NodeSelectorRequirement, ...], Requirements] = {}
+        self.keys = self._index_requirements()
+        self.overrides: list[tuple[int, Offering]] = []
+        """Type and an offering of each row after the first ``len(types)``: allocatable differs there by offering."""
+        self.reservation_capacity: dict[str, int] = {}
+        self.offering_kinds: tuple[OfferingKind, ...] = self._index_offerings()
+        self.reserved_kinds = [kind for kind in self.offering_kinds if kind.capacity_type == RESERVED]
+        self.offering_keys = frozenset(own.key for kind in self.offering_kinds for own in kind.requirements)
+        self.negative_keys = frozenset(
+            key for key, index in self.keys.items() if any(own.is_negative for own in index.distinct)
+        )
+        self._meeting: dict[Requirement, int] = {}
+        self._allowed: dict[Requirements, int] = {}
+        self._price_orders: dict[int, PriceOrder] = {}
+
+    def suits(self, types: Sequence[InstanceType]) -> bool:
+        """Return whether these types have the same labels and offerings; equal ones that are other objects do not."""
+        return len(types) == len(self._sold_as) and all(
+            one.offerings is offerings and one.requirements is requirements
+            for one, (requirements, offerings) in zip(types, self._sold_as, strict=True)
+        )
+
+    def _requirement(self, selector: NodeSelectorRequirement) -> Requirement:
+        made = Requirement.of(selector.key, selector.operator, selector.values, selector.min_values)
+        self._requirement_cache[selector] = made
+        return made
+
+    def _index_requirements(self) -> dict[str, KeyIndex]:
+        by_key: dict[str, dict[Requirement, int]] = {}
+        cached = self._requirement_cache
+        for i, (requirements, _) in enumerate(self._sold_as):
+            bit = 1 << i
+            seen: dict[str, Requirement] = {}
+            for selector in requirements:
+                requirement = cached.get(selector) or self._requirement(selector)
+                known = seen.get(requirement.key)
+                seen[requirement.key] = requirement if known is None else requirement.intersect(known)
+            for key, requirement in seen.items():
+                masks = by_key.get(key)
+                if masks is None:
+                    masks = by_key[key] = {}
+                masks[requirement] = masks.get(requirement, 0) | bit
+        return {key: KeyIndex(masks, self.everything) for key, masks in by_key.items()}
+
+    def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
+        """Return the requirements of an offering, shared between equal ones."""
+        made = self._offering_cache.get(selectors)
+        if made is None:
+            made = self._offering_cache[selectors] = Requirements.from_selectors(selectors)
+        return made
+
+    def _index_offerings(self) -> tuple[OfferingKind, ...]:
+        kinds: dict[Requirements, OfferingKind] = {}
+        for i, (_, offerings) in enumerate(self._sold_as):
+            rows: dict[tuple[str, str], int] = {}
+            for offering in offerings:
+                requirements = self.requirements_of(offering.requirements)
+                if not offering.is_available:
+                    self._note_reservation(requirements, offering)
+                    continue
+                kind = kinds.get(requirements)
+                if kind is None:
+                    kind = kinds[requirements] = OfferingKind(requirements)
+                if kind.capacity_type == RESERVED:
+                    self._note_reservation(requirements, offering)
+                if offering.capacity_override or offering.overhead_override is not None:
+                    kind.rows |= 1 << self._override_row(i, offering, rows)
+                else:
+                    kind.rows |= 1 << i
+                kind.prices.append((i, offering.price_per_hour))
+        return tuple(kinds.values())
+
+    def _note_reservation(self, requirements: Requirements, offering: Offering) -> None:
+        if single_value(requirements, CAPACITY_TYPE) == RESERVED:
+            reservation = single_value(requirements, RESERVATION_ID)
+            least = self.reservation_capacity.get(reservation, offering.reservation_capacity)
+            self.reservation_capacity[reservation] = min(least, offering.reservation_capacity)
+
+    def _override_row(self, i: int, offering: Offering, rows: dict[tuple[str, str], int]) -> int:
+        key = (str(offering.capacity_override), str(offering.overhead_override))
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = len(self._sold_as) + len(self.overrides)
+            self.overrides.append((i, offering))
+        return row
+
+    def meeting(self, requirement: Requirement) -> int:
+        """Return the types that a requirement leaves; ``minValues`` does not matter here."""
+        mask = self._meeting.get(requirement)
+        if mask is None:
+            index = self.keys.get(requirement.key)
+            mask = self.everything if index is None else index.meeting(requirement)
+            _keep(self._meeting, requirement, mask)
+        return mask
+
+    def allowed(self, requirements: Requirements) -> int:
+        """Return the kinds of offerings that requirements allow, as bits in the order of ``offering_kinds``."""
+        mask = self._allowed.get(requirements)
+        if mask is None:
+            mask = 0
+            for i, kind in enumerate(self.offering_kinds):
+                if requirements.compatible(kind.requirements, WELL_KNOWN):
+                    mask |= 1 << i
+            _keep(self._allowed, requirements, mask)
+        return mask
+
+    def price_order(self, requirements: Requirements) -> PriceOrder:
+        """Return the types in order of the least price of an available offering that these requirements allow."""
+        allowed = self.allowed(requirements)
+        order = self._price_orders.get(allowed)
+        if order is None:
+            prices = [NO_PRICE] * len(self._sold_as)
+            for i, kind in enumerate(self.offering_kinds):
+                if allowed >> i & 1:
+                    for type_number, price in kind.prices:
+                        prices[type_number] = min(prices[type_number], price)
+            order = PriceOrder(tuple(prices))
+            _keep(self._price_orders, allowed, order)
+        return order
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def _keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Remember an answer; all are forgotten before there are too many of them."""
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[key] = value

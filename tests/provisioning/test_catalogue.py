@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
 from karptui.karpenter.requirement import Requirement
 from karptui.karpenter.requirements import Requirements
-from karptui.provisioning.catalogue import NO_PRICE, Catalogue, allocatable_nano, bits, catalogue_of
+from karptui.provisioning import type_index
+from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
+from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.ladder import Ladder, roomy
+from karptui.provisioning.type_index import NO_PRICE, PriceOrder
 from tests.builders import a_requirement, amounts, an_instance_type
 
 CORE = 10**9
@@ -140,8 +146,8 @@ class TestOfferings:
                 an_instance_type(name="b", prices={"spot": 0.1}),
             ]
         )
-        assert catalogue.prices(Requirements()) == [0.5, 0.1]
-        assert catalogue.prices(Requirements([label(CAPACITY_TYPE, "In", "on-demand")])) == [2.0, NO_PRICE]
+        assert catalogue.prices(Requirements()) == (0.5, 0.1)
+        assert catalogue.prices(Requirements([label(CAPACITY_TYPE, "In", "on-demand")])) == (2.0, NO_PRICE)
 
     def test_reservations_count_the_least_capacity_that_is_reported_available_or_not(self) -> None:
         def reserved(count: int, *, is_available: bool) -> Offering:
@@ -175,3 +181,38 @@ class TestOfferings:
         types = tuple(TYPES)
         assert catalogue_of(types) is catalogue_of(types)
         assert len(catalogue_of(types)) == 5
+
+    def test_lists_that_differ_in_capacity_alone_share_labels_and_offerings(self) -> None:
+        types = tuple(TYPES)
+        known = catalogue_of(types)
+        smaller = tuple(replace(one, capacity=amounts({"cpu": "1", "pods": "3"})) for one in types)
+        assert catalogue_of(smaller).index is known.index
+        assert catalogue_of(smaller).fitting_rows([("cpu", 2 * CORE)]) == 0
+        assert catalogue_of(smaller[1:]).index is not known.index
+        relabelled = (*types[:-1], replace(types[-1], requirements=(a_requirement(GPU, "Exists"),)))
+        assert catalogue_of(relabelled).index is not known.index
+
+    def test_a_memory_of_answers_does_not_grow_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(type_index, "_MOST_KEPT", 2)
+        catalogue = Catalogue(TYPES)
+        for _ in range(2):
+            for value in ("1", "2", "9"):
+                assert catalogue.compatible([label(GPU, "In", value)]) == Catalogue(TYPES).compatible(
+                    [label(GPU, "In", value)]
+                )
+
+
+class TestPriceOrder:
+    @given(st.lists(st.integers(1, 5), max_size=30), st.integers(1, 30), st.data())
+    def test_the_cheapest_are_those_that_go_sorts_first(
+        self, prices: list[int], count: int, data: st.DataObject
+    ) -> None:
+        types = data.draw(st.sets(st.sampled_from(range(len(prices))))) if prices else set()
+        found = PriceOrder(tuple(map(float, prices))).cheapest(sum(1 << i for i in types), count)
+        chosen = sorted(types)
+        first = {chosen[i] for i in go_sort([prices[i] for i in chosen])[:count]}
+        after = [prices[i] for i in types - first]
+        if found is None:
+            assert max(prices[i] for i in first) in after
+        else:
+            assert set(bits(found)) == first

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.provisioning.go_sort import _Sorter, go_sort
+from karptui.provisioning.go_sort import _Sorter, go_least, go_sort
 
 VECTORS = Path(__file__).resolve().parent.parent / "data" / "go-sort-vectors.txt.gz"
 
@@ -53,3 +53,17 @@ def test_sorts(keys: list[int]) -> None:
     order = go_sort(keys)
     assert sorted(order) == list(range(len(keys)))
     assert [keys[index] for index in order] == sorted(keys)
+
+
+@given(st.lists(st.integers(0, 30), max_size=400), st.integers(0, 400))
+def test_the_first_are_known_without_sorting_the_rest(keys: list[int], count: int) -> None:
+    assert sorted(go_least(keys, count)) == sorted(go_sort(keys)[:count])
+
+
+def test_the_first_are_those_of_go() -> None:
+    with gzip.open(VECTORS, "rt") as lines:
+        for line in lines:
+            _, keys, order = line.split(":")
+            whole = [int(index) for index in order.split()]
+            for count in (0, len(whole) // 3, len(whole)):
+                assert set(go_least([int(key) for key in keys.split()], count)) == set(whole[:count]), line

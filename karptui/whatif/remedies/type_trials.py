@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
-from karptui.provisioning.catalogue import NO_PRICE, Catalogue, bits
+from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.provisioning.template import template_requirements
+from karptui.provisioning.type_index import NO_PRICE
 from karptui.whatif.remedies.pool_edits import allow_value
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.remedies.trial import Question, Trial
