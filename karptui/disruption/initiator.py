@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from karptui.disruption.commanded import command_condition
+from karptui.disruption.commanded import DISRUPTION_REASON
 from karptui.disruption.deadline import deadline_of
 from karptui.disruption.expiry import expires_at
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -45,6 +45,9 @@ class Initiator(StrEnum):
     """Someone, or another controller, deleted the Node or the NodeClaim."""
 
 
+_COMMANDED: Final = frozenset({Initiator.EMPTY, Initiator.DRIFTED, Initiator.UNDERUTILIZED})
+
+
 def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]) -> Initiator | None:
     """Return what most likely deletes a node; None where it is not being deleted.
 
@@ -53,15 +56,26 @@ def initiator_of(node: StateNode, pool: NodePool | None, events: Iterable[Event]
         pool: Its NodePool, None where it is gone.
         events: Interruptions, of any node; those of others are passed over.
     """
-    claim = node.claim
-    if claim is None or not claim.is_deleting:
+    if node.claim is None or not node.claim.is_deleting:
         return None
-    condition = command_condition(node)
-    if condition is not None and condition.reason in (Initiator.EMPTY, Initiator.DRIFTED, Initiator.UNDERUTILIZED):
+    return claim_initiator(node.claim, node.node.name if node.node is not None else "", pool, events)
+
+
+def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, events: Iterable[Event]) -> Initiator:
+    """Return what most likely deletes, or deleted, a NodeClaim.
+
+    Args:
+        claim: The NodeClaim, being deleted or as it was last seen.
+        node_name: Of its Node; empty where it has none.
+        pool: Its NodePool, None where it is gone.
+        events: Interruptions, of any node; those of others are passed over.
+    """
+    condition = claim.condition(DISRUPTION_REASON)
+    if condition is not None and condition.status == "True" and condition.reason in _COMMANDED:
         return Initiator(condition.reason)
     if _is_at_once(claim):
         return Initiator.REPAIR
-    if any(_is_about(event, node) for event in events):
+    if any(event.reason in INTERRUPTIONS and _is_about(event, claim, node_name) for event in events):
         return Initiator.INTERRUPTION
     expiry_ns = expires_at(claim)
     if expiry_ns is not None and 0 <= claim.deletion_ns - expiry_ns <= _EXPIRY_SLACK_NS:
@@ -79,6 +93,6 @@ def _is_at_once(claim: NodeClaim) -> bool:
     return deadline.at_ns <= claim.deletion_ns + _AT_ONCE_NS
 
 
-def _is_about(event: Event, node: StateNode) -> bool:
-    named = {"Node": node.node, "NodeClaim": node.claim}.get(event.involved_kind)
-    return named is not None and named.name == event.involved_name
+def _is_about(event: Event, claim: NodeClaim, node_name: str) -> bool:
+    named = {"Node": node_name, "NodeClaim": claim.name}.get(event.involved_kind)
+    return bool(named) and named == event.involved_name

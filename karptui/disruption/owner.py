@@ -47,6 +47,9 @@ class OwnerIndex:
         controller = controller_of(template.owners)
         if controller is None:
             return None
-        parent = self._parents.get((controller.kind, template.namespace, controller.name))
-        chosen = parent or controller
-        return Owner(chosen.kind, template.namespace, chosen.name)
+        return self.behind(controller.kind, template.namespace, controller.name)
+
+    def behind(self, kind: str, namespace: str, name: str) -> Owner:
+        """Return the object that people write behind a controller; the controller itself where none is known."""
+        parent = self._parents.get((kind, namespace, name))
+        return Owner(kind, namespace, name) if parent is None else Owner(parent.kind, namespace, parent.name)

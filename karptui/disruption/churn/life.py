@@ -1,0 +1,158 @@
+"""The lives of NodeClaims: of those that are there, of those seen to go, and of those that only events still name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.churn.removal import LAUNCHING, TERMINATING, Removal, command_reason, why_removed, why_said
+from karptui.disruption.commanded import DISRUPTION_REASON
+from karptui.karpenter.history import GoneClaim
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.event import Event
+
+_NOMINATED: Final = re.compile(r"nodeclaim/([^\s,]+)")
+"""In what Karpenter says of a pod that it makes a NodeClaim for."""
+
+
+class Life(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the life of one NodeClaim; instants are nanoseconds since the epoch, 0 where not known."""
+
+    claim: str
+    node: str = ""
+    pool: str = ""
+    instance_type: str = ""
+    capacity_type: str = ""
+    zone: str = ""
+    created_ns: int = 0
+    commanded_ns: int = 0
+    """When a disruption command chose it: replacements are made from then on."""
+    removed_ns: int = 0
+    """When its deletion began; 0 while nothing deletes it."""
+    gone_ns: int = 0
+    """When it was found to be gone."""
+    why: Removal | None = None
+    """None while it stays."""
+    made_for: Removal | None = None
+    """The reason of the disruption command that launched it as a replacement, where an event tells."""
+    is_by_events: bool = False
+    """Whether only events tell of it: its instants are those of events."""
+
+    @property
+    def lived_ns(self) -> int | None:
+        """From creation until its deletion began, None while it stays and where either is not known."""
+        return self.removed_ns - self.created_ns if self.removed_ns and self.created_ns else None
+
+
+def lives(
+    nodeclaims: Iterable[NodeClaim],
+    gone: Iterable[GoneClaim],
+    events: Iterable[Event],
+    pools: Mapping[str, NodePool],
+) -> tuple[Life, ...]:
+    """Return every NodeClaim's life that anything tells of, those created first at the front.
+
+    Args:
+        nodeclaims: All that are there.
+        gone: Those seen to go.
+        events: Karpenter's, those it has forgotten too.
+        pools: NodePools by name.
+    """
+    told = _Told(events)
+    found: dict[str, Life] = {}
+    for one in gone:
+        found[one.claim.name] = _seen(one.claim, one.gone_ns, told, pools)
+    for claim in nodeclaims:
+        found[claim.name] = _seen(claim, 0, told, pools)
+    for name in told.claims:
+        if name not in found:
+            found[name] = _said(name, told, pools)
+    return tuple(sorted(found.values(), key=lambda life: (life.created_ns or life.removed_ns, life.claim)))
+
+
+class _Told:
+    """Events by what they are about."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.claims: dict[str, list[Event]] = {}
+        self._nodes: dict[str, list[Event]] = {}
+        self.nominated_ns: dict[str, int] = {}
+        """By NodeClaim, when a pod was first said to be meant for it: about when it was created."""
+        for event in events:
+            if event.involved_kind == "NodeClaim":
+                self.claims.setdefault(event.involved_name, []).append(event)
+            elif event.involved_kind == "Node":
+                self._nodes.setdefault(event.involved_name, []).append(event)
+            elif event.reason == "Nominated" and (found := _NOMINATED.search(event.message)) is not None:
+                known_ns = self.nominated_ns.get(found[1], event.first_ns)
+                self.nominated_ns[found[1]] = min(known_ns, event.first_ns)
+
+    def about(self, claim: str, node: str = "") -> list[Event]:
+        """Return what is said about a NodeClaim and its node."""
+        return [*self.claims.get(claim, ()), *(self._nodes.get(node, ()) if node else ())]
+
+    def made_for(self, claim: str) -> Removal | None:
+        """Return the reason of the command that launched a NodeClaim."""
+        said = (command_reason(event.message) for event in self.claims.get(claim, ()) if event.reason == LAUNCHING)
+        return next((reason for reason in said if reason is not None), None)
+
+
+def _seen(claim: NodeClaim, gone_ns: int, told: _Told, pools: Mapping[str, NodePool]) -> Life:
+    """Return the life of a NodeClaim that is there, or was."""
+    commanded = claim.condition(DISRUPTION_REASON)
+    is_commanded = commanded is not None and commanded.status == "True"
+    pool = claim.labels.get(NODEPOOL, "")
+    is_leaving = claim.is_deleting or bool(gone_ns)
+    events = told.about(claim.name, claim.node_name) if is_leaving else []
+    return Life(
+        claim=claim.name,
+        node=claim.node_name,
+        pool=pool,
+        instance_type=claim.labels.get(INSTANCE_TYPE, ""),
+        capacity_type=claim.labels.get(CAPACITY_TYPE, ""),
+        zone=claim.labels.get(ZONE, ""),
+        created_ns=claim.created_ns,
+        commanded_ns=commanded.last_transition_ns if commanded is not None and is_commanded else 0,
+        removed_ns=claim.deletion_ns or gone_ns,
+        gone_ns=gone_ns,
+        why=why_removed(claim, pools.get(pool), events) if is_leaving else None,
+        made_for=told.made_for(claim.name),
+    )
+
+
+def _said(name: str, told: _Told, pools: Mapping[str, NodePool]) -> Life:
+    """Return the life of a NodeClaim that is gone, as events tell it: it went after the last of them."""
+    events = told.claims[name]
+    starts = [event.first_ns for event in events if event.reason == LAUNCHING]
+    starts += [told.nominated_ns[name]] if name in told.nominated_ns else []
+    ends = [event.first_ns for event in events if event.reason == TERMINATING]
+    return Life(
+        claim=name,
+        pool=_pool_of(name, pools),
+        created_ns=min(starts, default=0),
+        removed_ns=min(ends, default=0) or max(event.last_ns for event in events),
+        why=why_said(events),
+        made_for=told.made_for(name),
+        is_by_events=True,
+    )
+
+
+def _pool_of(claim: str, pools: Mapping[str, NodePool]) -> str:
+    """Return the NodePool that a NodeClaim is named after (``<pool>-<five letters>``), where there is one."""
+    stem = claim.rpartition("-")[0]
+    return stem if stem in pools else ""
+
+
+def removed(found: Sequence[Life], since_ns: int) -> Iterator[Life]:
+    """Yield those that have been removed since an instant."""
+    return (life for life in found if life.removed_ns and life.removed_ns >= since_ns)
+
+
+def created(found: Sequence[Life], since_ns: int) -> Iterator[Life]:
+    """Yield those that have been created since an instant."""
+    return (life for life in found if life.created_ns and life.created_ns >= since_ns)

@@ -1,0 +1,145 @@
+"""Churn that goes round in circles: what one decision makes, the next one takes away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from statistics import median_low
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.moves import Moved
+from karptui.disruption.churn.removal import FAILED, VOLUNTARY, Removal
+from karptui.disruption.churn.succession import Succession, is_same_kind
+from karptui.kube.timestamps import NS_PER_SECOND
+
+SHORT_NS: Final = 30 * 60 * NS_PER_SECOND
+"""A node that Karpenter takes away within this time of its creation was hardly worth launching."""
+AGAIN_NS: Final = 15 * 60 * NS_PER_SECOND
+"""A launch within this time of the removal of the same type takes it back."""
+FEWEST: Final = 3
+"""From so many times on it is called a loop."""
+MOVES_PER_POD: Final = 2
+"""And a workload from so many moves of each of its pods."""
+
+
+class LoopKind(StrEnum):
+    """How it goes round."""
+
+    SHORT_LIVED = "short-lived"
+    """Nodes are disrupted within half an hour of their creation, by Karpenter's own choice."""
+    SAME_TYPE = "same-type"
+    """A node goes as underutilized or empty, and one of the same type is launched in its place or right after it."""
+    NEVER_JOINED = "never-joined"
+    """NodeClaims are created, and deleted without ever becoming nodes."""
+    MOVED = "moved"
+    """The pods of a workload are moved again and again."""
+
+
+class Loop(msgspec.Struct, frozen=True, kw_only=True):
+    """One circle."""
+
+    kind: LoopKind
+    pool: str = ""
+    """Empty for workloads."""
+    workload: str = ""
+    """``Kind/namespace/name``; empty for NodePools."""
+    times: int
+    first_ns: int
+    last_ns: int
+    claims: tuple[str, ...] = ()
+    """NodeClaims that were removed, the latest first."""
+    nodes: tuple[str, ...] = ()
+    """Their nodes, as far as they are known."""
+    reasons: tuple[tuple[Removal, int], ...] = ()
+    """Why they were removed, the most frequent first."""
+    instance_type: str = ""
+    """Of a loop of one type, the most frequent."""
+    median_life_ns: int | None = None
+    pods: int = 0
+    """Of a workload: how many pods it has now."""
+
+
+def is_short(life: Life) -> bool:
+    """Whether Karpenter chose to take a node away soon after its creation."""
+    return life.why in VOLUNTARY and life.lived_ns is not None and life.lived_ns < SHORT_NS
+
+
+def circles(removed: Iterable[Life], succession: Succession) -> dict[str, Life]:
+    """Return by NodeClaim what took back its removal: one of the same type, launched in its place or soon after.
+
+    Only nodes count that were not needed, or not worth their price; each launch takes back one removal at most.
+
+    Args:
+        removed: Of one NodePool.
+        succession: Finds what came after.
+    """
+    found: dict[str, Life] = {}
+    used: set[str] = set()
+    for life in sorted(removed, key=lambda one: (one.removed_ns, one.claim)):
+        if life.why is Removal.UNDERUTILIZED:
+            came = (*(one for one in succession.of(life) if is_same_kind(one, life)), *succession.again(life, AGAIN_NS))
+        elif life.why is Removal.EMPTY:
+            came = succession.again(life, AGAIN_NS)
+        else:
+            continue
+        back = next((one for one in came if one.claim not in used), None)
+        if back is not None:
+            used.add(back.claim)
+            found[life.claim] = back
+    return found
+
+
+def pool_loops(removed: Mapping[str, Sequence[Life]], succession: Succession) -> Iterator[Loop]:
+    """Yield the loops of NodePools.
+
+    Args:
+        removed: By NodePool, what was removed in the time that is looked at.
+        succession: Finds what came after.
+    """
+    for pool, own in removed.items():
+        short = [life for life in own if is_short(life)]
+        if len(short) >= FEWEST:
+            yield _loop(LoopKind.SHORT_LIVED, pool, short)
+        back = circles(own, succession)
+        again = [life for life in own if life.claim in back]
+        if len(again) >= FEWEST:
+            yield _loop(LoopKind.SAME_TYPE, pool, again)
+        failed = [life for life in own if life.why in FAILED]
+        if len(failed) >= FEWEST:
+            yield _loop(LoopKind.NEVER_JOINED, pool, failed)
+
+
+def _loop(kind: LoopKind, pool: str, own: Sequence[Life]) -> Loop:
+    latest = sorted(own, key=lambda life: (-life.removed_ns, life.claim))
+    types = Counter(life.instance_type for life in latest if life.instance_type)
+    spans = [life.lived_ns for life in latest if life.lived_ns is not None]
+    return Loop(
+        kind=kind,
+        pool=pool,
+        times=len(latest),
+        first_ns=latest[-1].removed_ns,
+        last_ns=latest[0].removed_ns,
+        claims=tuple(life.claim for life in latest),
+        nodes=tuple(life.node for life in latest if life.node),
+        reasons=tuple(Counter(life.why for life in latest if life.why is not None).most_common()),
+        instance_type=types.most_common(1)[0][0] if types else "",
+        median_life_ns=median_low(spans) if spans else None,
+    )
+
+
+def workload_loops(moved: Iterable[Moved]) -> Iterator[Loop]:
+    """Yield the workloads of which every pod was moved several times, on average."""
+    for one in moved:
+        if one.moves >= FEWEST and one.per_pod >= MOVES_PER_POD:
+            yield Loop(
+                kind=LoopKind.MOVED,
+                workload=one.workload,
+                times=one.moves,
+                first_ns=one.first_ns,
+                last_ns=one.last_ns,
+                pods=one.pods,
+            )

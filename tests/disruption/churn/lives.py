@@ -1,0 +1,57 @@
+"""NodeClaims that come and go, as tests tell them: times are minutes before noon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.removal import Removal
+from karptui.karpenter.history import GoneClaim
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.event import Event
+from tests.builders import MINUTE_NS, NOW_NS, a_condition, a_nodeclaim, an_event
+
+
+def ago(minutes: float) -> int:
+    """Return an instant so many minutes before noon."""
+    return NOW_NS - int(minutes * MINUTE_NS)
+
+
+def a_life(claim: str = "general-a", *, born: float = 60, left: float | None = None, **fields: Any) -> Life:
+    """Return a life of the NodePool general that ended where ``left`` is given."""
+    given: dict[str, Any] = {"pool": "general", "instance_type": "m5.large", "capacity_type": "spot", **fields}
+    if left is not None:
+        given = {"removed_ns": ago(left), "why": Removal.UNDERUTILIZED, **given}
+    return Life(claim=claim, node=f"node-{claim}", created_ns=ago(born), **given)
+
+
+def a_leaver(
+    name: str = "general-a", *, born: float = 60, left: float = 10, why: str = "", stage: str = "Initialized", **f: Any
+) -> NodeClaim:
+    """Return a NodeClaim that is being deleted, by a disruption command where ``why`` is given."""
+    reached = ("Launched", "Registered", "Initialized")[: ("", "Launched", "Registered", "Initialized").index(stage)]
+    conditions = [a_condition(one, since_ns=ago(born)) for one in reached]
+    if why:
+        conditions.append(a_condition("DisruptionReason", reason=why, since_ns=ago(left + 1)))
+    return a_nodeclaim(
+        name=name,
+        node=f"node-{name}",
+        stage=stage,
+        conditions=conditions,
+        created_ns=ago(born),
+        **{"deletion_ns": ago(left), **f},
+    )
+
+
+def gone(claim: NodeClaim, minutes: float = 9) -> GoneClaim:
+    """Return a NodeClaim that was found to be gone."""
+    return GoneClaim(claim, ago(minutes))
+
+
+def said(about: str, reason: str, message: str = "", *, at: float = 10, first: float | None = None) -> Event:
+    """Return an event about a NodeClaim, unless ``about`` names a kind."""
+    from msgspec.structs import replace
+
+    name = about if "/" in about else f"NodeClaim/{about}"
+    event = an_event(name=f"{name}.{reason}.{at}", about=name, reason=reason, message=message, last_ns=ago(at))
+    return replace(event, first_ns=ago(at if first is None else first))

@@ -1,0 +1,89 @@
+"""What goes round in circles, and what only goes."""
+
+from __future__ import annotations
+
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.loops import LoopKind, circles, is_short, pool_loops, workload_loops
+from karptui.disruption.churn.moves import Moved
+from karptui.disruption.churn.removal import Removal
+from karptui.disruption.churn.succession import Succession
+from tests.builders import MINUTE_NS, NOW_NS
+from tests.disruption.churn.lives import a_life, ago
+
+
+def loops_of(*found: Life) -> list[LoopKind]:
+    by_pool = {"general": [life for life in found if life.removed_ns]}
+    return [loop.kind for loop in pool_loops(by_pool, Succession(found, 0))]
+
+
+def test_short_lives() -> None:
+    assert is_short(a_life(born=40, left=11))
+    assert not is_short(a_life(born=40, left=10))
+    assert not is_short(a_life(born=20, left=10, why=Removal.INTERRUPTED))
+    assert not is_short(a_life(left=10, instance_type="", why=Removal.EMPTY, born=NOW_NS / MINUTE_NS))
+
+
+def test_three_short_lives_are_a_loop() -> None:
+    short = [
+        a_life("a", born=90, left=80, instance_type="c5.large"),
+        a_life("b", born=60, left=48),
+        a_life("c", born=30, left=15, why=Removal.EMPTY),
+    ]
+    assert loops_of(*short[:2]) == []
+    (loop,) = pool_loops({"general": short}, Succession((), 0))
+    assert (loop.kind, loop.pool, loop.times) == (LoopKind.SHORT_LIVED, "general", 3)
+    assert (loop.first_ns, loop.last_ns, loop.median_life_ns) == (ago(80), ago(15), 12 * MINUTE_NS)
+    assert loop.claims == ("c", "b", "a")
+    assert loop.nodes == ("node-c", "node-b", "node-a")
+    assert loop.reasons == ((Removal.UNDERUTILIZED, 2), (Removal.EMPTY, 1))
+    assert loop.instance_type == "m5.large"
+
+
+def test_the_same_type_comes_back() -> None:
+    left = [a_life(name, born=900, left=minutes) for name, minutes in (("a", 90), ("b", 60), ("c", 30))]
+    back = [a_life(f"back-{name}", born=minutes) for name, minutes in (("a", 85), ("b", 50), ("c", 20))]
+    assert loops_of(*left, *back) == [LoopKind.SAME_TYPE]
+    assert loops_of(*left, *back[:2]) == []
+    # Replaced by the same, as the command itself has it.
+    replaced = [a_life(f"for-{life.claim}", born=minutes) for life, minutes in zip(left, (92, 62, 32), strict=True)]
+    assert loops_of(*left, *replaced) == [LoopKind.SAME_TYPE]
+
+
+def test_one_launch_takes_back_one_removal() -> None:
+    left = [a_life(name, born=900, left=30, why=Removal.EMPTY) for name in "abc"]
+    found = circles(left, Succession((*left, a_life("back", born=25)), 0))
+    assert {name: life.claim for name, life in found.items()} == {"a": "back"}
+
+
+def test_drift_replaces_by_the_same_as_it_should() -> None:
+    left = [a_life(name, born=900, left=30, why=Removal.DRIFTED) for name in "abc"]
+    assert loops_of(*left, *(a_life(f"new-{name}", born=31) for name in "abc")) == []
+
+
+def test_claims_that_never_join() -> None:
+    failed = [a_life(n, born=9, left=8, why=Removal.LAUNCH_FAILED, instance_type="") for n in "ab"]
+    never = a_life("c", born=40, left=25, why=Removal.NEVER_REGISTERED)
+    assert loops_of(*failed, never) == [LoopKind.NEVER_JOINED]
+    (loop,) = pool_loops({"general": [*failed, a_life("d", born=7, left=5, why=Removal.LAUNCH_FAILED,
+                                                      instance_type="")]}, Succession((), 0))  # fmt: skip
+    assert loop.instance_type == ""
+
+
+def test_nothing_is_known_of_how_long_they_lived() -> None:
+    never = [Life(claim=n, pool="general", removed_ns=ago(5), why=Removal.LAUNCH_FAILED) for n in "abc"]
+    (loop,) = pool_loops({"general": never}, Succession((), 0))
+    assert loop.median_life_ns is None
+    assert loop.nodes == ()
+
+
+def test_workloads_that_are_moved_again_and_again() -> None:
+    def moved(moves: int, pods: int) -> Moved:
+        return Moved(workload=f"Deployment/web/{moves}-{pods}", moves=moves, pods=pods, first_ns=ago(50),
+                     last_ns=ago(5))  # fmt: skip
+
+    found = list(workload_loops((moved(4, 2), moved(3, 2), moved(2, 1), moved(3, 0))))
+    assert [(loop.workload, loop.times, loop.pods) for loop in found] == [
+        ("Deployment/web/4-2", 4, 2),
+        ("Deployment/web/3-0", 3, 0),
+    ]
+    assert found[0].kind is LoopKind.MOVED
