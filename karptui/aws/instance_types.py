@@ -14,16 +14,14 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.compatibility import incompatibility
 from karptui.aws.errors import NodeClassError
 from karptui.aws.facts import InstanceTypeFacts
-from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, has_value, requirements
 from karptui.aws.market import Market
 from karptui.aws.nodeclass import KIND, Ec2NodeClass
-from karptui.aws.offerings import offerings
 from karptui.aws.placement import PlacementGroup
 from karptui.aws.pods import eni_limited_pods
 from karptui.aws.reserved import eviction_threshold, kube_reserved, system_reserved
+from karptui.aws.sold_as import sold_as
 from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.settings import Settings
-from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
 from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList, add, subtract
 
@@ -54,18 +52,24 @@ def instance_types(
     """
     if not nodeclass.zones:
         raise NodeClassError(f"{KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
-    chosen = instance_type_facts().values() if facts is None else facts
-    return tuple(
-        _resolve(
-            one,
-            nodeclass,
-            settings,
-            market,
-            placement_group=placement_group,
-            reported_memory_bytes=discovered_memory_bytes.get(one.name),
+    chosen = tuple(instance_type_facts().values() if facts is None else facts)
+    found = []
+    for one, sold in zip(chosen, sold_as(chosen, nodeclass, settings, market, placement_group), strict=True):
+        amounts = capacity(one, nodeclass, settings)
+        kept = overhead(one, nodeclass, amounts)
+        reported = discovered_memory_bytes.get(one.name)
+        if reported is not None:
+            amounts[MEMORY] = of_units(reported, QuantityFormat.BINARY_SI)
+        found.append(
+            InstanceType(
+                name=one.name,
+                requirements=sold.requirements,
+                capacity=amounts,
+                overhead=kept,
+                offerings=sold.offerings,
+            )
         )
-        for one in chosen
-    )
+    return tuple(found)
 
 
 def incompatible_types(
@@ -77,41 +81,6 @@ def incompatible_types(
     chosen = instance_type_facts().values() if facts is None else facts
     reasons = ((one.name, incompatibility(one, nodeclass, placement_group)) for one in chosen)
     return {name: reason for name, reason in reasons if reason is not None}
-
-
-def _resolve(
-    facts: InstanceTypeFacts,
-    nodeclass: Ec2NodeClass,
-    settings: Settings,
-    market: Market,
-    *,
-    placement_group: PlacementGroup | None,
-    reported_memory_bytes: int | None,
-) -> InstanceType:
-    amounts = capacity(facts, nodeclass, settings)
-    kept = overhead(facts, nodeclass, amounts)
-    if reported_memory_bytes is not None:
-        amounts[MEMORY] = of_units(reported_memory_bytes, QuantityFormat.BINARY_SI)
-    sold_in = market.zones_by_type.get(facts.name, frozenset())
-    zones = [zone for zone in nodeclass.zones if zone.name in sold_in]
-    reservations = nodeclass.reservations.get(facts.name, ())
-    return InstanceType(
-        name=facts.name,
-        requirements=(
-            *requirements(facts, nodeclass.family, market.region, zones, reservations),
-            *_placement_requirements(placement_group),
-        ),
-        capacity=amounts,
-        overhead=kept,
-        offerings=offerings(
-            facts,
-            nodeclass,
-            market,
-            is_compatible=incompatibility(facts, nodeclass, placement_group) is None,
-            has_reserved_capacity=settings.gate("ReservedCapacity"),
-            placement_group=placement_group,
-        ),
-    )
 
 
 def overhead(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, estimate: ResourceList) -> Overhead:
@@ -138,11 +107,3 @@ def allocatable(instance_type: InstanceType) -> dict[str, Quantity]:
     """Return what pods may request of a node: exact, and below zero where more is kept back than there is."""
     kept = instance_type.overhead
     return subtract(instance_type.capacity, add(kept.kube_reserved, kept.system_reserved, kept.eviction_threshold))
-
-
-def _placement_requirements(group: PlacementGroup | None) -> tuple[NodeSelectorRequirement, ...]:
-    if group is None:
-        return ()
-    own = has_value(PLACEMENT_GROUP_ID, group.id)
-    partitions = group.partition_names
-    return (own, has_value(PLACEMENT_GROUP_PARTITION, *partitions)) if partitions else (own,)
