@@ -39,6 +39,7 @@ KEY_ORDER: Final = (
     "pods.explain",
     "pending.explain",
     "pending.nodes",
+    "pending.ledger",
     "blockers.remedies",
     "blockers.group",
     "blockers.next",

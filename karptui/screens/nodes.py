@@ -29,6 +29,9 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="nodes.pods"),
         Binding("e", "explain_why", "Explain", id="nodes.explain", tooltip="Why the node is still here, at length"),
+        Binding(
+            "t", "open_ledger", "Ledger", show=False, id="nodes.ledger", tooltip="Where the memory of its type goes"
+        ),
     ]
 
     entry_name = "nodes"
@@ -99,6 +102,16 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     def action_explain_why(self) -> None:
         """Show why the node under the cursor is still here."""
         self.table.action_select()
+
+    def action_open_ledger(self) -> None:
+        """Show the ledger of the node's instance type in its NodePool."""
+        item = self.current
+        if item is None or not item.pool or not item.instance_type:
+            self.say("no NodePool, or no instance type yet: there is no ledger", Tone.MUTED)
+            return
+        from karptui.screens.type_ledger import TypeLedgerScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(TypeLedgerScreen(item.pool, item.instance_type))
 
     def action_open_pods(self) -> None:
         """Show the pods of the node under the cursor."""

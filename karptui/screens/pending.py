@@ -11,10 +11,12 @@ from textual.binding import Binding, BindingType
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
+from karptui.screens.pending_ledger import PendingLedger
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.freshness import pending_entries, pending_freshness
+from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.story import story_lines
 from karptui.views.pending.table import TABLE
 from karptui.views.pending.words import TURN_HELP
@@ -24,7 +26,7 @@ from karptui.widgets.hanging import hanging
 from karptui.widgets.row_table import RowSelected
 
 
-class PendingScreen(ObjectKeys, StoryScreen[PendingEntry]):
+class PendingScreen(PendingLedger, ObjectKeys, StoryScreen[PendingEntry]):
     """Pending pods, folded by cause."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -87,6 +89,10 @@ class PendingScreen(ObjectKeys, StoryScreen[PendingEntry]):
     def current_object(self) -> tuple[str, str] | None:
         """Return the first pod of the group."""
         return ("Pod", self.current.group.first.key) if self.current is not None else None
+
+    def meant_group(self) -> PendingGroup | None:
+        """Return the pods under the cursor."""
+        return self.current.group if self.current is not None else None
 
     def action_explain_why(self) -> None:
         """Show why nothing takes the pods."""

@@ -16,6 +16,7 @@ from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
+from karptui.screens.pending_ledger import PendingLedger
 from karptui.screens.text import TextScreen
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pending.detail import PodDetail
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from karptui.views.whatif.opening import Opening
 
 
-class PendingDetailScreen(ObjectKeys, ListScreen[RemedyEntry]):
+class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
     """Why nothing takes a pod, above the changes that would help."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -164,6 +165,10 @@ class PendingDetailScreen(ObjectKeys, ListScreen[RemedyEntry]):
     def current_object(self) -> tuple[str, str] | None:
         """Return the pod."""
         return ("Pod", self._pod_key)
+
+    def meant_group(self) -> PendingGroup | None:
+        """Return the pods that are explained."""
+        return self._group
 
     def whatif_opening(self) -> Opening:
         """Return the change under the cursor; the pod alone where there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from textual import getters, work
@@ -42,16 +42,18 @@ class TypeLedgerScreen(FrameScreen):
 
     panel = getters.query_one("#ledger-panel", VerticalScroll)
 
-    def __init__(self, pool: str, name: str) -> None:
+    def __init__(self, pool: str, name: str, pods: Collection[str] = ()) -> None:
         """Make the screen.
 
         Args:
             pool: the NodePool.
             name: the instance type.
+            pods: keys of pending pods one of which is held against it first; the largest where none is given.
         """
         super().__init__()
         self._pool_name = pool
         self._type_name = name
+        self._meant = frozenset(pods)
         self._pod_index = 0
         self._pools: tuple[PoolEntry, ...] = ()
         self._is_building = False
@@ -83,9 +85,16 @@ class TypeLedgerScreen(FrameScreen):
             self._pools = await asyncio.to_thread(pool_entries, self.host.view)
         finally:
             self._is_building = False
+        self._take_meant()
         if self.is_attached:
             self._show()
             self.refresh_info()
+
+    def _take_meant(self) -> None:
+        """Begin with the pod that was meant, once the kinds of pods are known."""
+        meant, self._meant = self._meant, frozenset()
+        pods = self.pool.pods if self.pool is not None else ()
+        self._pod_index = next((index for index, pod in enumerate(pods) if pod.key in meant), self._pod_index)
 
     @property
     def pool(self) -> PoolEntry | None:

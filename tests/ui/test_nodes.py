@@ -10,6 +10,7 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
+from karptui.screens.type_ledger import TypeLedgerScreen
 from karptui.widgets.row_table import RowTable
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text
@@ -274,3 +275,13 @@ async def test_many_rows_are_built_beside_the_keys(make_app: MakeApp, monkeypatc
         await pilot.press("slash", *"spot", "enter")
         await ready(pilot)
         assert len(names(app)) == 5
+
+
+async def test_the_ledger_of_a_nodes_type(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        app = await ready(pilot)
+        await pilot.press("slash", *"5-160", "enter", "t")
+        await ready(pilot)
+        assert isinstance(app.screen, TypeLedgerScreen)
+        await pilot.press("escape", "slash", *"x7k2p", "enter", "t")
+        assert "there is no ledger" in screen_text(app)

@@ -254,3 +254,19 @@ def test_pending_looks(snap_compare: Compare, make_story: MakeStory, size: tuple
 def test_story_looks(snap_compare: Compare, make_story: MakeStory, size: tuple[int, int], story: str) -> None:
     keys = ("enter",) if story == "b" else ("down", "enter")
     assert snap_compare(make_story(), terminal_size=size, run_before=pressing(*keys))
+
+
+async def test_the_ledger_of_the_nearest_type_holds_the_pod_against_it(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("t")
+        assert "no instance type came near these pods" in screen_text(app)
+        await pilot.press("down", "t")
+        await settled(pilot)
+        text = screen_text(app)
+        assert "r5a.8xlarge ─ pool trino" in text
+        assert "held against trino/worker-" in text
+        assert "fits with VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488" in text
+        await pilot.press("escape", "enter", "t")
+        await settled(pilot)
+        assert "held against trino/worker-" in screen_text(app)
