@@ -9,7 +9,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from karptui.views.column import Heading
@@ -18,6 +17,7 @@ from karptui.views.table import Sort
 from karptui.widgets.row_table import layout as layouts
 from karptui.widgets.row_table.cursor import Cursor
 from karptui.widgets.row_table.layout import Widths
+from karptui.widgets.row_table.line_view import LineView
 from karptui.widgets.row_table.painter import Painter, Palette, RowState, scrolled
 
 HEADER_LINES: Final = 1
@@ -51,7 +51,7 @@ class NoRows:
         raise IndexError(index)
 
 
-class RowCanvas(ScrollView):
+class RowCanvas(LineView):
     """Draws the rows that are seen, under a pinned header and beside a pinned first column.
 
     Text is never read as markup.
@@ -72,9 +72,6 @@ class RowCanvas(ScrollView):
     DEFAULT_CSS = """
     RowCanvas {
         height: 1fr;
-        overflow-x: hidden;
-        scrollbar-size-vertical: 1;
-        scrollbar-gutter: stable;
         & > .row-table--header { text-style: bold; }
         & > .row-table--header-picked { text-style: underline; }
         & > .row-table--strong { text-style: bold; }
@@ -183,11 +180,6 @@ class RowCanvas(ScrollView):
             self._offset_x = 0
             self._lay_out()
             self.refresh()
-
-    @property
-    def _body(self) -> Size:
-        """The size of the table without its scrollbar."""
-        return self.scrollable_content_region.size
 
     # Drawing
 

@@ -183,7 +183,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         """Sort by a header, move the cursor to a row, or select it with the second click."""
         offset = event.get_content_offset(self)
-        if offset is None:
+        if offset is None or self._is_on_scroll_bar(event):
             return
         if offset.y < HEADER_LINES:
             x = offset.x + (self._offset_x if offset.x >= self._layout.frozen_width else 0)

@@ -1,0 +1,174 @@
+"""A scrolling widget of lines that are kept once finished, with its scroll bar drawn as their last cell.
+
+Textual composes every line of a widget from its parts, and those of its scroll bar as another widget's. Here a line is
+handed over as it was drawn, until it is refreshed: a page of rows costs hardly more than the drawing of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+from rich.style import Style
+from textual import events
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from karptui.widgets.row_table.scroll_column import ScrollColumn, Thumb
+
+
+class _Grip(NamedTuple):
+    """Where the thumb was taken hold of."""
+
+    screen_y: int
+    position: float
+
+
+class LineView(ScrollView):
+    """Subclasses draw lines of the body's width in ``render_line``."""
+
+    DEFAULT_CSS = """
+    LineView {
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+        scrollbar-visibility: hidden;
+    }
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        self._lines: dict[int, Strip] = {}
+        """Finished lines by their place in the widget, its border included."""
+        self._lines_size = Size()
+        self._column: ScrollColumn | None = None
+        """The scroll bar as it is drawn now, None where it must be drawn anew."""
+        self._grip: _Grip | None = None
+        self._is_lit = False
+        """Whether the pointer is over the scroll bar."""
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+
+    @property
+    def _body(self) -> Size:
+        """The size of the content without the scroll bar."""
+        return self.scrollable_content_region.size
+
+    # Drawing
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Have lines drawn again: those in the regions of the content, all without any."""
+        if repaint:
+            top = self.styles.gutter.top
+            for region in regions:
+                for y in region.line_range:
+                    self._lines.pop(y + top, None)
+            if not regions:
+                self._forget_lines()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def _forget_lines(self) -> None:
+        self._lines = {}
+        self._column = None
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw the widget, its border as Textual does and its content line by line."""
+        size = self.outer_size
+        if size != self._lines_size:
+            self._lines_size = size
+            self._forget_lines()
+        if self.opacity != 1.0:
+            return super().render_lines(crop)
+        known = self._lines
+        missing = [y for y in crop.line_range if y not in known]
+        if missing:
+            top, bottom = self.styles.gutter.top, size.height - self.styles.gutter.bottom
+            filters, background = self.get_line_filters(), self.background_colors[1]
+            for y in missing:
+                if top <= y < bottom:
+                    strip = self._with_scroll_bar(y - top)
+                    for each in filters:
+                        strip = strip.apply_filter(each, background)
+                else:
+                    [strip] = super().render_lines(Region(0, y, size.width, 1))
+                known[y] = strip
+        strips = [known[y] for y in crop.line_range]
+        if crop.column_span != (0, size.width):
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
+    def _with_scroll_bar(self, y: int) -> Strip:
+        body = self.render_line(y)
+        column = self._column
+        if column is None:
+            column = self._column = ScrollColumn.draw(self._thumb(self.scroll_y), self._scroll_bar_style())
+        return Strip([*body, column.cell(y)], body.cell_length + 1)
+
+    def _thumb(self, position: float) -> Thumb | None:
+        return Thumb.of(self._body.height, self.virtual_size.height, position)
+
+    def _scroll_bar_style(self) -> Style:
+        styles = self.styles
+        if self._grip is not None:
+            background, colour = styles.scrollbar_background_active, styles.scrollbar_color_active
+        elif self._is_lit:
+            background, colour = styles.scrollbar_background_hover, styles.scrollbar_color_hover
+        else:
+            background, colour = styles.scrollbar_background, styles.scrollbar_color
+        background = self.background_colors[1] + background
+        return Style.from_color((background + colour).rich_color, background.rich_color)
+
+    # Scrolling
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Draw what is seen now; Textual's scroll bar, which nobody sees, is left out."""
+        if round(old_value) != round(new_value):
+            self.refresh()
+
+    def _light(self, *, is_lit: bool) -> None:
+        if is_lit != self._is_lit:
+            self._is_lit = is_lit
+            self.refresh()
+
+    def _is_on_scroll_bar(self, event: events.MouseEvent) -> bool:
+        offset = event.get_content_offset_capture(self)
+        return offset.x == self._body.width and 0 <= offset.y < self._body.height
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Take hold of the thumb, or page towards the pointer."""
+        thumb = self._thumb(self.scroll_y)
+        if thumb is None or not self._is_on_scroll_bar(event):
+            return
+        event.stop()
+        y = event.get_content_offset_capture(self).y
+        if thumb.holds(y):
+            self._grip = _Grip(event.screen_y, self.scroll_y)
+            self.capture_mouse()
+            self.refresh()
+        elif y < thumb.start // 8:
+            self.scroll_page_up(animate=False)
+        else:
+            self.scroll_page_down(animate=False)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the pointer with the thumb that is held."""
+        self._light(is_lit=self._grip is not None or self._is_on_scroll_bar(event))
+        if self._grip is not None:
+            lines = (event.screen_y - self._grip.screen_y) * self.virtual_size.height / max(self._body.height, 1)
+            self.scroll_to(y=self._grip.position + lines, animate=False, immediate=True)
+
+    def on_mouse_up(self, _event: events.MouseUp) -> None:
+        """Let go of the thumb."""
+        if self._grip is not None:
+            self._grip = None
+            self.release_mouse()
+            self.refresh()
+
+    def on_leave(self, _event: events.Leave) -> None:
+        """Put out the light when the pointer is elsewhere."""
+        self._light(is_lit=False)
