@@ -5,38 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
-from textual.content import Content
 
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
+from karptui.screens.grouped_screen import GroupedScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.open_object import OpenObject
-from karptui.screens.story_screen import StoryScreen
-from karptui.screens.table_screen import _Recipe
-from karptui.views.advice.entry import (
-    AdviceEntry,
-    AdviceGroup,
-    AdviceLine,
-    Grouping,
-    advice_entries,
-    counts_text,
-    grouped,
-)
+from karptui.screens.table_screen import Recipe
+from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceLine, advice_entries, counts_text
+from karptui.views.advice.groups import AdviceGrouping, grouped
 from karptui.views.advice.story import freshness, story_lines
 from karptui.views.advice.table import TABLE
 from karptui.views.cluster_view import ClusterView
+from karptui.views.grouping import Folding
 from karptui.views.row import Tone
-from karptui.views.sanitize import clean
-from karptui.views.table import Rows, build_rows
-from karptui.views.units import count_text
+from karptui.views.table import Rows
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.views.why.readiness import unready_because
-from karptui.widgets.row_table import RowSelected
 
 
-class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
+class AdviceScreen(OpenObject, ObjectKeys, GroupedScreen[AdviceLine, AdviceGrouping]):
     """One row for each finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,6 +35,7 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
 
     entry_name = "advice"
     title_text = "Advice"
+    notable_text = "errors and warnings only"
     consequences: ClassVar[Mapping[str, str]] = {
         "NodePool": "Most rules are about NodePools.",
         "Node": "What nodes cost and carry needs it.",
@@ -56,12 +46,8 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE)
-        self._grouping = Grouping.NOTHING
-        self._folded: frozenset[str] = frozenset()
-        self._is_folded = False
+        super().__init__(TABLE, AdviceGrouping.NOTHING)
         self._entries: tuple[object, tuple[AdviceEntry, ...]] = (None, ())
-        self._shown_count = 0
 
     # Rows
 
@@ -75,19 +61,12 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
             self._entries = (view.advice, advice_entries(view.advice))
         return self._entries[1]
 
-    def _build(self, view: ClusterView, recipe: _Recipe) -> Rows[AdviceLine]:
+    def _build(self, view: ClusterView, recipe: Recipe) -> Rows[AdviceLine]:
         items, now_ns = self.items_of(view), self.host.now_ns()
-        rows = build_rows(
-            self.spec,
-            items,
-            query=recipe.query,
-            sort=recipe.sort,
-            is_notable_only=recipe.is_notable_only,
-            now_ns=now_ns,
-        )
+        rows = self._rows_of(items, recipe, now_ns)
         shown = [line for line in rows.items if isinstance(line, AdviceEntry)]
         self._shown_count = len(shown)
-        lines = grouped(shown, self._grouping, self._folded, is_folded=self._is_folded)
+        lines = grouped(shown, self._grouping, self._folding)
         return Rows(self.spec, lines, total=len(items), now_ns=now_ns)
 
     def _apply(self, rows: Rows[AdviceLine]) -> None:
@@ -105,22 +84,9 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
         self.host.look_at(Focus(wants_advice=True))
         super().show_state()
 
-    def _show_title(self) -> None:
-        if self._rows is None:
-            return
-        total, shown = self._rows.total, self._shown_count
-        count = count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
-        parts = [f" {self.title_text} [{count}] ", f"{counts_text(self._entries[1]) or 'nothing found'} "]
-        if self._grouping is not Grouping.NOTHING:
-            parts.append(f"by {self._grouping} ")
-        if self.filter_query.text:
-            parts.append(f"{clean(self.filter_query.text)} ")
-        if self.is_notable_only:
-            parts.append("errors and warnings only ")
-        title = "─ ".join(parts)
-        if title != getattr(self, "_advice_title", None):
-            self._advice_title = title
-            self.table.border_title = Content(title)
+    def summary(self) -> str:
+        """Return how many findings there are of each severity."""
+        return counts_text(self._entries[1]) or "nothing found"
 
     # Words
 
@@ -165,22 +131,17 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
 
     # Keys
 
-    def action_group(self) -> None:
-        """Group by the next thing."""
-        self._grouping = self._grouping.next
-        self._folded = frozenset()
-        self.show_state()
-        self.say(f"grouped by {self._grouping}" if self._grouping is not Grouping.NOTHING else "not grouped")
-
     def action_fold_all(self) -> None:
-        """Fold every group, or unfold all."""
-        if self._grouping is Grouping.NOTHING:
-            self._grouping = Grouping.RULE
-        lines = self._rows.items if self._rows is not None else ()
-        is_any_open = any(isinstance(line, AdviceGroup) and not line.is_folded for line in lines)
-        has_groups = any(isinstance(line, AdviceGroup) for line in lines)
-        self._is_folded, self._folded = is_any_open or not has_groups, frozenset()
-        self.show_state()
+        """Fold every group, or unfold all; without groups, make them by rule."""
+        if self._grouping.has_groups:
+            super().action_fold_all()
+        else:
+            self._grouping = AdviceGrouping.RULE
+            self._fold(Folding(is_folded=True))
+
+    def open_row(self) -> None:
+        """Show the finding at length."""
+        self.action_describe()
 
     def action_describe(self) -> None:
         """Show the finding at length."""
@@ -189,13 +150,3 @@ class AdviceScreen(OpenObject, ObjectKeys, StoryScreen[AdviceLine]):
             from karptui.screens.advice_detail import AdviceDetailScreen  # noqa: PLC0415 - only when asked for
 
             self.app.push_screen(AdviceDetailScreen(line))
-
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        line = self.current
-        if isinstance(line, AdviceGroup):
-            self._folded ^= {line.name}
-            self.show_state()
-        else:
-            self.action_describe()

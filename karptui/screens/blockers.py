@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import getters, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
-from karptui.screens.list_screen import ListScreen
+from karptui.screens.grouped_screen import GroupedScreen
 from karptui.screens.object_text import ObjectKeys
-from karptui.screens.table_screen import _Recipe
-from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry, blocker_count, blocker_entries, nodes_of
-from karptui.views.blockers.groups import Grouping, grouped, only_blockers
+from karptui.screens.table_screen import Recipe
+from karptui.views.blockers.entry import (
+    BlockerEntry,
+    BlockerGroup,
+    BlockerLine,
+    blocker_count,
+    blocker_entries,
+    nodes_of,
+)
+from karptui.views.blockers.groups import BlockerGrouping, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
 from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Tone
-from karptui.views.sanitize import clean
-from karptui.views.table import Rows, build_rows
-from karptui.views.units import count_text
+from karptui.views.table import Rows
+from karptui.views.units import HOURS_PER_MONTH
 from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.held import Held, held_of, held_text
 from karptui.views.why.kinds import KINDS
-from karptui.widgets.plain import phrase
-from karptui.widgets.row_table import RowHighlighted, RowSelected
 
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
@@ -46,7 +46,7 @@ FIRST_KEYS: Final = 200
 KEYS_OF_GROUP: Final = 5
 
 
-class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
+class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
     """One row for each node and what keeps it, in groups."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,24 +60,16 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
 
     entry_name = "blockers"
     title_text = "Blockers"
-
-    story = getters.query_one("#story", Static)
+    ungrouped_text = "not grouped"
+    notable_text = "only what does not end by itself"
 
     def __init__(self) -> None:
-        super().__init__(TABLE)
-        self._grouping = Grouping.OWNER
-        self._folded: frozenset[str] = frozenset()
-        self._is_folded: bool | None = None
+        super().__init__(TABLE, BlockerGrouping.OWNER)
         self._entries: tuple[object, tuple[BlockerEntry, ...]] = (None, ())
         self._grouped_from: object = None
         self._rest_until = 0.0
-        self._sums: tuple[Held, int] = (Held(), 0)
+        self._held = Held()
         self._offered: tuple[object, Sequence[BlockerRemedy]] = (None, ())
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the table above the sentences."""
-        yield from super().compose_body()
-        yield Static(id="story", markup=False)
 
     # Rows
 
@@ -93,25 +85,17 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
             self._entries = (made_from, blocker_entries(view))
         return self._entries[1]
 
-    def _build(self, view: ClusterView, recipe: _Recipe) -> Rows[BlockerLine]:
+    def _build(self, view: ClusterView, recipe: Recipe) -> Rows[BlockerLine]:
         items, now_ns, known = self.items_of(view), self.host.now_ns(), self._rows
-        is_folded = len(items) >= FOLDED_FROM if self._is_folded is None else self._is_folded
-        made_from = (id(items), recipe, self._grouping, self._folded, is_folded)
+        folding = self._folding.unless_said(is_folded=len(items) >= FOLDED_FROM)
+        made_from = (id(items), recipe, self._grouping, folding)
         if known is not None and made_from == self._grouped_from and not self._is_time_filtered():
             return known.at(now_ns)
         began = time.monotonic()
         self._grouped_from = made_from
-        rows = build_rows(
-            self.spec,
-            items,
-            query=recipe.query,
-            sort=recipe.sort,
-            is_notable_only=recipe.is_notable_only,
-            now_ns=now_ns,
-        )
-        shown = only_blockers(rows.items)
-        lines = grouped(shown, self._grouping, self._folded, is_folded=is_folded)
-        self._sums = (held_of(nodes_of(shown)), len(shown))
+        shown = only_blockers(self._rows_of(items, recipe, now_ns).items)
+        lines = grouped(shown, self._grouping, folding)
+        self._held, self._shown_count = held_of(nodes_of(shown)), len(shown)
         now = time.monotonic()
         self._rest_until = now + PACE * (now - began)
         return Rows(self.spec, lines, total=len(items), now_ns=now_ns)
@@ -120,14 +104,13 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         """Show the blockers, and have the nodes in view analysed first."""
         super().show_state()
         self.host.look_at(Focus(self._keys_in_view()))
-        self._show_story()
 
     def _keys_in_view(self) -> tuple[str, ...]:
         seen = set(self.table.visible_keys)
         keys: dict[str, None] = {}
         for line in self._rows.items if self._rows is not None else ():
             if line.key in seen:
-                members = line.members[:KEYS_OF_GROUP] if isinstance(line, GroupEntry) else (line,)
+                members = line.members[:KEYS_OF_GROUP] if isinstance(line, BlockerGroup) else (line,)
                 keys.update((one.findings.key, None) for one in members if one.findings is not None)
         return tuple(keys)[:FIRST_KEYS]
 
@@ -135,16 +118,13 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         line = self.current
         if line is None:
             return ()
-        return line.members if isinstance(line, GroupEntry) else (line,)
+        return line.members if isinstance(line, BlockerGroup) else (line,)
 
-    def _show_story(self) -> None:
+    def story_of(self, item: BlockerLine) -> tuple[Pieces, ...]:
+        """Return what the row or group holds, what ends the wait and what can be done."""
         now_ns = self.host.now_ns()
-        line = self.current
-        title = line.title if isinstance(line, GroupEntry) and not line.is_idle else ""
-        lines = story_lines(self._members(), now_ns, title, self._remedies(now_ns))
-        content = Content("\n").join([phrase(words) for words in lines])
-        if content != self.story.content:
-            self.story.update(content)
+        title = item.title if isinstance(item, BlockerGroup) and not item.is_idle else ""
+        return story_lines(self._members(), now_ns, title, self._remedies(now_ns))
 
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
         """Return what can be done about the row or group under the cursor; worked out once for each analysis."""
@@ -157,25 +137,14 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
             self._offered = (made_from, found)
         return self._offered[1]
 
-    def _show_title(self) -> None:
-        if self._rows is None:
-            return
-        held, shown = self._sums
-        total = self._rows.total
-        count = count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
-        parts = [f" {self.title_text} [{count}] ", f"{held_text(held)} held (${held.per_hour * 730:,.0f}/mo) "]
-        parts.append(f"by {self._grouping} " if self._grouping is not Grouping.NOTHING else "not grouped ")
-        if self.filter_query.text:
-            parts.append(f"{clean(self.filter_query.text)} ")
-        if self.is_notable_only:
-            parts.append("only what does not end by itself ")
-        fresh = short_freshness(self.host.view)
-        if fresh:
-            parts.append(f"{fresh} ")
-        title = "─ ".join(parts)
-        if title != getattr(self, "_blockers_title", None):
-            self._blockers_title = title
-            self.table.border_title = Content(title)
+    def summary(self) -> str:
+        """Return what the rows hold."""
+        return f"{held_text(self._held)} held (${self._held.per_hour * HOURS_PER_MONTH:,.0f}/mo)"
+
+    def title_parts(self, total: int) -> Iterator[str]:
+        """Yield what the title says, and how fresh it is."""
+        yield from super().title_parts(total)
+        yield short_freshness(self.host.view)
 
     # Words
 
@@ -183,13 +152,9 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         """Say how fresh the answers are."""
         return freshness(self.host.view, self.host.now_ns())
 
-    def explain_item(self, item: BlockerLine) -> Pieces:  # noqa: ARG002 - the sentences under the table explain it
-        """Say how fresh the answers are."""
-        return self.explain()
-
     def name_of(self, item: BlockerLine) -> str:
         """Return the object's name, or the group's."""
-        return item.title if isinstance(item, GroupEntry) else item.object_name
+        return item.title if isinstance(item, BlockerGroup) else item.object_name
 
     def current_object(self) -> tuple[str, str] | None:
         """Return the object that stands in the way."""
@@ -207,27 +172,7 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         assumed = [("assumed", note) for note in (analysis.notes if analysis is not None else ())]
         return (("Kinds of blockers", tuple(kinds.items())), ("What was assumed", assumed), *super().help_text())
 
-    @on(RowHighlighted)
-    def _moved(self, _event: RowHighlighted) -> None:
-        self._show_story()
-
     # Keys
-
-    def action_group(self) -> None:
-        """Group by the next thing."""
-        self._grouping = self._grouping.next
-        self._folded = frozenset()
-        self.show_state()
-        self.say(f"grouped by {self._grouping}" if self._grouping is not Grouping.NOTHING else "not grouped")
-
-    def action_fold_all(self) -> None:
-        """Fold every group, or unfold all."""
-        is_any_open = any(isinstance(line, GroupEntry) and not line.is_folded for line in self._lines())
-        self._is_folded, self._folded = is_any_open, frozenset()
-        self.show_state()
-
-    def _lines(self) -> Sequence[BlockerLine]:
-        return self._rows.items if self._rows is not None else ()
 
     def action_remedies(self) -> None:
         """Show what can be done about the row or group under the cursor."""
@@ -236,7 +181,7 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
             return
         from karptui.screens.remedies import RemediesScreen  # noqa: PLC0415 - only when asked for
 
-        name = line.title if isinstance(line, GroupEntry) else line.object_name or "the cluster"
+        name = line.title if isinstance(line, BlockerGroup) else line.object_name or "the cluster"
         self.app.push_screen(RemediesScreen(f"What to do about {name}", members))
 
     def action_whatif(self) -> None:
@@ -266,12 +211,6 @@ class BlockersScreen(ObjectKeys, ListScreen[BlockerLine]):
         if found is not None:
             self.show_description(*found)
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        line = self.current
-        if isinstance(line, GroupEntry):
-            self._folded ^= {line.name}
-            self.show_state()
-        else:
-            self.action_explain_why()
+    def open_row(self) -> None:
+        """Show why the node is still here."""
+        self.action_explain_why()

@@ -25,7 +25,7 @@ BUILT_AT_ONCE: Final = 3_000
 """Items of which rows are built at once; more are built in a thread."""
 
 
-class _Recipe(NamedTuple):
+class Recipe(NamedTuple):
     """What rows are made by."""
 
     query: Query
@@ -100,16 +100,19 @@ class TableScreen(FrameScreen, Generic[ItemT]):
             if not self._is_building:
                 self._build_aside()
 
-    def _recipe(self) -> _Recipe:
-        return _Recipe(self.filter_query, self.sort_by, self.is_notable_only)
+    def _recipe(self) -> Recipe:
+        return Recipe(self.filter_query, self.sort_by, self.is_notable_only)
 
-    def _build(self, view: ClusterView, recipe: _Recipe) -> Rows[ItemT]:
+    def _build(self, view: ClusterView, recipe: Recipe) -> Rows[ItemT]:
         items, now_ns, known = self.items_of(view), self.host.now_ns(), self._rows
         made_from = (id(items), recipe)
         if known is not None and made_from == self._made_from and not self._is_time_filtered():
             return known.at(now_ns)
         self._items = items
         self._made_from = made_from
+        return self._rows_of(items, recipe, now_ns)
+
+    def _rows_of(self, items: Sequence[ItemT], recipe: Recipe, now_ns: int) -> Rows[ItemT]:
         return build_rows(
             self.spec,
             items,
@@ -169,13 +172,16 @@ class TableScreen(FrameScreen, Generic[ItemT]):
             title += "─ blocked or faulty only "
         if self.table.marked:
             title += f"─ {len(self.table.marked)} marked "
-        if title != getattr(self, "_title", None):
-            self._title = title
-            self.table.border_title = Content(title)
+        self._write_title(title)
         dropped = self.table.dropped_columns
         hint = f" {dropped} more column{'s' if dropped > 1 else ''}: ctrl+w " if dropped else ""
         if hint != getattr(self, "_subtitle", ""):
             self._subtitle = hint
+
+    def _write_title(self, title: str) -> None:
+        if title != getattr(self, "_title", None):
+            self._title = title
+            self.table.border_title = Content(title)
 
     def explain(self) -> Pieces:
         """Explain the row under the cursor."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, TypeAlias
 
 from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.advice.rule import Rule
+from karptui.views.grouping import GroupHeading
 from karptui.views.row import Tone
 from karptui.whatif.edits import ObjectRef
 
@@ -49,18 +49,8 @@ class AdviceEntry:
         return f"{self.first.key} +{more}" if more else self.first.key
 
 
-@dataclass(frozen=True, eq=False)
-class AdviceGroup:
+class AdviceGroup(GroupHeading[AdviceEntry]):
     """The heading of findings that have something in common."""
-
-    name: str
-    members: tuple[AdviceEntry, ...]
-    is_folded: bool
-
-    @property
-    def key(self) -> str:
-        """Identity across refreshes."""
-        return f"group/{self.name}"
 
     @property
     def severity(self) -> Severity:
@@ -71,59 +61,11 @@ class AdviceGroup:
 AdviceLine: TypeAlias = AdviceEntry | AdviceGroup
 
 
-class Grouping(StrEnum):
-    """What the findings of a group have in common."""
-
-    NOTHING = "nothing"
-    SEVERITY = "severity"
-    RULE = "rule"
-    OBJECT = "object"
-
-    @property
-    def next(self) -> Grouping:
-        """The grouping that comes after this one."""
-        every = list(Grouping)
-        return every[(every.index(self) + 1) % len(every)]
-
-
 def advice_entries(report: AdviceReport | None) -> tuple[AdviceEntry, ...]:
     """Return a row for every finding, the worst first."""
     if report is None:
         return ()
     return tuple(AdviceEntry(finding, BY_ID[finding.rule]) for finding in report.findings)
-
-
-def grouped(
-    entries: Sequence[AdviceEntry], grouping: Grouping, folded: frozenset[str], *, is_folded: bool
-) -> list[AdviceLine]:
-    """Return headings and rows: groups in the order of their first row.
-
-    Args:
-        entries: The rows, in order.
-        grouping: What groups have in common; without any there are no headings.
-        folded: Names of the groups that differ from ``is_folded``.
-        is_folded: Whether groups show their heading only.
-    """
-    if grouping is Grouping.NOTHING:
-        return list(entries)
-    members: dict[str, list[AdviceEntry]] = {}
-    for entry in entries:
-        members.setdefault(_name(entry, grouping), []).append(entry)
-    lines: list[AdviceLine] = []
-    for name, own in members.items():
-        group = AdviceGroup(name, tuple(own), is_folded is not (name in folded))
-        lines.append(group)
-        if not group.is_folded:
-            lines.extend(own)
-    return lines
-
-
-def _name(entry: AdviceEntry, grouping: Grouping) -> str:
-    if grouping is Grouping.SEVERITY:
-        return str(entry.severity)
-    if grouping is Grouping.RULE:
-        return entry.rule.id
-    return f"{entry.first.kind} {entry.first.key}" if entry.first is not None else "(no object)"
 
 
 def counts_text(entries: Iterable[AdviceEntry]) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from karptui.views.cluster_view import ClusterView
+from karptui.views.grouping import GroupHeading
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.why.held import Held, held_of, held_per_hour
 from karptui.views.why.kinds import PASSING, kind_text
@@ -100,13 +101,9 @@ class BlockerEntry:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupEntry:
+class BlockerGroup(GroupHeading[BlockerEntry]):
     """The heading of blockers that have something in common."""
 
-    name: str
-    """What sets it apart from other groups."""
-    members: tuple[BlockerEntry, ...]
-    is_folded: bool
     is_idle: bool = False
     """Whether it stands, within a group, for budgets in the way of nodes that nothing wants."""
 
@@ -120,11 +117,6 @@ class GroupEntry:
     def owners(self) -> tuple[str, ...]:
         """Controllers of its pods, each once."""
         return tuple(dict.fromkeys(one.blocker.owner for one in self.members if one.blocker.owner))
-
-    @property
-    def key(self) -> str:
-        """Identity across refreshes."""
-        return f"group/{self.name}"
 
     @cached_property
     def nodes(self) -> tuple[NodeEntry, ...]:
@@ -142,7 +134,7 @@ class GroupEntry:
         return len({one.blocker.object_ref for one in self.members})
 
 
-BlockerLine: TypeAlias = BlockerEntry | GroupEntry
+BlockerLine: TypeAlias = BlockerEntry | BlockerGroup
 
 
 def nodes_of(entries: Iterable[BlockerEntry]) -> tuple[NodeEntry, ...]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from enum import StrEnum
+from collections.abc import Sequence
 from typing import Final
 
-from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry
+from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
+from karptui.views.grouping import Folding, Grouping, members_by_name
 
 FEWEST_IDLE: Final = 2
 """Budgets in the way of so many nodes that nothing wants share a row."""
 
 
-class Grouping(StrEnum):
+class BlockerGrouping(Grouping):
     """What the blockers of a group have in common."""
 
     OWNER = "owner"
@@ -21,68 +21,57 @@ class Grouping(StrEnum):
     KIND = "kind"
     NOTHING = "nothing"
 
-    @property
-    def next(self) -> Grouping:
-        """The grouping that comes after this one."""
-        every = list(Grouping)
-        return every[(every.index(self) + 1) % len(every)]
 
-
-def group_name(entry: BlockerEntry, grouping: Grouping) -> str:
+def group_name(entry: BlockerEntry, grouping: BlockerGrouping) -> str:
     """Return the group that a blocker belongs to."""
     match grouping:
-        case Grouping.OWNER:
+        case BlockerGrouping.OWNER:
             return entry.owner
-        case Grouping.NAMESPACE:
+        case BlockerGrouping.NAMESPACE:
             return entry.namespace or "(no namespace)"
-        case Grouping.POOL:
+        case BlockerGrouping.POOL:
             return entry.blocker.pool_name or "(no NodePool)"
-        case Grouping.KIND:
+        case BlockerGrouping.KIND:
             return entry.kind
         case _:
             return ""
 
 
-def grouped(
-    entries: Iterable[BlockerEntry], grouping: Grouping, folded: frozenset[str], *, is_folded: bool
-) -> list[BlockerLine]:
+def grouped(entries: Sequence[BlockerEntry], grouping: BlockerGrouping, folding: Folding) -> list[BlockerLine]:
     """Return headings and rows: groups by the money they hold, rows in the order they come in.
 
     Args:
         entries: The rows, in order.
         grouping: What groups have in common; without any there are no headings.
-        folded: Names of the groups that differ from ``is_folded``.
-        is_folded: Whether groups show their heading only.
+        folding: Which groups show their heading only.
     """
-    if grouping is Grouping.NOTHING:
-        return without_idle(list(entries), "idle", folded)
-    members: dict[str, list[BlockerEntry]] = {}
-    for entry in entries:
-        members.setdefault(group_name(entry, grouping), []).append(entry)
-    groups = [GroupEntry(name, tuple(own), is_folded is not (name in folded)) for name, own in members.items()]
+    if not grouping.has_groups:
+        return without_idle(entries, "idle", folding)
+    members = members_by_name(entries, lambda entry: group_name(entry, grouping))
+    groups = [BlockerGroup(name, own, folding.hides(name)) for name, own in members.items()]
     groups.sort(key=lambda group: (-group.held.per_hour, -len(group.members), group.name))
     lines: list[BlockerLine] = []
     for group in groups:
         lines.append(group)
         if not group.is_folded:
-            lines.extend(without_idle(group.members, f"{group.name} idle", folded))
+            lines.extend(without_idle(group.members, f"{group.name} idle", folding))
     return lines
 
 
-def without_idle(entries: Sequence[BlockerEntry], name: str, folded: frozenset[str]) -> list[BlockerLine]:
+def without_idle(entries: Sequence[BlockerEntry], name: str, folding: Folding) -> list[BlockerLine]:
     """Return rows with all budgets in the way of nodes that nothing wants as one row, the last.
 
     Args:
         entries: The rows, in order.
-        name: Of the row; where ``folded`` has it the rows follow one by one.
-        folded: Names of the groups that differ from how they are at first.
+        name: Of the row; where it is an exception to the folding the rows follow one by one.
+        folding: Which groups are not as they are at first.
     """
     idle = tuple(entry for entry in entries if entry.is_idle)
     if len(idle) < FEWEST_IDLE:
         return list(entries)
-    is_folded = name not in folded
+    is_folded = name not in folding.exceptions
     lines: list[BlockerLine] = [entry for entry in entries if not entry.is_idle]
-    lines.append(GroupEntry(name, idle, is_folded, is_idle=True))
+    lines.append(BlockerGroup(name, idle, is_folded, is_idle=True))
     return lines if is_folded else [*lines, *idle]
 
 

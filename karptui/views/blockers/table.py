@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from karptui.views.blockers.entry import BlockerEntry, BlockerLine, GroupEntry
+from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind
 from karptui.views.nodes.columns import short_name
@@ -29,17 +29,17 @@ _WITHOUT: Final[Mapping[str, Tone]] = {
 
 
 def _on_blockers(
-    read: Callable[[BlockerEntry, int], Cell], of_group: Callable[[GroupEntry], Cell] = lambda _: NOTHING
+    read: Callable[[BlockerEntry, int], Cell], of_group: Callable[[BlockerGroup], Cell] = lambda _: NOTHING
 ) -> Callable[[BlockerLine, int], Cell]:
-    return lambda line, now_ns: of_group(line) if isinstance(line, GroupEntry) else read(line, now_ns)
+    return lambda line, now_ns: of_group(line) if isinstance(line, BlockerGroup) else read(line, now_ns)
 
 
 def _sort(read: Callable[[BlockerEntry], SortKey]) -> Callable[[BlockerLine], SortKey]:
-    return lambda line: None if isinstance(line, GroupEntry) else read(line)
+    return lambda line: None if isinstance(line, BlockerGroup) else read(line)
 
 
 def _group(line: BlockerLine, _: int) -> Cell:
-    if isinstance(line, GroupEntry):
+    if isinstance(line, BlockerGroup):
         mark = "▸" if line.is_folded else "▾"
         if line.is_idle:
             return Cell(f"  {mark} {line.members[0].kind}", Tone.MUTED)
@@ -52,7 +52,7 @@ def _object(entry: BlockerEntry, _: int) -> Cell:
     return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
 
 
-def _group_object(group: GroupEntry) -> Cell:
+def _group_object(group: BlockerGroup) -> Cell:
     if group.is_idle:
         count = count_text(len(group.members))
         return Cell(f"{count} nodes that nothing wants now", Tone.MUTED, short=f"{count} idle")
@@ -65,7 +65,7 @@ def _group_object(group: GroupEntry) -> Cell:
     return Cell(text, short=text if len(text) <= OBJECT_WIDTH else f"{count_text(objects)} on {count_text(nodes)}")
 
 
-def _group_owner(group: GroupEntry) -> Cell:
+def _group_owner(group: BlockerGroup) -> Cell:
     if not group.owners:
         return NOTHING
     kinds = {owner.partition("/")[0] for owner in group.owners}
@@ -95,7 +95,7 @@ def _held(entry: BlockerEntry, _: int) -> Cell:
     return Cell(text, Tone.NORMAL, text.lstrip("$¥")) if held else Cell("0", Tone.MUTED)
 
 
-def _group_held(group: GroupEntry) -> Cell:
+def _group_held(group: BlockerGroup) -> Cell:
     text = held_text(group.held).removesuffix("/h")
     return Cell(text, Tone.STRONG if group.held.per_hour else Tone.MUTED)
 
@@ -116,7 +116,7 @@ def _recent(entry: BlockerEntry, _: int) -> Cell:
     return Cell(f"{count_text(count)}/h", Tone.WARNING) if count else Cell("0", Tone.MUTED)
 
 
-def _group_recent(group: GroupEntry) -> Cell:
+def _group_recent(group: BlockerGroup) -> Cell:
     nodes = {one.findings.key: one.recent_pods for one in group.members if one.findings is not None}
     total = sum(nodes.values())
     return Cell(f"{count_text(total)}/h", Tone.WARNING) if total else Cell("0", Tone.MUTED)
@@ -201,12 +201,12 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
 
 
 def _text_field(read: Callable[[BlockerEntry], str], help_: str) -> Field[BlockerLine]:
-    return Field(FieldKind.TEXT, lambda line, _: "" if isinstance(line, GroupEntry) else read(line), help=help_)
+    return Field(FieldKind.TEXT, lambda line, _: "" if isinstance(line, BlockerGroup) else read(line), help=help_)
 
 
 def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[BlockerLine, int], float | None]:
     def value(line: BlockerLine, now_ns: int) -> float | None:
-        span = None if isinstance(line, GroupEntry) else read(line, now_ns)
+        span = None if isinstance(line, BlockerGroup) else read(line, now_ns)
         return None if span is None else span / NS_PER_SECOND
 
     return value
@@ -222,7 +222,7 @@ FIELDS: Final[Mapping[str, Field[BlockerLine]]] = {
     "value": _text_field(lambda one: one.blocker.value, "what is written there"),
     "without": _text_field(lambda one: one.without, "delete, replace, no, unknown"),
     "held": Field(
-        FieldKind.MONEY, lambda line, _: None if isinstance(line, GroupEntry) else line.held, help="dollars per hour"
+        FieldKind.MONEY, lambda line, _: None if isinstance(line, BlockerGroup) else line.held, help="dollars per hour"
     ),
     "since": Field(
         FieldKind.DURATION,
@@ -231,14 +231,14 @@ FIELDS: Final[Mapping[str, Field[BlockerLine]]] = {
     ),
     "new": Field(
         FieldKind.COUNT,
-        lambda line, _: None if isinstance(line, GroupEntry) else line.recent_pods,
+        lambda line, _: None if isinstance(line, BlockerGroup) else line.recent_pods,
         help="pods that came in the last hour",
     ),
 }
 
 
 def _text(line: BlockerLine) -> str:
-    if isinstance(line, GroupEntry):
+    if isinstance(line, BlockerGroup):
         return line.name.lower()
     one = line.blocker
     return f"{line.kind} {one.object_key} {one.node_name} {one.pool_name} {line.owner} {one.value}".lower()
@@ -250,5 +250,5 @@ TABLE: Final[TableSpec[BlockerLine]] = TableSpec(
     subject=Subject(text=_text, fields=FIELDS),
     key=lambda line: line.key,
     default_sort=Sort("held", is_descending=True),
-    is_notable=lambda line: isinstance(line, GroupEntry) or not line.is_passing,
+    is_notable=lambda line: isinstance(line, BlockerGroup) or not line.is_passing,
 )

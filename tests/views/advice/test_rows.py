@@ -7,12 +7,15 @@ import pytest
 from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
+from karptui.disruption.analysis import Analysis
 from karptui.sources.base import Phase, SourceStatus
-from karptui.views.advice.entry import AdviceEntry, AdviceGroup, Grouping, advice_entries, counts_text, grouped
+from karptui.views.advice.entry import AdviceEntry, AdviceGroup, advice_entries, counts_text
+from karptui.views.advice.groups import AdviceGrouping, grouped
 from karptui.views.advice.objects import TABLE as OBJECTS
 from karptui.views.advice.story import detail_lines, freshness, story_lines
 from karptui.views.advice.table import TABLE, advice_values
 from karptui.views.cluster_view import NO_VIEW, ClusterView
+from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
 from karptui.views.tab_notes import tab_notes
@@ -68,16 +71,16 @@ def test_entries_of_a_report() -> None:
 @pytest.mark.parametrize(
     ("grouping", "names"),
     [
-        (Grouping.SEVERITY, ["error", "warning", "info"]),
-        (Grouping.RULE, ["pod-several-pdbs", "node-receives-pods", "pool-weight-tie"]),
-        (Grouping.OBJECT, ["PodDisruptionBudget data/db", "Node ip-10-0-1-2.ec2.internal", "NodePool general"]),
-        (Grouping.NOTHING, []),
+        (AdviceGrouping.SEVERITY, ["error", "warning", "info"]),
+        (AdviceGrouping.RULE, ["pod-several-pdbs", "node-receives-pods", "pool-weight-tie"]),
+        (AdviceGrouping.OBJECT, ["PodDisruptionBudget data/db", "Node ip-10-0-1-2.ec2.internal", "NodePool general"]),
+        (AdviceGrouping.NOTHING, []),
     ],
 )
-def test_groups(grouping: Grouping, names: list[str]) -> None:
-    lines = grouped(ENTRIES, grouping, frozenset(), is_folded=False)
+def test_groups(grouping: AdviceGrouping, names: list[str]) -> None:
+    lines = grouped(ENTRIES, grouping, Folding())
     assert [line.name for line in lines if isinstance(line, AdviceGroup)] == names
-    folded = grouped(ENTRIES, grouping, frozenset(names[:1]), is_folded=True)
+    folded = grouped(ENTRIES, grouping, Folding(is_folded=True, exceptions=frozenset(names[:1])))
     assert [line.key for line in folded] == (
         [f"group/{names[0]}", ENTRIES[0].key, *(f"group/{name}" for name in names[1:])]
         if names
@@ -90,14 +93,8 @@ def test_a_group_is_as_bad_as_its_worst() -> None:
     assert group.severity is Severity.ERROR
     assert counts_text(group.members) == "1 error, 1 warning, 1 info"
     assert counts_text(()) == ""
-    assert grouped((an_entry(objects=()),), Grouping.OBJECT, frozenset(), is_folded=True)[0].key == "group/(no object)"
-
-
-def test_groupings_go_round() -> None:
-    seen = [Grouping.NOTHING]
-    while seen[-1].next is not Grouping.NOTHING:
-        seen.append(seen[-1].next)
-    assert seen == list(Grouping)
+    alone = grouped((an_entry(objects=()),), AdviceGrouping.OBJECT, Folding(is_folded=True))
+    assert alone[0].key == "group/(no object)"
 
 
 def test_columns() -> None:
@@ -186,7 +183,10 @@ def test_hostile_text_is_cleaned() -> None:
 
 
 def test_freshness() -> None:
-    assert freshness(None, traps.view(), NOW_NS) == (("the rules are being asked", Tone.ACTIVE),)
+    view = traps.view()
+    assert freshness(None, view, NOW_NS) == (("the rules are being asked", Tone.ACTIVE),)
+    failed = ClusterView(view.state, view.statuses, view, analysis=Analysis(problem="oh"))
+    assert freshness(None, failed, NOW_NS) == (("the rules could not be asked: oh", Tone.FAULT),)
     assert freshness(None, NO_VIEW, NOW_NS)[0][0].endswith("on their way")
     report = AdviceReport(now_ns=NOW_NS - 5 * SECOND_NS)
     assert freshness(report, traps.view(), NOW_NS) == (("rules asked 5s ago", Tone.MUTED),)

@@ -11,10 +11,11 @@ from karptui.disruption.blocker import Blocker, Code
 from karptui.kube.quantity import parse_quantity
 from karptui.views.blockers.effect import effect_text, nodes_cell, saves_cell, when_cell
 from karptui.views.blockers.entry import BlockerEntry, blocker_entries
-from karptui.views.blockers.groups import Grouping, grouped
+from karptui.views.blockers.groups import BlockerGrouping, grouped
 from karptui.views.blockers.remedies import MOST_NAMES, objects_of, remedies, remedy_text, renewed
 from karptui.views.blockers.remedies_table import TABLE
 from karptui.views.blockers.story import story_lines
+from karptui.views.grouping import Folding
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.blocker_remedies.remedy import Effect, Objects, RemedyKind
@@ -105,7 +106,7 @@ def test_what_ends_by_itself_needs_nothing():
 
 def test_the_story_names_the_remedies_and_what_makes_nodes_go():
     view = analysed()
-    group = grouped(blocker_entries(view), Grouping.OWNER, frozenset(), is_folded=True)[0]
+    group = grouped(blocker_entries(view), BlockerGrouping.OWNER, Folding(is_folded=True))[0]
     found = remedies(group.members, objects_of(view.state), NOW_NS)
     line = said(story_lines(group.members, NOW_NS, group.title, found)[-1])
     assert line == (
@@ -177,25 +178,25 @@ def test_story_of_nothing():
 @pytest.mark.parametrize(
     ("grouping", "first"),
     [
-        (Grouping.OWNER, "Job/gitlab/runner"),
-        (Grouping.NAMESPACE, "gitlab"),
-        (Grouping.POOL, "runners"),
-        (Grouping.KIND, "POD-DND"),
+        (BlockerGrouping.OWNER, "Job/gitlab/runner"),
+        (BlockerGrouping.NAMESPACE, "gitlab"),
+        (BlockerGrouping.POOL, "runners"),
+        (BlockerGrouping.KIND, "POD-DND"),
     ],
 )
 def test_groups_by_money(grouping, first):
     view = analysed()
-    lines = grouped(blocker_entries(view), grouping, frozenset(), is_folded=True)
+    lines = grouped(blocker_entries(view), grouping, Folding(is_folded=True))
     assert lines[0].name == first
     assert all(line.is_folded for line in lines)
     held = [line.held.per_hour for line in lines]
     assert held == sorted(held, reverse=True)
-    opened = grouped(blocker_entries(view), grouping, frozenset({first}), is_folded=True)
+    opened = grouped(blocker_entries(view), grouping, Folding(is_folded=True, exceptions=frozenset({first})))
     assert len(opened) == len(lines) + 6
 
 
 def test_a_node_counts_once_however_much_keeps_it():
-    lines = grouped(blocker_entries(analysed()), Grouping.OWNER, frozenset(), is_folded=True)
+    lines = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding(is_folded=True))
     assert lines[0].held.per_hour == pytest.approx(1.008 + 1.008 + 0.768 + 0.238)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from karptui.disruption.blocker import Blocker, Code
-from karptui.views.blockers.entry import BlockerEntry, GroupEntry, blocker_count, blocker_entries
-from karptui.views.blockers.groups import Grouping, group_name, grouped, only_blockers
+from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_count, blocker_entries
+from karptui.views.blockers.groups import BlockerGrouping, group_name, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
+from karptui.views.grouping import Folding
 from karptui.views.next.table import TABLE as NEXT_TABLE
 from karptui.views.next.table import going_nodes
 from karptui.views.pods.entry import PodEntry
@@ -58,7 +59,7 @@ def test_what_holds_the_whole_cluster_and_what_is_over():
     assert (found["object"], found["held"], found["without"], found["left"], found["since"]) == (
         "new", "0", "-", "over", "n/a",
     )  # fmt: skip
-    assert [group_name(whole, grouping) for grouping in Grouping] == [
+    assert [group_name(whole, grouping) for grouping in BlockerGrouping] == [
         "the cluster", "(no namespace)", "(no NodePool)", "UNSYNCED", "",
     ]  # fmt: skip
     assert (whole.key, whole.recent_pods, whole.lifted) == ("cluster/UNSYNCED//new", 0, "")
@@ -67,15 +68,15 @@ def test_what_holds_the_whole_cluster_and_what_is_over():
 def test_owners_of_pods_on_their_own_and_of_nodes():
     pod = BlockerEntry(Blocker(code=Code.POD_DND, object_kind="Pod", object_key="ci/x-7f2c4", origin="Pod/ci/x"), 0)
     assert pod.owner == "Pod/ci/x"
-    assert cells(GroupEntry(pod.owner, (pod,), is_folded=True))["owner"] == ""
+    assert cells(BlockerGroup(pod.owner, (pod,), is_folded=True))["owner"] == ""
     node = of("db/postgres-0")
     own = BlockerEntry(Blocker(code=Code.NODE_DND, object_kind="Node", object_key="n"), 0, node.findings, node.node)
     assert own.owner == "the nodes themselves"
 
 
 def test_headings():
-    group = grouped(blocker_entries(analysed()), Grouping.OWNER, frozenset(), is_folded=False)[0]
-    assert isinstance(group, GroupEntry)
+    group = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())[0]
+    assert isinstance(group, BlockerGroup)
     found = cells(group)
     assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
         "▾ gitlab/runner", "6 pods on 4 nodes", "$3.02", "5/h", "",
@@ -84,13 +85,12 @@ def test_headings():
     assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in said(
         story_lines(group.members, NOW_NS, group.title)[0]
     )
-    assert cells(GroupEntry("x", (), is_folded=True))["kind"] == "▸ x"
-    assert cells(GroupEntry("x", (), is_folded=True))["object"] == "0 objects"
-    lines = grouped(blocker_entries(analysed()), Grouping.OWNER, frozenset(), is_folded=False)
+    assert cells(BlockerGroup("x", (), is_folded=True))["kind"] == "▸ x"
+    assert cells(BlockerGroup("x", (), is_folded=True))["object"] == "0 objects"
+    lines = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())
     assert len(only_blockers(lines)) == 8
     test = compile_query(parse_query("gitlab", TABLE.subject), TABLE.subject, NOW_NS)
     assert test(group)
-    assert [entry.next for entry in Grouping] == [*list(Grouping)[1:], Grouping.OWNER]
 
 
 def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
@@ -110,13 +110,13 @@ def idle(node: str, *, is_wanted: bool = False) -> BlockerEntry:
 
 def test_budgets_of_nodes_that_nothing_wants_share_a_row():
     entries = [idle("a"), idle("b", is_wanted=True), idle("c")]
-    lines = grouped(entries, Grouping.OWNER, frozenset(), is_folded=False)
+    lines = grouped(entries, BlockerGrouping.OWNER, Folding())
     assert [cells(line)["kind"] for line in lines] == ["▾ NodePool/web", "  BUDGET", "  ▸ BUDGET"]
     assert cells(lines[2])["object"] == "2 nodes that nothing wants now"
-    opened = grouped(entries, Grouping.OWNER, frozenset({lines[2].name}), is_folded=False)
+    opened = grouped(entries, BlockerGrouping.OWNER, Folding(is_folded=False, exceptions=frozenset({lines[2].name})))
     assert [line.key for line in opened[3:]] == [entries[0].key, entries[2].key]
-    assert len(grouped(entries, Grouping.NOTHING, frozenset(), is_folded=False)) == 2
-    assert len(grouped(entries[1:], Grouping.OWNER, frozenset(), is_folded=False)) == 3
+    assert len(grouped(entries, BlockerGrouping.NOTHING, Folding())) == 2
+    assert len(grouped(entries[1:], BlockerGrouping.OWNER, Folding())) == 3
     assert len({line.key for line in lines}) == 3
 
 
@@ -148,7 +148,7 @@ def test_every_column_sorts(column):
     entries = blocker_entries(analysed())
     rows = build_rows(TABLE, entries, sort=Sort(column), now_ns=NOW_NS)
     assert len(rows) == len(entries)
-    heading = GroupEntry("x", (), is_folded=True)
+    heading = BlockerGroup("x", (), is_folded=True)
     assert TABLE.column(column).sort(heading) is None
 
 

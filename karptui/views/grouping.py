@@ -1,0 +1,69 @@
+"""Rows in groups: what the rows of a group have in common, their heading, and which groups show their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, NamedTuple, Self, TypeVar
+
+EntryT = TypeVar("EntryT")
+
+
+class Grouping(StrEnum):
+    """What the rows of a group have in common; a table has a subclass with its ways, one of them ``nothing``."""
+
+    @property
+    def next(self) -> Self:
+        """The grouping that comes after this one."""
+        every = list(type(self))
+        return every[(every.index(self) + 1) % len(every)]
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there are groups at all."""
+        return self != "nothing"
+
+
+class Folding(NamedTuple):
+    """Which groups show their heading only."""
+
+    is_folded: bool | None = None
+    """Whether groups are folded; None while the reader has not said."""
+    exceptions: frozenset[str] = frozenset()
+    """Names of the groups that are the other way."""
+
+    def hides(self, name: str) -> bool:
+        """Return whether a group shows its heading only; open where nobody has said."""
+        return bool(self.is_folded) is not (name in self.exceptions)
+
+    def unless_said(self, *, is_folded: bool) -> Folding:
+        """Return the same, with groups as they are at first where the reader has not said."""
+        return self if self.is_folded is not None else self._replace(is_folded=is_folded)
+
+    def toggled(self, name: str) -> Folding:
+        """Return the same with one group the other way."""
+        return self._replace(exceptions=self.exceptions ^ {name})
+
+
+@dataclass(frozen=True, eq=False)
+class GroupHeading(Generic[EntryT]):
+    """The heading of rows that have something in common."""
+
+    name: str
+    """What sets it apart from other groups."""
+    members: tuple[EntryT, ...]
+    is_folded: bool
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return f"group/{self.name}"
+
+
+def members_by_name(entries: Iterable[EntryT], name_of: Callable[[EntryT], str]) -> dict[str, tuple[EntryT, ...]]:
+    """Return the rows of each group, groups in the order of their first row."""
+    found: dict[str, list[EntryT]] = {}
+    for entry in entries:
+        found.setdefault(name_of(entry), []).append(entry)
+    return {name: tuple(own) for name, own in found.items()}

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.views.grouping import Folding, GroupHeading, Grouping, members_by_name
+
+
+class Shade(Grouping):
+    NOTHING = "nothing"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+def test_groupings_go_round() -> None:
+    assert [one.next for one in Shade] == [Shade.LIGHT, Shade.DARK, Shade.NOTHING]
+    assert [one.has_groups for one in Shade] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("folding", "hidden"),
+    [
+        (Folding(), ""),
+        (Folding(is_folded=True), "ab"),
+        (Folding(is_folded=True, exceptions=frozenset("a")), "b"),
+        (Folding().toggled("a"), "a"),
+        (Folding().toggled("a").toggled("b").toggled("a"), "b"),
+        (Folding().unless_said(is_folded=True), "ab"),
+        (Folding(is_folded=False).unless_said(is_folded=True), ""),
+        (Folding().toggled("a").unless_said(is_folded=True), "b"),
+    ],
+)
+def test_which_groups_hide_their_rows(folding: Folding, hidden: str) -> None:
+    assert [name for name in "ab" if folding.hides(name)] == list(hidden)
+
+
+def test_rows_by_the_name_of_their_group() -> None:
+    found = members_by_name(["pear", "apple", "plum", "avocado"], lambda word: word[0])
+    assert list(found.items()) == [("p", ("pear", "plum")), ("a", ("apple", "avocado"))]
+    assert GroupHeading("p", found["p"], is_folded=False).key == "group/p"
