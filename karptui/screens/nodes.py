@@ -40,7 +40,8 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     consequences: ClassVar[Mapping[str, str]] = {
         "Node": "Without nodes there is nothing to show.",
         "Pod": "Requests and pod counts need it; nodes are shown without.",
-        "NodeClaim": "Nodes that are starting, and what holds them, need it.",
+        "NodeClaim": "Nodes that are starting, and what keeps nodes, need it.",
+        "NodePool": "What keeps nodes needs it.",
     }
 
     def __init__(self) -> None:
@@ -76,10 +77,10 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
         told = explain_node(item, self.host.now_ns(), has_prices=not self.host.config.disable_pricing)
-        if item.node is None or item.claim is None or item.findings is not None:
+        if item.node is None or not item.is_managed or item.findings is not None:
             return told
         missing = why_unknown(self.host.view)
-        return ((missing, Tone.FAULT), (" · ", Tone.MUTED), *told) if missing else told
+        return ((missing, Tone.WARNING), (" · ", Tone.MUTED), *told) if missing else told
 
     def name_of(self, item: NodeEntry) -> str:
         """Return the node's name."""

@@ -20,7 +20,6 @@ from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.story import story_lines
 from karptui.views.pending.table import TABLE
 from karptui.views.pending.words import TURN_HELP
-from karptui.views.row import Tone
 from karptui.views.table import Rows
 from karptui.widgets.hanging import hanging
 from karptui.widgets.row_table import RowSelected
@@ -68,7 +67,7 @@ class PendingScreen(PendingLedger, ObjectKeys, StoryScreen[PendingEntry]):
         super()._apply(rows)
         view = self.host.view
         if not rows.total and view.pending is None and view.state.pending_pods:
-            self.table.set_placeholder((pending_freshness(view, self.host.now_ns())[0][0], Tone.ACTIVE))
+            self.table.set_placeholder(pending_freshness(view, self.host.now_ns())[0])
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""

@@ -104,7 +104,7 @@ class ClusterView:
         has_prices = not self.evidence.price_settings.is_disabled
         cost = cost_fact(total_of(self.node_entries)) if has_prices else None
         held = held_fact(held_of(self.node_entries)) if has_prices and self.analysis is not None else None
-        return cluster_facts(self.node_entries, len(self.state.pods), cost, held)
+        return cluster_facts(self.node_entries, len(self.state.pods), cost, held, self.hidden)
 
     @cached_property
     def place(self) -> Place:
@@ -132,6 +132,11 @@ class ClusterView:
         """Return the prices made so far, or those taken over when none were asked for."""
         made: _Booked | None = self.__dict__.get("_booked")
         return self._book_before if made is None else made
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The kinds that may not be listed."""
+        return frozenset(kind for kind, status in self.statuses.items() if status.phase == "forbidden")
 
     @property
     def access(self) -> PodAccess:
@@ -189,12 +194,13 @@ class ClusterView:
             and known.usage is usage
             and known.access is access
             and known.findings is findings
+            and known.hidden == self.hidden
             and self._is_same_book
         ):
             return known
         is_same_object = known is not None and known.node is node and known.claim is claim and self._is_same_book
         price = known.price if known is not None and is_same_object else self._price(NodeEntry(node, claim))
-        entry = NodeEntry(node, claim, usage, access, price, findings)
+        entry = NodeEntry(node, claim, usage, access, price, findings, self.hidden)
         if known is not None and known.node is node and known.claim is claim and known.usage is usage:
             entry.take_over(known)
         return entry

@@ -128,11 +128,12 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
         why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
         retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
         return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
-    for kind, consequence in consequences.items():
-        status = statuses.get(kind)
-        if status is not None and status.phase == "forbidden":
-            why = clean(status.last_error).rstrip(".") or f"{plural(kind)}: forbidden"
-            return f"{why}. {consequence} ? has the ClusterRole.", Tone.WARNING
+    hidden = [kind for kind in consequences if (one := statuses.get(kind)) is not None and one.phase == "forbidden"]
+    if hidden:
+        # What the API server said at length stands in :sources.
+        why = clean(statuses[hidden[0]].last_error).partition(": ")[0] or f"{plural(hidden[0])}: forbidden"
+        also = f" Nor may {' and '.join(map(plural, hidden[1:]))} be listed." if hidden[1:] else ""
+        return f"{why}. {consequences[hidden[0]]}{also} ? has the ClusterRole.", Tone.WARNING
     unread = next((s for s in statuses.values() if s.phase in ("live", "offline") and s.last_error), None)
     if unread is not None:
         # Everything else of the kind is there; what could not be read is left out.

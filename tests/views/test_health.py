@@ -55,15 +55,25 @@ def test_notices_say_what_is_missing_and_what_for() -> None:
     consequences = {"Node": "Nothing without.", "Pod": "Requests need it."}
     assert notice({}, consequences, NOW_NS) is None
     assert notice({"Node": LIVE}, consequences, NOW_NS) is None
-    forbidden = status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden (list pods at cluster scope).")
+    forbidden = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden.")
     said = notice({"Node": LIVE, "Pod": forbidden}, consequences, NOW_NS)
     assert said == (
-        "pods: forbidden (list pods at cluster scope). Requests need it. ? has the ClusterRole.",
+        "no permission to list pods. Requests need it. ? has the ClusterRole.",
         Tone.WARNING,
     )
     assert notice({"Pod": status(Kind.POD, Phase.FORBIDDEN)}, consequences, NOW_NS) == (
         "pods: forbidden. Requests need it. ? has the ClusterRole.",
         Tone.WARNING,
+    )
+
+
+def test_a_notice_names_all_that_is_missing() -> None:
+    hidden = {str(kind): status(kind, Phase.FORBIDDEN) for kind in (Kind.NODE, Kind.POD, Kind.NODECLAIM, Kind.JOB)}
+    consequences = {"Node": "Nothing without.", "Pod": "Requests need it.", "NodeClaim": "Drift needs it."}
+    said = notice(hidden, consequences, NOW_NS)
+    assert said is not None
+    assert said[0] == (
+        "nodes: forbidden. Nothing without. Nor may pods and NodeClaims be listed. ? has the ClusterRole."
     )
 
 

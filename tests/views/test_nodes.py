@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -20,6 +21,7 @@ from karptui.views.nodes.totals import cluster_facts
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
+from karptui.views.top_bar import Fact
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, a_fleet, amounts, conditions, view_of
 
 READY = conditions("Ready")
@@ -314,8 +316,33 @@ def test_totals() -> None:
     ]
     whole = entry_of("12-88")
     forbidden = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN)], 0)
-    assert [fact.text for fact in forbidden] == ["1 nodes", "pods !rbac"]
+    assert [fact.text for fact in forbidden] == ["1 node", "pods !rbac"]
     assert [fact.text for fact in cluster_facts((), 0)] == ["0 nodes"]
+
+
+def test_totals_without_permission_are_never_zero() -> None:
+    cost, nodes = Fact("$1.00/h", "$1.00/h"), frozenset({"Node"})
+    assert [fact.text for fact in cluster_facts((), 0, cost, None, nodes)] == ["nodes !rbac"]
+    claims = [NodeEntry(None, claim(), hidden=nodes)]
+    assert [fact.text for fact in cluster_facts(claims, 3, cost, None, nodes)] == [
+        "nodes !rbac",
+        "1 NodeClaim",
+        "$1.00/h",
+        "3 pods",
+    ]
+    both = frozenset({"Node", "Pod"})
+    assert [fact.text for fact in cluster_facts(claims, 0, None, None, both)] == [
+        "nodes !rbac",
+        "1 NodeClaim",
+        "pods !rbac",
+    ]
+
+
+def test_a_claim_whose_node_may_not_be_seen_is_not_without_one() -> None:
+    seen = NodeEntry(None, claim(), hidden=frozenset({"Node"}))
+    assert said(seen).startswith("Initialized: its node cannot be shown: nodes may not be listed")
+    early = replace(claim(), conditions=tuple(one for one in claim().conditions if one.type != "Initialized"))
+    assert cells_of(NodeEntry(None, early, hidden=frozenset({"Node"})))["status"] == "Registered"
 
 
 def lines_of(lines: object) -> list[str]:

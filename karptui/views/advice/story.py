@@ -8,7 +8,7 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import NS_PER_SECOND, duration_text
-from karptui.views.why.readiness import unready_because
+from karptui.views.why.readiness import outlook
 
 Pieces = tuple[tuple[str, Tone], ...]
 
@@ -50,7 +50,7 @@ def freshness(report: AdviceReport | None, view: ClusterView, now_ns: int) -> Pi
         problem = view.analysis.problem if view.analysis is not None else ""
         if problem:
             return ((f"the rules could not be asked: {clean(problem)}", Tone.FAULT),)
-        return ((unready_because(view) or "the rules are being asked", Tone.ACTIVE),)
+        return (outlook(view, "the rules are being asked"),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
     asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
     if report.failures:

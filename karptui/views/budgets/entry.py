@@ -11,6 +11,7 @@ from karptui.disruption.budget_week import LineWindow, PoolBudgets
 from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.views.cluster_view import ClusterView
+from karptui.views.why.readiness import is_out_of_reach, unready_because
 
 NO_LIMIT: Final = "no limit"
 
@@ -39,6 +40,8 @@ class BudgetEntry:
     found: PoolBudgets | None = None
     is_passed_over: bool = False
     """Whether this Karpenter does not manage the NodePool: it disrupts none of its nodes."""
+    missing: str = ""
+    """What may not be listed and is needed to know, in a sentence; empty where ``found`` is known or on its way."""
 
     @property
     def key(self) -> str:
@@ -101,8 +104,9 @@ def line_text(budget: DisruptionBudget) -> str:
 def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
     """Return a row for every NodePool and reason."""
     known = view.analysis.budgets if view.analysis is not None else None
+    missing = unready_because(view) if known is None and is_out_of_reach(view) else ""
     return tuple(
-        BudgetEntry(pool, reason, found, is_passed_over=known is not None and found is None)
+        BudgetEntry(pool, reason, found, known is not None and found is None, missing)
         for name, pool in view.state.nodepools.items()
         for found in (known.get(name) if known is not None else None,)
         for reason in Reason

@@ -15,7 +15,7 @@ from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import in_text, weekday_text
 from karptui.views.query import Subject
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.units import NS_PER_SECOND
@@ -24,6 +24,8 @@ _WAITING: Final = Cell("…", Tone.MUTED)
 
 
 def _missing(entry: BudgetEntry) -> Cell:
+    if entry.missing:
+        return FORBIDDEN
     return NOT_APPLICABLE if entry.is_passed_over else _WAITING
 
 

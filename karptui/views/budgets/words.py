@@ -27,6 +27,8 @@ def budget_story(entry: BudgetEntry, now_ns: int, local: tzinfo | None = None) -
     head = (f"{clean(entry.pool.name)} · {entry.reason}  ", Tone.STRONG)
     if entry.is_passed_over:
         return ((head, ("this Karpenter does not manage the NodePool: its nodes are not disrupted", Tone.MUTED)),)
+    if state is None and entry.missing:
+        return ((head, (f"what is left is not known: {entry.missing}", Tone.WARNING)),)
     if state is None:
         return ((head, ("what is left is being worked out", Tone.ACTIVE)),)
     return (

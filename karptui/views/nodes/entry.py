@@ -62,6 +62,18 @@ class NodeEntry:
     """What it costs per hour; None where nobody knows."""
     findings: NodeFindings | None = None
     """Why it is still here; None until that is worked out."""
+    hidden: frozenset[str] = frozenset()
+    """Kinds that may not be listed."""
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether Karpenter manages it, by its NodeClaim, or by its label where NodeClaims may not be listed."""
+        return self.claim is not None or ("NodeClaim" in self.hidden and bool(self.pool))
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether what keeps it cannot be worked out because something may not be listed."""
+        return self.is_managed and not self.hidden.isdisjoint(("Node", "NodeClaim", "NodePool", "Pod"))
 
     @property
     def daemons(self) -> ResourceList:

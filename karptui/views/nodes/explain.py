@@ -67,7 +67,7 @@ def fullest(entry: NodeEntry) -> list[tuple[str, Tone]]:
 
 def _claim_facts(entry: NodeEntry) -> list[tuple[str, Tone]]:
     if entry.claim is None:
-        return [("Karpenter does not manage it", Tone.MUTED)]
+        return [] if entry.is_managed else [("Karpenter does not manage it", Tone.MUTED)]
     if entry.node is None:
         asked = entry.claim.requests
         if not asked:

@@ -41,7 +41,9 @@ def node_status(entry: NodeEntry) -> NodeStatus:
     """Return the state that matters most."""
     node, claim = entry.node, entry.claim
     if node is None:
-        return _claim_status(claim) if claim is not None else NodeStatus("Unknown", Tone.MUTED)
+        if claim is None:
+            return NodeStatus("Unknown", Tone.MUTED)
+        return _claim_status(claim, may_see_nodes="Node" not in entry.hidden)
     if entry.is_deleting:
         return _leaving(node, claim)
     starting = _starting(node, claim)
@@ -68,7 +70,7 @@ def is_faulty(status: NodeStatus) -> bool:
     return status.tone in (Tone.FAULT, Tone.WARNING, Tone.LEAVING)
 
 
-def _claim_status(claim: NodeClaim) -> NodeStatus:
+def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
     if claim.is_deleting:
         return NodeStatus(
             "Deleting", Tone.LEAVING, claim.deletion_ns, "the NodeClaim is being deleted; it has no node", 2
@@ -84,6 +86,9 @@ def _claim_status(claim: NodeClaim) -> NodeStatus:
             is_failing = told is not None and _is_failing(told)
             tone = Tone.FAULT if is_failing else Tone.ACTIVE
             return NodeStatus(word, tone, created, said or waits, 1 if is_failing else 5)
+    if not may_see_nodes:
+        word = "Initialized" if claim.is_true("Initialized") else "Registered"
+        return NodeStatus(word, Tone.NORMAL, ABSENT_NS, "its node cannot be shown: nodes may not be listed", 8)
     return NodeStatus(
         "Node gone",
         Tone.FAULT,

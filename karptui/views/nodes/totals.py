@@ -11,6 +11,18 @@ from karptui.views.top_bar import Fact
 from karptui.views.units import count_text, cpu_pair_text, memory_pair_text, percent_text
 
 
+def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
+    """Return how many pods there are, where they may be listed."""
+    if "Pod" in hidden:
+        return (Fact("pods !rbac", "pods !rbac", Tone.WARNING),)
+    text = _counted(pod_count, "pod")
+    return (Fact(text, text),) if pod_count else ()
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def total_share(shares: Iterable[Share]) -> Share:
     """Return the sum of shares of one resource."""
     daemons = workload = capacity = 0
@@ -22,7 +34,11 @@ def total_share(shares: Iterable[Share]) -> Share:
 
 
 def cluster_facts(
-    entries: Sequence[NodeEntry], pod_count: int, cost: Fact | None = None, held: Fact | None = None
+    entries: Sequence[NodeEntry],
+    pod_count: int,
+    cost: Fact | None = None,
+    held: Fact | None = None,
+    hidden: frozenset[str] = frozenset(),
 ) -> tuple[Fact, ...]:
     """Return the figures of the top bar: nodes, pods, and how full they are.
 
@@ -31,10 +47,18 @@ def cluster_facts(
         pod_count: pods there are, bound or not.
         cost: what the nodes cost, None where prices are off.
         held: what is spent on nodes that something keeps, None where that is not known.
+        hidden: kinds that may not be listed.
     """
+    if "Node" in hidden:
+        return (
+            Fact("nodes !rbac", "nodes !rbac", Tone.WARNING),
+            *((Fact(_counted(len(entries), "NodeClaim"), _counted(len(entries), "claim")),) if entries else ()),
+            *((cost,) if cost is not None and entries else ()),
+            *_pods(pod_count, hidden),
+        )
     nodes = [entry for entry in entries if entry.node is not None]
     starting = len(entries) - len(nodes)
-    facts = [Fact(f"{count_text(len(nodes))} nodes", f"{count_text(len(nodes))} nodes", Tone.STRONG)]
+    facts = [Fact(_counted(len(nodes), "node"), _counted(len(nodes), "node"), Tone.STRONG)]
     if starting:
         facts.append(Fact(f"+{count_text(starting)} starting", f"+{count_text(starting)}", Tone.ACTIVE))
     if cost is not None:
@@ -53,7 +77,7 @@ def cluster_facts(
     memory_percent = percent_text(memory.requested, memory.capacity)
     return (
         *facts,
-        Fact(f"{count_text(pod_count)} pods", f"{count_text(pod_count)} pods"),
+        Fact(_counted(pod_count, "pod"), _counted(pod_count, "pod")),
         Fact(f"cpu {cpu_percent} {cpu_pair_text(cpu.requested, cpu.capacity)}", f"cpu {cpu_percent}"),
         Fact(f"mem {memory_percent} {memory_pair_text(memory.requested, memory.capacity)}", f"mem {memory_percent}"),
         Fact(

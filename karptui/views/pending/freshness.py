@@ -11,7 +11,7 @@ from karptui.views.pending.report import PendingReport
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import NS_PER_SECOND, count_text, duration_text
-from karptui.views.why.readiness import unready_because
+from karptui.views.why.readiness import outlook
 
 Pieces = tuple[tuple[str, Tone], ...]
 
@@ -44,7 +44,7 @@ def pending_freshness(view: ClusterView, now_ns: int) -> Pieces:
     if analysis is not None and analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     if report is None:
-        return ((unready_because(view) or "being worked out", Tone.ACTIVE),)
+        return (outlook(view, "being worked out"),)
     return (*_age(report, view.state.generation, now_ns), *_notes(report.notes))
 
 

@@ -10,7 +10,7 @@ from karptui.provisioning.overlap import Overlap
 from karptui.views.cluster_view import ClusterView
 from karptui.views.health import plural
 from karptui.views.pools.counts import LATELY_SECONDS, count_source
-from karptui.views.pools.entry import PoolRow, hidden_kinds
+from karptui.views.pools.entry import PoolRow
 from karptui.views.prices import total_of, total_words
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
@@ -36,7 +36,7 @@ def overlap_lines(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces,
     """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
     analysis = view.analysis
     if analysis is None or analysis.overlap is None:
-        hidden = hidden_kinds(view).intersection(NEEDED)
+        hidden = view.hidden.intersection(NEEDED)
         if hidden:
             named = " and ".join(map(plural, sorted(hidden)))
             return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)

@@ -177,7 +177,7 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
         analysis.overlap if analysis is not None else None,
         *(tuple(analysis.budgets.values()) if analysis is not None else ()),
     )
-    hidden = hidden_kinds(view)
+    hidden = view.hidden
     with _LOCK:
         known = _LAST[0] if _LAST else None
         if (
@@ -190,11 +190,6 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
         rows = _rows(view, entries, hidden)
         _LAST[:] = [_Made(rows, inputs, hidden)]
         return rows
-
-
-def hidden_kinds(view: ClusterView) -> frozenset[str]:
-    """Return the kinds that may not be listed."""
-    return frozenset(str(kind) for kind, status in view.statuses.items() if status.phase == "forbidden")
 
 
 def _rows(view: ClusterView, entries: Sequence[PoolEntry], hidden: frozenset[str]) -> tuple[PoolRow, ...]:

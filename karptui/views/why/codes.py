@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.units import NA, NS_PER_SECOND, age_text, duration_text
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "OK→replace": "nothing keeps it: Karpenter would replace it (simulated)",
     "…": "nothing is in the way; whether its pods have another place is being simulated",
     "n/a": "Karpenter does not manage it",
+    "!rbac": "it cannot be worked out without a permission that is missing",
 }
 """By an example of each code, what it means."""
 _TONES: Final[Mapping[str, Tone]] = {
@@ -91,7 +92,9 @@ def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
     if found is None:
         if entry.node is None:
             return NOT_APPLICABLE
-        return NOT_AVAILABLE if entry.claim is None else Cell("…", Tone.MUTED)
+        if entry.is_out_of_reach:
+            return FORBIDDEN
+        return Cell("…", Tone.MUTED) if entry.is_managed else NOT_AVAILABLE
     text = why_text(found.why, now_ns)
     also = [str(code) for code in found.why.codes[1:]] if found.why.code == "DRAIN" else []
     if also:
@@ -109,7 +112,7 @@ def why_words(entry: NodeEntry, now_ns: int) -> tuple[str, ...]:
     """Return what a filter may ask for: the code as written, and every code that applies without its numbers."""
     found = entry.findings
     if found is None:
-        return ("" if entry.claim is not None else NA,)
+        return ("" if entry.is_managed else NA,)
     return tuple(dict.fromkeys((*(str(code) for code in found.why.codes), why_text(found.why, now_ns))))
 
 

@@ -6,7 +6,7 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import NS_PER_SECOND, count_text, duration_text
-from karptui.views.why.readiness import unready_because
+from karptui.views.why.readiness import is_out_of_reach, outlook, unready_because
 
 Pieces = tuple[tuple[str, Tone], ...]
 
@@ -20,7 +20,7 @@ def freshness(view: ClusterView, now_ns: int) -> Pieces:
     """
     analysis = view.analysis
     if analysis is None:
-        return ((unready_because(view) or "being worked out", Tone.ACTIVE),)
+        return (outlook(view, "being worked out"),)
     if analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     age = max(now_ns - analysis.now_ns, 0) // NS_PER_SECOND
@@ -37,14 +37,14 @@ def why_unknown(view: ClusterView) -> str:
     """Return why what keeps nodes could not be worked out; empty where it is known or on its way."""
     if view.analysis is not None and view.analysis.problem:
         return f"what keeps nodes could not be worked out: {clean(view.analysis.problem)}"
-    return ""
+    return f"what keeps nodes is not known: {unready_because(view)}" if is_out_of_reach(view) else ""
 
 
 def short_freshness(view: ClusterView) -> str:
     """Return the same in a few characters for a title: nothing when all is up to date."""
     analysis = view.analysis
     if analysis is None:
-        return "computing"
+        return "" if is_out_of_reach(view) else "computing"
     behind = view.state.generation - analysis.generation
     parts = []
     if behind > 0:

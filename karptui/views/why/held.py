@@ -56,7 +56,7 @@ def held_of(entries: Iterable[NodeEntry]) -> Held:
     for entry in entries:
         found = entry.findings
         if found is None:
-            waiting += entry.node is not None and entry.claim is not None
+            waiting += entry.node is not None and entry.is_managed
             continue
         if not found.blockers:
             continue

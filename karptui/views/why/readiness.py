@@ -6,34 +6,48 @@ from typing import Final
 
 from karptui.decode.kinds import Kind
 from karptui.views.cluster_view import ClusterView
+from karptui.views.health import plural
+from karptui.views.row import Tone
 
 NEEDED: Final = (Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.POD)
 """Without one of these nothing can be said."""
 HEEDED: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Waited for where they are on their way, and done without where they may not be listed."""
 _ON_THE_WAY: Final = ("connecting", "syncing")
-
-
-def plural(kind: Kind) -> str:
-    """Return the plural of a kind's name."""
-    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
+_OUT_OF_REACH: Final = ("forbidden", "not installed")
 
 
 def unready_because(view: ClusterView) -> str:
     """Return why nothing can be said yet, or at all; empty where enough is known."""
     for kind in NEEDED:
         status = view.statuses.get(str(kind))
+        if status is not None and status.phase == "forbidden":
+            return f"{plural(kind)} may not be listed"
+        if status is not None and status.phase == "not installed":
+            return f"the cluster does not know {plural(kind)}: Karpenter is not installed"
+    for kind in NEEDED:
+        status = view.statuses.get(str(kind))
         if status is None or status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
             return f"{plural(kind)} are on their way"
-        if status.phase == "forbidden":
-            return f"{plural(kind)} may not be listed: why nodes are still here cannot be told"
-        if status.phase == "not installed":
-            return f"the cluster does not know {plural(kind)}: Karpenter is not installed"
     for kind in HEEDED:
         status = view.statuses.get(str(kind))
         if status is not None and status.phase in _ON_THE_WAY:
             return f"{plural(kind)} are on their way"
     return ""
+
+
+def is_out_of_reach(view: ClusterView) -> bool:
+    """Whether nothing can be said as long as a permission or Karpenter is missing."""
+    found = (view.statuses.get(str(kind)) for kind in NEEDED)
+    return any(status is not None and status.phase in _OUT_OF_REACH for status in found)
+
+
+def outlook(view: ClusterView, doing: str) -> tuple[str, Tone]:
+    """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
+    reason = unready_because(view)
+    if is_out_of_reach(view):
+        return f"not worked out: {reason}", Tone.WARNING
+    return reason or doing, Tone.ACTIVE
 
 
 def unheeded(view: ClusterView) -> tuple[str, ...]:

@@ -339,7 +339,7 @@ class TestRows:
         assert pending_entries(ClusterView(state, {})) == ()
 
     def test_freshness_says_what_is_missing(self):
-        assert said([pending_freshness(ClusterView(state_of(Inventory()), {}), NOW_NS)]) == "Nodes are on their way"
+        assert said([pending_freshness(ClusterView(state_of(Inventory()), {}), NOW_NS)]) == "nodes are on their way"
         failed = ClusterView(state_of(Inventory()), {}, analysis=Analysis(problem="KeyError: x"))
         assert "could not be analysed: KeyError: x" in said([pending_freshness(failed, NOW_NS)])
         assert hears_events(ClusterView(state_of(Inventory()), {}))

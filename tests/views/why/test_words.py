@@ -12,11 +12,16 @@ from karptui.disruption.study import Study, study_all
 from karptui.disruption.verdict import Landing, Replacement, Verdict
 from karptui.disruption.why import Why, WhyCode
 from karptui.sources.base import Phase
+from karptui.views.budgets.entry import budget_entries
+from karptui.views.budgets.table import budgets_table
+from karptui.views.budgets.words import budget_story
 from karptui.views.cluster_view import ClusterView
 from karptui.views.next.command import next_lines, replacement_text
 from karptui.views.next.table import going_nodes, saved_per_hour
 from karptui.views.nodes.entry import NodeEntry
+from karptui.views.nodes.explain import explain_node
 from karptui.views.row import Tone
+from karptui.views.table import build_rows
 from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_text, why_words
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.freshness import freshness, short_freshness, why_unknown
@@ -95,7 +100,7 @@ def test_code_text(why, text):
 
 def test_every_code_is_explained_and_has_a_word():
     explained = {sample.replace("×", " ").replace("→", " ").split(" ")[0] for sample in MEANINGS}
-    assert explained == {str(code) for code in WhyCode}
+    assert explained == {*map(str, WhyCode), "!rbac"}
     assert tone_of("DND") is Tone.WARNING
     assert tone_of("PRICE") is Tone.NORMAL
 
@@ -243,10 +248,10 @@ def test_freshness(view):
 @pytest.mark.parametrize(
     ("kind", "phase", "said_"),
     [
-        (Kind.POD, Phase.SYNCING, "Pods are on their way"),
-        (Kind.POD, Phase.FORBIDDEN, "Pods may not be listed"),
+        (Kind.POD, Phase.SYNCING, "pods are on their way"),
+        (Kind.POD, Phase.FORBIDDEN, "pods may not be listed"),
         (Kind.NODECLAIM, Phase.NOT_INSTALLED, "Karpenter is not installed"),
-        (Kind.NODE, Phase.DISCONNECTED, "Nodes are on their way"),
+        (Kind.NODE, Phase.DISCONNECTED, "nodes are on their way"),
         (Kind.PDB, Phase.CONNECTING, "PodDisruptionBudgets are on their way"),
         (Kind.NODECLASS, Phase.CONNECTING, "NodeClasses are on their way"),
         (Kind.PDB, Phase.FORBIDDEN, ""),
@@ -262,8 +267,38 @@ def test_readiness(kind, phase, said_):
         assert unheeded(changed) == ("PodDisruptionBudgets may not be listed and count as none",)
 
 
+def without(*kinds):
+    """Return the story's cluster as somebody sees it who may not list some kinds."""
+    view = story_view()
+    statuses = {**view.statuses, **{str(kind): status(kind, Phase.FORBIDDEN) for kind in kinds}}
+    return ClusterView(view.state, statuses, evidence=view.evidence)
+
+
+def test_what_is_out_of_reach_is_not_on_its_way():
+    hidden = without(Kind.POD)
+    assert freshness(hidden, NOW_NS) == (("not worked out: pods may not be listed", Tone.WARNING),)
+    assert why_unknown(hidden) == "what keeps nodes is not known: pods may not be listed"
+    assert short_freshness(hidden) == ""
+    node = entry(hidden, "dnd")
+    assert why_cell(node, NOW_NS).text == "!rbac"
+    budget = budget_entries(hidden)[0]
+    assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["!rbac"] * 4
+    assert "what is left is not known: pods may not be listed" in said(budget_story(budget, NOW_NS)[0])
+
+
+def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed():
+    view = story_view()
+    hidden = without(Kind.NODECLAIM)
+    bare = NodeEntry(entry(view, "dnd").node, None, hidden=hidden.hidden)
+    assert (why_cell(bare, NOW_NS).text, why_words(bare, NOW_NS)) == ("!rbac", ("",))
+    assert "does not manage" not in said(explain_node(bare, NOW_NS))
+    other = NodeEntry(replace(entry(view, "dnd").node, labels={}), None, hidden=hidden.hidden)
+    assert why_cell(other, NOW_NS).text == "n/a"
+    assert "does not manage" in said(explain_node(other, NOW_NS))
+
+
 def test_nothing_arrived_yet():
-    assert unready_because(ClusterView(story_view().state, {})) == "Nodes are on their way"
+    assert unready_because(ClusterView(story_view().state, {})) == "nodes are on their way"
 
 
 def test_next_in_words(view):
