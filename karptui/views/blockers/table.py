@@ -86,6 +86,31 @@ def _since(entry: BlockerEntry, now_ns: int) -> Cell:
     return Cell(age_text(entry.blocker.since_ns, now_ns)) if entry.blocker.since_ns else NOT_AVAILABLE
 
 
+def _group_kinds(group: BlockerGroup) -> Cell:
+    """Return what keeps the nodes of the group, where a group has no node of its own."""
+    kinds = tuple(dict.fromkeys(one.kind for one in group.members))
+    if group.is_idle or not kinds:
+        return NOTHING
+    more = f" +{len(kinds) - 1}" if len(kinds) > 1 else ""
+    return Cell(f"{kinds[0]}{more}", Tone.MUTED)
+
+
+def _group_value(group: BlockerGroup) -> Cell:
+    """Return what is written there, where it is the same for the whole group."""
+    values = {one.blocker.value for one in group.members}
+    return text_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
+
+
+def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
+    """Return for how long the oldest has stood in the way."""
+    known = [one.blocker.since_ns for one in group.members if one.blocker.since_ns]
+    return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
+
+
+def _any_since(line: BlockerLine, now_ns: int) -> Cell:
+    return _group_since(line, now_ns) if isinstance(line, BlockerGroup) else _since(line, now_ns)
+
+
 def _held(entry: BlockerEntry, _: int) -> Cell:
     held = entry.held
     if held is None:
@@ -134,8 +159,10 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _sort(lambda one: natural_key(one.object_name)),
     ),
     Column(
-        Heading("node", "NODE", "The node that is kept.", min_width=12, max_width=44),
-        _on_blockers(lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name))),
+        Heading("node", "NODE", "The node that is kept; of a group, what keeps its nodes.", min_width=12, max_width=44),
+        _on_blockers(
+            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), _group_kinds
+        ),
         _sort(lambda one: natural_key(one.blocker.node_name)),
     ),
     Column(
@@ -147,7 +174,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         Heading(
             "value", "VALUE", "What is written there: annotation, budget, PodDisruptionBudget.", 5, 40, drop_order=5
         ),
-        _on_blockers(lambda one, _: text_cell(one.blocker.value)),
+        _on_blockers(lambda one, _: text_cell(one.blocker.value), _group_value),
         _sort(lambda one: one.blocker.value or None),
     ),
     Column(
@@ -156,8 +183,15 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _sort(lambda one: one.blocker.until_ns),
     ),
     Column(
-        Heading("since", "SINCE", "For how long it has stood in the way.", 5, is_right_aligned=True, drop_order=2),
-        _on_blockers(_since),
+        Heading(
+            "since",
+            "SINCE",
+            "For how long it has stood in the way; of a group the oldest.",
+            5,
+            is_right_aligned=True,
+            drop_order=2,
+        ),
+        _any_since,
         _sort(lambda one: -one.blocker.since_ns if one.blocker.since_ns else None),
     ),
     Column(

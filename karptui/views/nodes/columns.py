@@ -237,6 +237,18 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     ),
     Column(
         Heading(
+            "delta",
+            "Δ CLAIM",
+            "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
+            min_width=7,
+            is_right_aligned=True,
+            is_wide_only=True,
+        ),
+        _delta,
+        lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
+    ),
+    Column(
+        Heading(
             "gpu",
             "GPU",
             "GPUs and other accelerators: requested of allocatable.",
@@ -266,18 +278,6 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         Heading("arch", "ARCH", "The processor architecture.", is_wide_only=True),
         lambda entry, _: text_cell(entry.architecture),
         lambda entry: entry.architecture or None,
-    ),
-    Column(
-        Heading(
-            "delta",
-            "Δ CLAIM",
-            "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
-            min_width=7,
-            is_right_aligned=True,
-            is_wide_only=True,
-        ),
-        _delta,
-        lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
     ),
     Column(
         Heading(

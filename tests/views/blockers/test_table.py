@@ -79,12 +79,17 @@ def test_headings():
     assert isinstance(group, BlockerGroup)
     found = cells(group)
     assert (found["kind"], found["object"], found["held"], found["recent_pods"], found["node"]) == (
-        "▾ gitlab/runner", "6 pods on 4 nodes", "$3.02", "5/h", "",
+        "▾ gitlab/runner", "6 pods on 4 nodes", "$3.02", "5/h", "POD-DND",
     )  # fmt: skip
     assert found["owner"] == "6 Jobs"
     assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in said(
         story_lines(group.members, NOW_NS, group.title)[0]
     )
+    assert (found["value"], found["since"]) == ("", "5h58m")
+    same = BlockerGroup("x", tuple(one for one in group.members if one.blocker.value == "true"), is_folded=True)
+    assert cells(same)["value"] == "true"
+    several = BlockerGroup("x", tuple(BlockerEntry(Blocker(code=code), 0) for code in list(Code)[:4]), is_folded=True)
+    assert cells(several)["node"].endswith(" +3")
     assert cells(BlockerGroup("x", (), is_folded=True))["kind"] == "▸ x"
     assert cells(BlockerGroup("x", (), is_folded=True))["object"] == "0 objects"
     lines = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())
