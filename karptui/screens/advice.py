@@ -22,7 +22,6 @@ from karptui.views.grouping import Folding
 from karptui.views.row import Tone
 from karptui.views.table import Rows
 from karptui.views.whatif.opening import NOTHING, Opening
-from karptui.views.why.readiness import unready_because
 
 
 class AdviceScreen(OpenObject, ObjectKeys, GroupedScreen[AdviceLine, AdviceGrouping]):
@@ -75,7 +74,7 @@ class AdviceScreen(OpenObject, ObjectKeys, GroupedScreen[AdviceLine, AdviceGroup
         if rows.total:
             return
         if view.advice is None:
-            self.table.set_placeholder((unready_because(view) or "asking the rules…", Tone.ACTIVE))
+            self.table.set_placeholder(*self.explain())
         else:
             self.table.set_placeholder((f"none of {view.advice.rules} rules finds anything", Tone.GOOD))
 
@@ -85,8 +84,8 @@ class AdviceScreen(OpenObject, ObjectKeys, GroupedScreen[AdviceLine, AdviceGroup
         super().show_state()
 
     def summary(self) -> str:
-        """Return how many findings there are of each severity."""
-        return counts_text(self._entries[1]) or "nothing found"
+        """Return how many findings there are of each severity; nothing before the rules have been asked."""
+        return counts_text(self._entries[1]) or ("nothing found" if self.host.view.advice is not None else "")
 
     # Words
 

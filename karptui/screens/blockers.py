@@ -100,6 +100,12 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
         self._rest_until = now + PACE * (now - began)
         return Rows(self.spec, lines, total=len(items), now_ns=now_ns)
 
+    def _apply(self, rows: Rows[BlockerLine]) -> None:
+        super()._apply(rows)
+        analysis = self.host.view.analysis
+        if not rows.total and (analysis is None or not analysis.findings):
+            self.table.set_placeholder(*self.explain())
+
     def show_state(self) -> None:
         """Show the blockers, and have the nodes in view analysed first."""
         super().show_state()
@@ -138,8 +144,11 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
         return self._offered[1]
 
     def summary(self) -> str:
-        """Return what the rows hold."""
-        return f"{held_text(self._held)} held (${self._held.per_hour * HOURS_PER_MONTH:,.0f}/mo)"
+        """Return what the rows hold; nothing before anything is known of nodes."""
+        if self.host.view.analysis is None:
+            return ""
+        held = held_text(self._held)
+        return f"{held} held (${self._held.per_hour * HOURS_PER_MONTH:,.0f}/mo)" if held != "…" else "held …"
 
     def title_parts(self, total: int) -> Iterator[str]:
         """Yield what the title says, and how fresh it is."""

@@ -57,9 +57,9 @@ async def test_empty(make_app: MakeApp) -> None:
 async def test_forbidden_is_never_zero(make_app: MakeApp) -> None:
     fleet = a_fleet()
     del fleet.objects[Kind.POD]
-    pods = status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden (list pods at cluster scope)")
+    pods = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods in all namespaces: pods is …")
     text = await text_of(make_app, fleet, status(Kind.NODE), pods)
-    assert "pods: forbidden (list pods at cluster scope). Requests and pod counts need it" in text
+    assert "no permission to list pods in all namespaces. Requests and pod counts need it" in text
     assert "!rbac" in text
     assert " 0%" not in text
     assert "no access to pods" in text
@@ -95,3 +95,23 @@ async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest
     monkeypatch.setattr(source, "start", refuse)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         assert "✖ no such file" in screen_text(await ready(pilot))
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("6", "not worked out: pods may not be listed"), ("7", "!rbac"), ("0", "not worked out: pods may not be listed")],
+)
+async def test_what_is_out_of_reach_is_not_waited_for(make_app: MakeApp, key: str, said: str) -> None:
+    fleet = a_fleet()
+    del fleet.objects[Kind.POD]
+    source = Telling(fleet)
+    hidden = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden")
+    source.reports = (*(status(kind) for kind in Kind if kind is not Kind.POD), hidden)
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        assert "!rbac" in screen_text(await ready(pilot))
+        await pilot.press(key)
+        text = screen_text(await ready(pilot))
+        assert said in text
+        assert "held (" not in text
+        assert "nothing found" not in text
+        assert "connecting" not in text
