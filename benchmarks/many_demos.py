@@ -1,0 +1,141 @@
+"""The demo's cluster many times over as a source: a large live cluster with NodePools, NodeClasses and real types."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+from typing import Any
+
+import msgspec
+
+from karptui.clock import SystemClock
+from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.reader import KindReader
+from karptui.kube.pod import Pod
+from karptui.sources.base import Phase, SourceError, SourceStatus
+from karptui.sources.demo.recording import load
+from karptui.sources.mailbox import Mailbox
+
+MULTIPLIED = ("Node", "NodeClaim", "Pod")
+CHANGE_SECONDS = 0.5
+CHANGED_PODS = 20
+
+
+class ManyDemos:
+    """Nodes, NodeClaims and pods of the demo as often as it takes; every half second some pods change.
+
+    Args:
+        nodes: How many nodes there are at least.
+        pods: How many pods; where the copies have fewer, their nodes get small ones more.
+        pending: Of the pods without a node, how many stay.
+    """
+
+    title = "bench"
+
+    def __init__(self, nodes: int, pods: int, pending: int = 500) -> None:
+        now_ns = SystemClock().now_ns()
+        self._manifests = load(now_ns)
+        self._since_ns = now_ns
+        self._readers: dict[str, tuple[Kind, KindReader]] = {}
+        self._stopped = threading.Event()
+        self.items: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
+        of_demo = sum(one["kind"] == "Node" for one in self._manifests)
+        for one in self._manifests:
+            if one["kind"] not in MULTIPLIED:
+                self._add(one)
+        copied = [one for one in self._manifests if one["kind"] in MULTIPLIED]
+        waiting = 0
+        for number in range(-(-nodes // of_demo)):
+            for one in copied:
+                if one["kind"] == "Pod" and "nodeName" not in one["spec"]:
+                    waiting += 1
+                    if waiting > pending:
+                        continue
+                self._add(_copy(one, number))
+        self._fill(pods)
+
+    def _add(self, manifest: dict[str, Any]) -> None:
+        name = manifest["kind"]
+        if name not in self._readers:
+            kind = kind_of(manifest["apiVersion"], name)
+            assert kind is not None
+            reader = KindReader(kind, api_version=manifest["apiVersion"], api_kind=name)
+            self._readers[name] = kind, reader
+        kind, reader = self._readers[name]
+        item = reader.convert(manifest)
+        self.items[kind][item.key] = item
+
+    def _fill(self, pods: int) -> None:
+        """Add small pods until there are enough."""
+        nodes = list(self.items[Kind.NODE])
+        small = next(
+            one
+            for one in self._manifests
+            if one["kind"] == "Pod" and one["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
+        )
+        plain = msgspec.json.decode(msgspec.json.encode(small))
+        for container in plain["spec"]["containers"]:
+            container["resources"]["requests"] = {"cpu": "1m", "memory": "1Mi"}
+        for number in range(pods - len(self.items[Kind.POD])):
+            plain["metadata"]["name"] = f"small-{number}"
+            plain["metadata"]["uid"] = f"small-{number}"
+            plain["spec"]["nodeName"] = nodes[number % len(nodes)]
+            self._add(plain)
+
+    def start(self, mailbox: Mailbox) -> None:
+        """Say everything, and then that pods change."""
+        for kind, items in self.items.items():
+            mailbox.replace(kind, items)
+            mailbox.report(SourceStatus(kind=kind, phase=Phase.LIVE, since_ns=self._since_ns, count=len(items)))
+        threading.Thread(target=self._change, args=(mailbox,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Change nothing any more."""
+        self._stopped.set()
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object that is not multiplied."""
+        for one in self._manifests:
+            meta = one["metadata"]
+            if one["kind"] == kind and key in (meta["name"], f"{meta.get('namespace')}/{meta['name']}"):
+                copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(one))
+                return copy
+        raise SourceError(f"the benchmark has no {kind} {key}")
+
+    def _change(self, mailbox: Mailbox) -> None:
+        chance, keys, round_ = random.Random(1), list(self.items[Kind.POD]), 0
+        while not self._stopped.wait(CHANGE_SECONDS):
+            round_ += 1
+            changed: dict[str, Any] = {}
+            for key in chance.sample(keys, CHANGED_PODS):
+                pod = self.items[Kind.POD][key]
+                assert isinstance(pod, Pod)
+                changed[key] = msgspec.structs.replace(pod, waiting_reason=f"r{round_}")
+            mailbox.put(Kind.POD, changed)
+
+
+def _copy(one: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return an object with names of its own."""
+    if not number:
+        return one
+    end = f"-{number}"
+    meta = {**one["metadata"], "name": one["metadata"]["name"] + end, "uid": one["metadata"]["uid"] + end}
+    copy = {**one, "metadata": meta}
+    if one["kind"] == "Pod":
+        if "nodeName" in one["spec"]:
+            copy["spec"] = {**one["spec"], "nodeName": one["spec"]["nodeName"] + end}
+        return copy
+    if one["kind"] == "Node":
+        meta["labels"] = {**meta["labels"], "kubernetes.io/hostname": meta["name"]}
+        copy["spec"] = {**one["spec"], "providerID": one["spec"]["providerID"] + end}
+        return copy
+    copy["status"] = {
+        key: value + end if key in ("nodeName", "providerID") else value for key, value in one["status"].items()
+    }
+    return copy
+
+
+if __name__ == "__main__":
+    made = ManyDemos(5_000, 100_000)
+    sys.stdout.write("".join(f"{kind}: {len(items):,}\n" for kind, items in made.items.items() if items))
