@@ -13,6 +13,7 @@ from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.claims.entry import ClaimEntry, claim_entries
+from karptui.views.claims.expiry import expiry_line
 from karptui.views.claims.table import TABLE
 from karptui.views.claims.words import claim_story
 from karptui.views.cluster_view import ClusterView
@@ -26,6 +27,7 @@ class ClaimsScreen(ObjectKeys, StoryScreen[ClaimEntry]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open_pods", "Pods of the node", show=False, id="claims.pods"),
         Binding("D", "sort('deadline')", "Sort by deadline", show=False, id="claims.sort-deadline"),
+        Binding("X", "sort('expires')", "Sort by expiry", show=False, id="claims.sort-expires"),
     ]
 
     entry_name = "claims"
@@ -55,7 +57,10 @@ class ClaimsScreen(ObjectKeys, StoryScreen[ClaimEntry]):
 
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
         """Return the claim in sentences."""
-        return claim_story(item, self.host.now_ns(), self._local)
+        now_ns = self.host.now_ns()
+        story = claim_story(item, now_ns, self._local)
+        coming = expiry_line(self._made[3], item.pool, now_ns, self._local)
+        return (*story, coming) if coming else story
 
     def name_of(self, item: ClaimEntry) -> str:
         """Return the claim's name."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext, pool_ref
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, counted, share, span
-from karptui.disruption.expiry import Expiry, expiry_calendar
+from karptui.disruption.expiry import expiry_calendar, expiry_wave
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 
-WAVE_NS: Final = 30 * 60 * NS_PER_SECOND
 _SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
 _AHEAD_NS: Final = 7 * _SOON_NS
 _FEWEST_NODES: Final = 3
@@ -23,7 +22,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         nodes = context.nodes_of(pool)
         coming = [one for one in expiry_calendar(nodes) if context.now_ns < one.at_ns <= context.now_ns + _AHEAD_NS]
-        wave = _densest(coming)
+        wave = expiry_wave(coming)
         if len(wave) < _FEWEST_NODES or _SHARE * len(wave) < len(nodes):
             continue
         names = {one.claim_name for one in wave}
@@ -38,18 +37,6 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             f"from {format_timestamp(wave[0].at_ns // NS_PER_SECOND * NS_PER_SECOND)} on (in {span(until_ns)}). "
             f"Disruption budgets do not hold expiry back.{drains}",
         )
-
-
-def _densest(coming: Sequence[Expiry]) -> Sequence[Expiry]:
-    """Return the most expiries that lie within one span of 30 minutes, the earliest such span."""
-    best: Sequence[Expiry] = ()
-    start = 0
-    for end, one in enumerate(coming):
-        while one.at_ns - coming[start].at_ns > WAVE_NS:
-            start += 1
-        if end + 1 - start > len(best):
-            best = coming[start : end + 1]
-    return best
 
 
 RULE: Final = Rule(

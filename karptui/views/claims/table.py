@@ -82,6 +82,13 @@ def _deadline(entry: ClaimEntry, now_ns: int) -> Cell:
     return Cell(f"{text} grace", Tone.MUTED, text)
 
 
+def _deadline_sort(entry: ClaimEntry) -> float | None:
+    """Return the instant; a drain that nothing ends comes before all that have one."""
+    if entry.deadline is not None:
+        return float(entry.deadline.at_ns)
+    return float("-inf") if entry.claim.is_deleting else None
+
+
 def _waiting(entry: ClaimEntry, now_ns: int) -> Cell:
     text, tone = waiting_on(entry, now_ns)
     return text_cell(text, tone)
@@ -161,7 +168,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             drop_order=4,
         ),
         _deadline,
-        lambda entry: float(entry.deadline.at_ns) if entry.deadline is not None else None,
+        _deadline_sort,
     ),
     Column(
         Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 34, 90),

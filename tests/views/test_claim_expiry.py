@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter import labels as karpenter_labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.views.claims.entry import ClaimEntry
+from karptui.views.claims.expiry import expiry_line
+from karptui.views.claims.table import TABLE
+from karptui.views.row import Tone
+from karptui.views.table import Sort, build_rows
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS
+
+
+def claim(name: str, in_ns: int | None, *, pool: str = "general", deletion_ns: int = 0) -> ClaimEntry:
+    expire_after_ns = None if in_ns is None else 720 * HOUR
+    born = NOW_NS - HOUR if in_ns is None else NOW_NS + in_ns - 720 * HOUR
+    return ClaimEntry(
+        NodeClaim(
+            name=name,
+            labels={karpenter_labels.NODEPOOL: pool},
+            created_ns=born,
+            expire_after_ns=expire_after_ns,
+            deletion_ns=deletion_ns,
+        )
+    )
+
+
+def said(entries: list[ClaimEntry], pool: str = "general") -> str:
+    return "".join(text for text, _ in expiry_line(entries, pool, NOW_NS))
+
+
+NEVER = claim("never", None)
+LEAVING = claim("leaving", MINUTE, deletion_ns=NOW_NS - MINUTE)
+OTHER = claim("other", MINUTE, pool="trino")
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ([], ""),
+        ([NEVER, LEAVING, OTHER], ""),
+        ([claim("a", HOUR), NEVER], "of 1 of general expire 0 in 30m · 1 in 24h · 1 in 7d"),
+        (
+            [claim("a", 20 * MINUTE), claim("b", 30 * HOUR), LEAVING, OTHER],
+            "of 2 of general expire 1 in 30m · 1 in 24h · 2 in 7d",
+        ),
+    ],
+)
+def test_how_many_expire_soon(entries: list[ClaimEntry], expected: str) -> None:
+    assert said(entries) == expected
+
+
+def test_how_many_expire_at_once() -> None:
+    wave = [claim(f"w{minute}", 50 * HOUR + minute * MINUTE) for minute in (0, 10, 25)]
+    line = said([claim("a", 20 * MINUTE), *wave, claim("late", 50 * HOUR + 31 * MINUTE)])
+    assert " · most at once: 3 within 30m, in 2d2h, from 2026" in line
+    assert "most at once" not in said(wave[:2])
+
+
+def test_the_next_half_hour_is_marked() -> None:
+    assert expiry_line([claim("a", 20 * MINUTE)], "general", NOW_NS)[0][1] is Tone.WARNING
+    assert expiry_line([claim("a", 40 * MINUTE)], "general", NOW_NS)[0][1] is Tone.MUTED
+
+
+def test_a_drain_that_nothing_ends_comes_first() -> None:
+    rows = build_rows(TABLE, (NEVER, OTHER, LEAVING), sort=Sort("deadline"), now_ns=NOW_NS)
+    assert rows.items[0].claim.name == "leaving"
