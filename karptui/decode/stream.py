@@ -122,7 +122,7 @@ class StreamDecoder:
                 problems.append(str(error))
         return _made(page.metadata, items, problems)
 
-    def line(self, data: bytes) -> WatchEvent:
+    def line(self, data: bytes | memoryview) -> WatchEvent:
         """Decode one line of a watch.
 
         Raises:
@@ -197,7 +197,7 @@ def _made(meta: _ListMeta, items: list[Any], problems: list[str]) -> Page:
     )
 
 
-def _decode(decoder: msgspec.json.Decoder[_T], data: bytes | msgspec.Raw) -> _T:
+def _decode(decoder: msgspec.json.Decoder[_T], data: bytes | memoryview | msgspec.Raw) -> _T:
     try:
         return decoder.decode(data)
     except RecursionError as error:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from karptui.decode.stream import StreamDecoder, WatchEvent
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.chunks import Line
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 from karptui.sources.cluster.inventory import Inventory
@@ -225,7 +226,7 @@ class Reflector:
             if self._standing.is_due(phase, self._inventory.count):
                 self._report(phase)
 
-    def _take(self, lines: list[bytes]) -> None:
+    def _take(self, lines: list[Line]) -> None:
         changes: dict[str, Any] = {}
         try:
             for event in self._events(lines):
@@ -246,7 +247,7 @@ class Reflector:
             if changes:
                 self._board.put(self.resource, changes)
 
-    def _events(self, lines: list[bytes]) -> list[WatchEvent]:
+    def _events(self, lines: list[Line]) -> list[WatchEvent]:
         decode, events = self._decoder.line, []
         with self._decoding:
             for line in lines:

@@ -1,4 +1,4 @@
-"""Taking chunked answers apart, however their bytes arrive."""
+"""Lines out of answers, however their bytes arrive."""
 
 from __future__ import annotations
 
@@ -8,45 +8,71 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.sources.cluster.chunks import LONGEST_SIZE_LINE, ChunkedBody
+from karptui.sources.cluster.chunks import LONGEST_SIZE_LINE, LineBuffer
+
+ROOM = 64
 
 
 def chunked(contents: list[bytes]) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in contents) + b"0\r\n\r\n"
 
 
-@given(st.lists(st.binary(min_size=1, max_size=40)), st.lists(st.integers(0, 300), max_size=12))
-def test_contents_do_not_depend_on_where_reads_end(contents: list[bytes], cuts: list[int]) -> None:
-    wire = chunked(contents)
+def read(buffer: LineBuffer, data: bytes) -> list[bytes]:
+    """Hand bytes in as reads of at most the room would."""
+    lines: list[bytes] = []
+    while data and not buffer.is_ended:
+        space = buffer.space()
+        count = min(len(space), len(data))
+        space[:count] = data[:count]
+        lines += [bytes(line) for line in buffer.take(count)]
+        data = data[count:]
+    return lines
+
+
+contents_of_lines = st.lists(st.text("ab\n\r", min_size=1, max_size=200).map(str.encode))
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@given(contents=contents_of_lines, cuts=st.lists(st.integers(0, 600), max_size=12), room=st.integers(1, ROOM))
+def test_lines_do_not_depend_on_where_reads_end(
+    contents: list[bytes], cuts: list[int], room: int, *, is_chunked: bool
+) -> None:
+    wire = chunked(contents) if is_chunked else b"".join(contents)
     edges = [0, *sorted(min(cut, len(wire)) for cut in cuts), len(wire)]
-    body = ChunkedBody()
-    got = [piece for start, end in pairwise(edges) for piece in body.feed(wire[start:end])]
-    assert b"".join(got) == b"".join(contents)
-    assert body.is_ended
-
-
-def test_byte_by_byte() -> None:
-    body = ChunkedBody()
-    pieces = [piece for byte in chunked([b"ab\r\n", b"c"]) for piece in body.feed(bytes([byte]))]
-    assert b"".join(pieces) == b"ab\r\nc"
-    assert body.is_ended
+    buffer = LineBuffer(room, is_chunked=is_chunked)
+    lines = [line for start, end in pairwise(edges) for line in read(buffer, wire[start:end])]
+    *whole, rest = b"".join(contents).split(b"\n")
+    assert lines == [line for line in whole if line]
+    assert buffer.is_within_line is bool(rest)
+    assert buffer.is_ended is is_chunked
 
 
 def test_extensions_and_trailers_are_passed_over() -> None:
-    body = ChunkedBody()
-    assert body.feed(b'3;name="x"\r\nabc\r\n0\r\nTrailer: 1\r\n\r\n') == [b"abc"]
-    assert body.is_ended
-    assert body.feed(b"5\r\nafter") == []
+    buffer = LineBuffer(ROOM, is_chunked=True)
+    assert read(buffer, b'4;name="x"\r\nabc\n\r\n0\r\nTrailer: 1\r\n\r\n') == [b"abc"]
+    assert buffer.is_ended
 
 
-def test_whole_chunks_come_before_a_part_of_the_next() -> None:
-    body = ChunkedBody()
-    assert body.feed(b"2\r\nab\r\n4\r\ncd") == [b"ab", b"cd"]
-    assert body.feed(b"ef\r\n") == [b"ef"]
-    assert not body.is_ended
+def test_whole_lines_come_before_a_part_of_the_next() -> None:
+    buffer = LineBuffer(ROOM, is_chunked=True)
+    assert read(buffer, b"3\r\nab\n\r\n5\r\ncd") == [b"ab"]
+    assert buffer.is_within_line
+    assert read(buffer, b"ef\n\r\n") == [b"cdef"]
+    assert not buffer.is_within_line
+    assert not buffer.is_ended
+
+
+def test_lines_are_views_of_the_room() -> None:
+    """What has arrived is not copied: a large cluster sends hundreds of megabytes."""
+    buffer = LineBuffer(ROOM, is_chunked=True)
+    space = buffer.space()
+    space[:8] = b"3\r\nab\n\r\n"
+    (line,) = buffer.take(8)
+    assert isinstance(line, memoryview)
+    assert line.obj is space.obj
 
 
 @pytest.mark.parametrize("wire", [b"zz\r\n", b"-4\r\nabcd", b"<html>\n", b"x" * (LONGEST_SIZE_LINE + 1)])
 def test_what_is_no_chunk(wire: bytes) -> None:
     with pytest.raises(ValueError, match=r"chunk|literal"):
-        ChunkedBody().feed(wire)
+        read(LineBuffer(ROOM, is_chunked=True), wire)

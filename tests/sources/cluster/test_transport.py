@@ -224,7 +224,7 @@ def test_stream_yields_whole_lines(serve: Serve) -> None:
         call.end()
 
     with transport_to(serve(answer)).stream("/pods", WATCH, silence_seconds=5) as stream:
-        assert [line for lines in stream.batches() for line in lines] == [b"one", b"two", b"three", b"four"]
+        assert [bytes(line) for lines in stream.batches() for line in lines] == [b"one", b"two", b"three", b"four"]
 
 
 def test_stream_in_one_piece_per_line(serve: Serve) -> None:
