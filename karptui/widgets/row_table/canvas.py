@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final
 
-from rich.segment import Segment
 from rich.style import Style
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Region, Size
@@ -19,36 +18,12 @@ from karptui.widgets.row_table.cursor import Cursor
 from karptui.widgets.row_table.layout import Widths
 from karptui.widgets.row_table.line_view import LineView
 from karptui.widgets.row_table.painter import Painter, Palette, RowState, scrolled
+from karptui.widgets.row_table.rows import NoRows, RowSequence
 
 HEADER_LINES: Final = 1
 _MEASURED_ROWS: Final = 200
 """Rows looked at when a list is new; columns grow later when a wider row comes into view."""
 _CACHED_STRIPS: Final = 1_000
-
-
-class RowSequence(Protocol):
-    """Rows in order, cheap to hold and built when asked for."""
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """The row keys in order."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int, /) -> Row: ...
-
-
-class NoRows:
-    """An empty list of rows."""
-
-    keys: Sequence[str] = ()
-
-    def __len__(self) -> int:
-        return 0
-
-    def __getitem__(self, index: int, /) -> Row:
-        raise IndexError(index)
 
 
 class RowCanvas(LineView):
@@ -190,20 +165,20 @@ class RowCanvas(LineView):
             return [each for each in filters if not isinstance(each, ANSIToTruecolor)]
         return filters
 
-    def render_line(self, y: int) -> Strip:
+    def draw_line(self, y: int, first: int, body: Size) -> Strip:
         """Draw one line: the header, a row, the placeholder or nothing."""
-        width, painter = self._body.width, self._current_painter()
+        painter = self._current_painter()
         if y < HEADER_LINES:
             header = painter.header(self._sort, self._picked)
-            return scrolled(header, self._layout, self._offset_x, width, painter.palette.header)
-        index = self.scroll_offset.y + y - HEADER_LINES
+            return scrolled(header, self._layout, self._offset_x, body.width, painter.palette.header)
+        index = first + y - HEADER_LINES
         if index >= len(self._rows):
-            return self._placeholder_line(y, width, painter.palette)
+            return self._placeholder_line(y, body, painter.palette)
         row = self._row(index)
         self._drawn[y] = row
         state = self._state(index)
         strip = self._strip(row, state, painter)
-        return scrolled(strip, self._layout, self._offset_x, width, painter.palette.row(state))
+        return scrolled(strip, self._layout, self._offset_x, body.width, painter.palette.row(state))
 
     def _row(self, index: int) -> Row:
         """Return a row, built once for as long as the list lasts."""
@@ -231,14 +206,11 @@ class RowCanvas(LineView):
             is_hovered=index == self._hovered,
         )
 
-    def _placeholder_line(self, y: int, width: int, palette: Palette) -> Strip:
-        first = max(HEADER_LINES, (self._body.height - len(self._placeholder)) // 2)
+    def _placeholder_line(self, y: int, body: Size, palette: Palette) -> Strip:
+        first = max(HEADER_LINES, (body.height - len(self._placeholder)) // 2)
         if len(self._rows) or not 0 <= y - first < len(self._placeholder):
-            return Strip.blank(width, palette.base)
-        text, tone = self._placeholder[y - first]
-        strip = Strip([Segment(text, palette.base + palette.tone(tone))])
-        left = max((width - strip.cell_length) // 2, 0)
-        return Strip([Segment(" " * left, palette.base), *strip]).crop_extend(0, width, palette.base)
+            return Strip.blank(body.width, palette.base)
+        return palette.sentence(*self._placeholder[y - first], body.width)
 
     def _current_painter(self) -> Painter:
         if self._painter is None:

@@ -93,10 +93,12 @@ def measure(rows: Iterable[Row], count: int, widths: Sequence[Widths] = ()) -> t
     bars = [known.has_bar for known in widths] or [False] * count
     for row in rows:
         for index, cell in enumerate(row.cells):
-            text = text_width(cell.text)
-            short = text_width(cell.short) if cell.short else text
-            texts[index] = max(texts[index], text)
-            shorts[index] = max(shorts[index], short)
+            # Called for every row that comes into view, nearly all of which fit: this is all that is done for them.
+            text, short = cell.text, cell.short or cell.text
+            if len(text) > texts[index] or not text.isascii():
+                texts[index] = max(texts[index], text_width(text))
+            if len(short) > shorts[index] or not short.isascii():
+                shorts[index] = max(shorts[index], text_width(short))
             if cell.bar is not None:
                 bars[index] = True
     return tuple(map(Widths, texts, shorts, bars))

@@ -25,7 +25,7 @@ class _Grip(NamedTuple):
 
 
 class LineView(ScrollView):
-    """Subclasses draw lines of the body's width in ``render_line``."""
+    """Subclasses draw lines of the body's width in ``draw_line``."""
 
     DEFAULT_CSS = """
     LineView {
@@ -89,9 +89,11 @@ class LineView(ScrollView):
         if missing:
             top, bottom = self.styles.gutter.top, size.height - self.styles.gutter.bottom
             filters, background = self.get_line_filters(), self.background_colors[1]
+            body, first, column = self._body, self.scroll_offset.y, self._scroll_column()
             for y in missing:
                 if top <= y < bottom:
-                    strip = self._with_scroll_bar(y - top)
+                    line = self.draw_line(y - top, first, body)
+                    strip = Strip([*line, column.cell(y - top)], line.cell_length + 1)
                     for each in filters:
                         strip = strip.apply_filter(each, background)
                 else:
@@ -102,12 +104,24 @@ class LineView(ScrollView):
             strips = [strip.crop(crop.x, crop.right) for strip in strips]
         return strips
 
-    def _with_scroll_bar(self, y: int) -> Strip:
-        body = self.render_line(y)
-        column = self._column
-        if column is None:
-            column = self._column = ScrollColumn.draw(self._thumb(self.scroll_y), self._scroll_bar_style())
-        return Strip([*body, column.cell(y)], body.cell_length + 1)
+    def draw_line(self, y: int, first: int, body: Size) -> Strip:
+        """Draw a line of content without the scroll bar.
+
+        Args:
+            y: its place from the top of what is seen.
+            first: the first line of the whole that is seen.
+            body: the cells there are.
+        """
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line of content without the scroll bar."""
+        return self.draw_line(y, self.scroll_offset.y, self._body)
+
+    def _scroll_column(self) -> ScrollColumn:
+        if self._column is None:
+            self._column = ScrollColumn.draw(self._thumb(self.scroll_y), self._scroll_bar_style())
+        return self._column
 
     def _thumb(self, position: float) -> Thumb | None:
         return Thumb.of(self._body.height, self.virtual_size.height, position)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rich.cells import set_cell_size
@@ -23,6 +24,7 @@ CURSOR_GLYPH: Final = "▌"
 MARK_GLYPH: Final = "✓"
 ASCENDING: Final = "↑"
 DESCENDING: Final = "↓"
+_CACHED_TEXTS: Final = 4_096
 
 
 class RowState(NamedTuple):
@@ -62,6 +64,12 @@ class Palette:
         """Return the partial style of a tone."""
         return self.tones.get(tone, Style.null())
 
+    def sentence(self, text: str, tone: Tone, width: int) -> Strip:
+        """Return a line with a text in its middle."""
+        strip = Strip([Segment(text, self.base + self.tone(tone))])
+        left = max((width - strip.cell_length) // 2, 0)
+        return Strip([Segment(" " * left, self.base), *strip]).crop_extend(0, width, self.base)
+
     @property
     def is_plain(self) -> bool:
         """Whether every colour stands for itself: none is the terminal's own, and none is dimmed."""
@@ -85,15 +93,23 @@ class Painter:
         """Return a row as a strip of the layout's width and the filling, before scrolling."""
         styles = self._row_styles(state)
         normal = styles[row.tone]
+        cells = row.cells
         segments: list[Segment] = []
         text = (CURSOR_GLYPH if state.is_cursor else " ") + (MARK_GLYPH if state.is_marked else " ")
         style, x = styles[Tone.STRONG], GUTTER
         for placed in self.layout.columns:
             if placed.x > x:
                 text += " " * (placed.x - x)
-            cell = row.cells[placed.index]
+            cell = cells[placed.index]
             cell_style = normal if cell.tone is Tone.NORMAL else styles[cell.tone]
-            for piece, piece_style in self._cell(cell, placed, styles, cell_style):
+            pieces: Sequence[tuple[str, Style]]
+            if cell.bar is None and not cell.spans:
+                is_right = self.headings[placed.index].is_right_aligned
+                fitted = _fitted(cell.text, cell.short, placed.width, is_long=placed.is_long, is_right=is_right)
+                pieces = ((fitted, cell_style),)
+            else:
+                pieces = self._parts(cell, placed, styles, cell_style)
+            for piece, piece_style in pieces:
                 # One long segment costs the terminal, and Textual on its way there, less than several alike.
                 if piece_style is style or not piece:
                     text += piece
@@ -131,12 +147,13 @@ class Painter:
             x = placed.x + placed.width
         return Strip(segments, x)
 
-    def _cell(
+    def _parts(
         self, cell: Cell, placed: Placed, styles: dict[Tone | None, Style], style: Style
     ) -> Sequence[tuple[str, Style]]:
+        """Return the differently styled parts of a cell with a bar, or with stretches of their own tone."""
         bar, width = cell.bar, placed.width
         if bar is not None and placed.bar_width:
-            text, _ = _form(cell, width - placed.bar_width - 1, is_long=placed.is_long)
+            text, _ = _form(cell.text, cell.short, width - placed.bar_width - 1, is_long=placed.is_long)
             daemons, workload, free = bar_parts(bar, placed.bar_width)
             return (
                 (DAEMON * daemons, styles[Tone.DAEMON]),
@@ -144,7 +161,7 @@ class Painter:
                 (FREE * free, styles[None]),
                 (_padded(text, width - daemons - workload - free, is_right=True), style),
             )
-        text, is_long = _form(cell, width, is_long=placed.is_long)
+        text, is_long = _form(cell.text, cell.short, width, is_long=placed.is_long)
         if is_long and cell.spans:
             return _spans(text, cell.spans, width, styles, style)
         is_right = bar is not None or self.headings[placed.index].is_right_aligned
@@ -193,11 +210,18 @@ def _title(heading: Heading, placed: Placed, sort: Sort | None) -> str:
     return title.rjust(placed.width) if heading.is_right_aligned else title.ljust(placed.width)
 
 
-def _form(cell: Cell, width: int, *, is_long: bool) -> tuple[str, bool]:
+@lru_cache(_CACHED_TEXTS)
+def _fitted(text: str, short: str, width: int, *, is_long: bool, is_right: bool) -> str:
+    """Return a cell's text as it stands in its column: most cells of a table say what others say."""
+    form, _ = _form(text, short, width, is_long=is_long)
+    return _padded(form, width, is_right=is_right)
+
+
+def _form(text: str, short: str, width: int, *, is_long: bool) -> tuple[str, bool]:
     """Return the column's form, or the short one where the long one does not fit, and whether it is the long one."""
-    text = _safe(cell.text)
-    if cell.short and (not is_long or text_width(text) > width):
-        return _safe(cell.short), False
+    text = _safe(text)
+    if short and (not is_long or text_width(text) > width):
+        return _safe(short), False
     return text, True
 
 

@@ -32,8 +32,8 @@ class Thumb:
         """
         if height <= 0 or total <= height:
             return None
-        cells = max(1.0, height * height / total)
-        start = int((height - cells) * position / (total - height) * _PARTS)
+        cells = max(1.0, height / (total / height))
+        start = int((height - cells) * (position / (total - height)) * _PARTS)
         return cls(start, start + ceil(cells * _PARTS))
 
     def holds(self, y: int) -> bool:

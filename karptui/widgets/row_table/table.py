@@ -8,8 +8,9 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from karptui.views.table import Sort
-from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas, RowSequence
+from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas
 from karptui.widgets.row_table.messages import MarksChanged, RowHighlighted, RowSelected, SortRequested
+from karptui.widgets.row_table.rows import RowSequence
 
 _COLUMN_STEP: Final = 8
 """Cells that one key of horizontal scrolling moves."""
