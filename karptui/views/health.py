@@ -6,7 +6,7 @@ person who waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -93,7 +93,8 @@ def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
     worst = max(known, key=_badness)
     match worst.phase:
         case "disconnected":
-            return Health(f"✖ disconnected, {_retry(worst, now_ns)}", "✖ disconnected", Tone.FAULT)
+            which = _which(known, "disconnected")
+            return Health(f"✖ {which}disconnected, {_retry(worst, now_ns)}", "✖ disconnected", Tone.FAULT)
         case "connecting":
             waited = duration_text((now_ns - worst.since_ns) / NS_PER_SECOND)
             return Health(f"○ connecting ({waited})", "○ connecting", Tone.ACTIVE)
@@ -102,7 +103,7 @@ def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
             return Health(f"◐ syncing {_progress(slowest)}", "◐ syncing", Tone.ACTIVE)
         case "stale":
             silent = duration_text((now_ns - _last_word(worst)) / NS_PER_SECOND)
-            return Health(f"◌ stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
+            return Health(f"◌ {_which(known, 'stale')}stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
         case "forbidden":
             missing = ", ".join(plural(s.kind) for s in known if s.phase == "forbidden")
             return Health(f"◍ live, no access to {missing}", "◍ live, partly", Tone.WARNING)
@@ -191,6 +192,14 @@ def no_rows(
 def _badness(status: KindStatus) -> tuple[int, int]:
     phase = _WORST_LAST.index(status.phase) if status.phase in _WORST_LAST else 0
     return phase, -_last_word(status)
+
+
+def _which(known: Sequence[KindStatus], phase: str) -> str:
+    """Return which kinds are in a phase where others are live, to stand before a word; nothing where none is."""
+    those = [status for status in known if status.phase == phase]
+    if not any(status.phase == "live" for status in known):
+        return ""
+    return f"{plural(those[0].kind)} " if len(those) == 1 else f"{len(those)} of {len(known)} kinds "
 
 
 def _last_word(status: KindStatus) -> int:

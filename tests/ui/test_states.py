@@ -73,11 +73,11 @@ async def test_no_node_may_be_seen(make_app: MakeApp) -> None:
 async def test_stale_and_disconnected(make_app: MakeApp) -> None:
     stale = status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)
     text = await text_of(make_app, a_fleet(), status(Kind.NODE), stale)
-    assert "◌ stale for 42s" in text
+    assert "◌ pods stale for 42s" in text
     assert "What you see is from 11:59:25Z." in text
     gone = status(Kind.POD, Phase.DISCONNECTED, last_error="connection refused", retry_at_ns=NOW_NS + 5 * SECOND)
     text = await text_of(make_app, a_fleet(), status(Kind.NODE), gone)
-    assert "✖ disconnected, retrying in 5 s" in text
+    assert "✖ pods disconnected, retrying in 5 s" in text
     assert "connection refused; retrying in 5 s." in text
 
 

@@ -33,11 +33,21 @@ LIVE = status(Kind.NODE, Phase.LIVE)
             Tone.ACTIVE,
         ),
         ([LIVE, status(Kind.POD, Phase.SYNCING, count=500)], "◐ syncing pods 500", Tone.ACTIVE),
-        ([LIVE, status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)], "◌ stale for 42s", Tone.WARNING),
+        (
+            [LIVE, status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)],
+            "◌ pods stale for 42s",
+            Tone.WARNING,
+        ),
+        ([status(Kind.POD, Phase.STALE, last_contact_ns=NOW_NS - 42 * SECOND)], "◌ stale for 42s", Tone.WARNING),
         ([LIVE, status(Kind.POD, Phase.FORBIDDEN)], "◍ live, no access to pods", Tone.WARNING),
         (
             [LIVE, status(Kind.POD, Phase.DISCONNECTED, retry_at_ns=NOW_NS + 5 * SECOND)],
-            "✖ disconnected, retrying in 5 s",
+            "✖ pods disconnected, retrying in 5 s",
+            Tone.FAULT,
+        ),
+        (
+            [LIVE, *(status(kind, Phase.DISCONNECTED) for kind in (Kind.POD, Kind.PDB))],
+            "✖ 2 of 3 kinds disconnected, retrying",
             Tone.FAULT,
         ),
         ([status(Kind.POD, Phase.DISCONNECTED)], "✖ disconnected, retrying", Tone.FAULT),
