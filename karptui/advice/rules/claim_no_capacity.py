@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.advice.context import AdviceContext, pool_ref
+from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
+from karptui.advice.refs import pool_ref
 from karptui.advice.rule import Rule
 from karptui.advice.words import counted, span
 from karptui.kube.event import Event

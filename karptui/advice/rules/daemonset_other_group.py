@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.advice.context import AdviceContext, PodGroup
+from karptui.advice.context import AdviceContext
+from karptui.advice.facts.pods import PodGroup
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, counted, listed

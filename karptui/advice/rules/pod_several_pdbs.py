@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.advice.context import AdviceContext, ref_text
+from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
+from karptui.advice.refs import ref_text
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, counted, joined, listed, verb
 from karptui.kube.pod import Pod

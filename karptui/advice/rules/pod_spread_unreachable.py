@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.advice.context import AdviceContext, PodGroup, ref_text
+from karptui.advice.context import AdviceContext
+from karptui.advice.facts.pods import PodGroup
 from karptui.advice.finding import Finding, Severity
+from karptui.advice.refs import ref_text
 from karptui.advice.rule import Rule
 from karptui.advice.words import counted, joined
 from karptui.karpenter.labels import ZONE

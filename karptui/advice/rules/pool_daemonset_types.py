@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.advice.context import AdviceContext, pool_ref
+from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
+from karptui.advice.refs import pool_ref
 from karptui.advice.rule import Rule
 from karptui.advice.words import amount, counted, listed
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from karptui.advice.context import AdviceContext, owner_refs, pool_ref
+from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
+from karptui.advice.refs import owner_refs, pool_ref
 from karptui.advice.rule import Rule
 from karptui.advice.words import counted, listed
 from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE

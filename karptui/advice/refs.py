@@ -1,0 +1,33 @@
+"""What findings are about, as names of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from karptui.advice.facts.pods import PodGroup
+from karptui.karpenter.nodepool import NodePool
+from karptui.provisioning.state_node import StateNode
+from karptui.whatif.edits import ObjectRef
+
+
+def pool_ref(pool: NodePool) -> ObjectRef:
+    """Return the name of a NodePool as an object."""
+    return ObjectRef("NodePool", pool.name)
+
+
+def node_refs(nodes: Iterable[StateNode]) -> tuple[ObjectRef, ...]:
+    """Return the names of nodes as objects."""
+    return tuple(ObjectRef("Node", node.node.name) for node in nodes if node.node is not None)
+
+
+def owner_refs(groups: Iterable[PodGroup]) -> tuple[ObjectRef, ...]:
+    """Return the workloads behind groups of pods, each once, the largest first."""
+    sizes: dict[ObjectRef, int] = {}
+    for group in groups:
+        sizes[group.owner] = sizes.get(group.owner, 0) + len(group.pods)
+    return tuple(sorted(sizes, key=lambda ref: (-sizes[ref], ref.kind, ref.key)))
+
+
+def ref_text(ref: ObjectRef) -> str:
+    """Return ``Kind/namespace/name``."""
+    return f"{ref.kind}/{ref.key}"
