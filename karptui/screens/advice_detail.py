@@ -9,8 +9,6 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
@@ -25,9 +23,8 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Tone
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.whatif.edits import ObjectRef
-from karptui.widgets.hanging import hanging
-from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
+from karptui.widgets.sentences import Sentences
 
 
 class AdviceDetailScreen(OpenObject, ObjectKeys, ListScreen[tuple[int, ObjectRef]]):
@@ -42,7 +39,7 @@ class AdviceDetailScreen(OpenObject, ObjectKeys, ListScreen[tuple[int, ObjectRef
     title_text = "Objects"
 
     panel = getters.query_one("#advice-panel", VerticalScroll)
-    lines = getters.query_one("#advice-lines", Static)
+    lines = getters.query_one("#advice-lines", Sentences)
 
     def __init__(self, entry: AdviceEntry) -> None:
         """Make the screen.
@@ -57,21 +54,14 @@ class AdviceDetailScreen(OpenObject, ObjectKeys, ListScreen[tuple[int, ObjectRef
     def compose_body(self) -> ComposeResult:
         """Yield the finding above its objects."""
         with VerticalScroll(id="advice-panel", can_focus=False):
-            yield Static(id="advice-lines", markup=False)
+            yield Sentences(id="advice-lines")
         yield from super().compose_body()
 
     def show_state(self) -> None:
         """Show the finding, and whether it still holds."""
         self.host.look_at(Focus(wants_advice=True))
-        lines = detail_lines(self._entry, can_try=opening_of(self._entry.finding) != NOTHING)
-        content = Content("\n").join([phrase(line) for line in hanging(lines, self.lines.size.width)])
-        if content != self.lines.content:
-            self.lines.update(content)
+        self.lines.set_hanging(detail_lines(self._entry, can_try=opening_of(self._entry.finding) != NOTHING))
         super().show_state()
-
-    def on_resize(self) -> None:
-        """Break the sentences anew."""
-        self.call_after_refresh(self.show_state)
 
     def items_of(self, view: ClusterView) -> Sequence[tuple[int, ObjectRef]]:  # noqa: ARG002 - as they were found
         """Return the objects."""

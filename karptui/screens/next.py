@@ -8,8 +8,6 @@ from typing import ClassVar
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
@@ -23,8 +21,8 @@ from karptui.views.row import Tone
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import freshness
 from karptui.views.why.sentence import why_sentence
-from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
+from karptui.widgets.sentences import Sentences
 
 
 class NextScreen(ObjectKeys, ListScreen[NodeEntry]):
@@ -37,7 +35,7 @@ class NextScreen(ObjectKeys, ListScreen[NodeEntry]):
     entry_name = "blockers"
     title_text = "Would go without what keeps them"
 
-    command = getters.query_one("#next", Static)
+    command = getters.query_one("#next", Sentences)
 
     def __init__(self) -> None:
         super().__init__(TABLE)
@@ -45,17 +43,14 @@ class NextScreen(ObjectKeys, ListScreen[NodeEntry]):
 
     def compose_body(self) -> ComposeResult:
         """Yield the command above the nodes."""
-        yield Static(id="next", markup=False)
+        yield Sentences(id="next")
         yield from super().compose_body()
 
     def show_state(self) -> None:
         """Show the command and the nodes."""
         view = self.host.view
         self.host.look_at(Focus(wants_next=True))
-        lines = (*next_lines(view), freshness(view, self.host.now_ns()))
-        content = Content("\n").join([phrase(line) for line in lines])
-        if content != self.command.content:
-            self.command.update(content)
+        self.command.set_lines((*next_lines(view), freshness(view, self.host.now_ns())))
         super().show_state()
 
     def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:

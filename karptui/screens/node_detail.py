@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
@@ -30,6 +29,7 @@ from karptui.views.why.landings import with_landings
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
+from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail
@@ -50,10 +50,10 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
     consequences: ClassVar[Mapping[str, str]] = {"Pod": "Requests and the pods of the node need it."}
 
     panel = getters.query_one("#node-panel", Container)
-    ledger = getters.query_one("#ledger", Static)
-    why = getters.query_one("#why", Static)
-    facts = getters.query_one("#facts", Static)
-    claim_facts = getters.query_one("#claim-facts", Static)
+    ledger = getters.query_one("#ledger", Sentences)
+    why = getters.query_one("#why", Sentences)
+    facts = getters.query_one("#facts", Sentences)
+    claim_facts = getters.query_one("#claim-facts", Sentences)
 
     def __init__(self, key: str) -> None:
         """Make the screen.
@@ -70,11 +70,11 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
     def compose_body(self) -> ComposeResult:
         """Yield ledger and facts side by side above the pods."""
         with Container(id="node-panel"):
-            yield Static(id="ledger", markup=False)
+            yield Sentences(id="ledger")
             with VerticalScroll(id="facts-scroll"):
-                yield Static(id="why", markup=False)
-                yield Static(id="facts", markup=False)
-                yield Static(id="claim-facts", markup=False)
+                yield Sentences(id="why")
+                yield Sentences(id="facts")
+                yield Sentences(id="claim-facts")
         yield from super().compose_body()
 
     def show_state(self) -> None:
@@ -89,11 +89,11 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
             parts = title_parts(entry, now_ns)
             gone = ((" gone ", Tone.FAULT),) if self._is_gone else ()
             self._title_panel(phrase((*parts, *gone)))
-            self._update(self.ledger, resource_lines(entry))
+            self.ledger.set_lines(resource_lines(entry))
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
-            self._update(self.why, (*hanging(self._why(entry, now_ns), self.why.size.width), *ledger))
-            self._update(self.facts, node_lines(entry, now_ns))
-            self._update(self.claim_facts, claim_lines(entry, now_ns))
+            self.why.set_lines((*hanging(self._why(entry, now_ns), self.why.size.width), *ledger))
+            self.facts.set_lines(node_lines(entry, now_ns))
+            self.claim_facts.set_lines(claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))
         super().show_state()
 
@@ -122,12 +122,6 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         if title != getattr(self, "_panel_title", None):
             self._panel_title = title
             self.panel.border_title = title
-
-    @staticmethod
-    def _update(static: Static, lines: Sequence[Pieces]) -> None:
-        content = Content("\n").join([phrase(line) for line in lines])
-        if content != static.content:
-            static.update(content)
 
     def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
         """Return the pods of the node."""

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
@@ -28,9 +27,8 @@ from karptui.views.pending.remedy_text import remedy_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
-from karptui.widgets.hanging import hanging
-from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
+from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
     from karptui.views.whatif.opening import Opening
@@ -53,7 +51,7 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
     consequences: ClassVar[Mapping[str, str]] = {"Event": "What Karpenter and the scheduler said is not known."}
 
     panel = getters.query_one("#pending-panel", VerticalScroll)
-    lines = getters.query_one("#pending-lines", Static)
+    lines = getters.query_one("#pending-lines", Sentences)
 
     def __init__(self, pod_key: str) -> None:
         """Make the screen.
@@ -70,7 +68,7 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
     def compose_body(self) -> ComposeResult:
         """Yield the explanation above the changes."""
         with VerticalScroll(id="pending-panel", can_focus=False):
-            yield Static(id="pending-lines", markup=False)
+            yield Sentences(id="pending-lines")
         yield from super().compose_body()
 
     def show_state(self) -> None:
@@ -82,7 +80,6 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
             self._group = report.by_pod.get(self._pod_key) or self._group
             if report.detail is not None and report.detail.pod_key == self._pod_key:
                 self._detail = report.detail
-        width = self.lines.size.width
         gone = self._gone(view)
         said: tuple[Pieces, ...] = (gone, ()) if gone else ()
         if self._group is not None:
@@ -94,15 +91,13 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
                     self._detail,
                     view.state,
                     now_ns=now_ns,
-                    width=max(width, 40),
+                    width=max(self.lines.content_size.width, 40),
                     hears_events=hears_events(view),
                 ),
             )
         elif not gone:
             said = (pending_freshness(view, now_ns),)
-        content = Content("\n").join([phrase(line) for line in hanging(said, width)])
-        if content != self.lines.content:
-            self.lines.update(content)
+        self.lines.set_hanging(said)
         super().show_state()
 
     def _gone(self, view: ClusterView) -> Pieces:

@@ -9,8 +9,6 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.analyst import Focus
 from karptui.screens.frame import Pieces
@@ -23,9 +21,9 @@ from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.pools.entry import PoolRow, pool_rows
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
+from karptui.widgets.sentences import Sentences
 
 
 class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
@@ -46,7 +44,7 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
     consequences = CONSEQUENCES
 
     panel = getters.query_one("#pool-panel", VerticalScroll)
-    lines = getters.query_one("#pool-lines", Static)
+    lines = getters.query_one("#pool-lines", Sentences)
 
     def __init__(self, name: str) -> None:
         """Make the screen.
@@ -62,7 +60,7 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
     def compose_body(self) -> ComposeResult:
         """Yield the pool above its DaemonSets."""
         with VerticalScroll(id="pool-panel", can_focus=False):
-            yield Static(id="pool-lines", markup=False)
+            yield Sentences(id="pool-lines")
         yield from super().compose_body()
 
     def prepare(self) -> None:
@@ -93,18 +91,11 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
         row = self._row
         if row is None:
             gone = f"there is no NodePool {clean(self._pool_name)}" if self._rows is not None else "working it out…"
-            content = phrase(((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),))
+            self.lines.set_lines([((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),)])
         else:
             has_prices = not self.host.config.disable_pricing
             self.panel.border_title = phrase(title_parts(row, has_prices=has_prices))
-            lines = hanging(detail_lines(row), self.lines.content_size.width)
-            content = Content("\n").join([phrase(line) for line in lines])
-        if content != self.lines.content:
-            self.lines.update(content)
-
-    def on_resize(self) -> None:
-        """Break the sentences anew."""
-        self.refresh_info()
+            self.lines.set_hanging(detail_lines(row))
 
     def explain_item(self, item: DaemonRow) -> Pieces:
         """Return what a DaemonSet takes and rules out."""

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.views.fields import ItemT
-from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowHighlighted
+from karptui.widgets.sentences import Sentences
 
 
 class StoryScreen(ListScreen[ItemT]):
     """A list screen of which one line does not hold what there is to say about a row."""
 
-    story = getters.query_one("#story", Static)
+    story = getters.query_one("#story", Sentences)
 
     def compose_body(self) -> ComposeResult:
         """Yield the table above the sentences."""
         yield from super().compose_body()
-        yield Static(id="story", markup=False)
+        yield Sentences(id="story")
 
     def story_of(self, item: ItemT) -> tuple[Pieces, ...]:
         """Return a row in sentences, a line each."""
@@ -39,9 +37,7 @@ class StoryScreen(ListScreen[ItemT]):
 
     def _show_story(self) -> None:
         item = self.current
-        content = Content("\n").join([phrase(line) for line in self.story_of(item)]) if item is not None else Content()
-        if content != self.story.content:
-            self.story.update(content)
+        self.story.set_lines(self.story_of(item) if item is not None else ())
 
     @on(RowHighlighted)
     def _moved(self, _event: RowHighlighted) -> None:

@@ -23,6 +23,7 @@ from karptui.views.types.offerings import Grid, offering_grid
 from karptui.views.types.resolve import pool_entries
 from karptui.views.types.summary import source_lines
 from karptui.widgets.plain import TONE_STYLES, phrase
+from karptui.widgets.sentences import Sentences
 
 
 class TypeLedgerScreen(FrameScreen):
@@ -41,6 +42,7 @@ class TypeLedgerScreen(FrameScreen):
     entry_name = "types"
 
     panel = getters.query_one("#ledger-panel", VerticalScroll)
+    grid_lines = getters.query_one("#ledger-grid", Static)
 
     def __init__(self, pool: str, name: str, pods: Collection[str] = ()) -> None:
         """Make the screen.
@@ -61,8 +63,11 @@ class TypeLedgerScreen(FrameScreen):
     def compose_body(self) -> ComposeResult:
         """Yield the sections of the ledger."""
         with VerticalScroll(id="ledger-panel"):
-            for name in ("account", "fit", "observed", "grid", "sources"):
-                yield Static(id=f"ledger-{name}", markup=False)
+            yield Sentences(id="ledger-account")
+            yield Sentences(id="ledger-fit")
+            yield Sentences(id="ledger-observed")
+            yield Static(id="ledger-grid", markup=False)
+            yield Sentences(id="ledger-sources")
 
     def on_mount(self) -> None:
         """Give the keys to the panel."""
@@ -122,16 +127,13 @@ class TypeLedgerScreen(FrameScreen):
         self._section("account", account_lines(pool, entry, self.pod, view.evidence))
         self._section("fit", fit_lines(pool, entry, self.pod))
         self._section("observed", observed_lines(pool, entry))
-        self._update("grid", _drawn(offering_grid(entry)))
+        grid = _drawn(offering_grid(entry))
+        if grid != self.grid_lines.content:
+            self.grid_lines.update(grid)
         self._section("sources", source_lines(pool, view.evidence, view.prices))
 
     def _section(self, name: str, lines: Sequence[Pieces]) -> None:
-        self._update(name, Content("\n").join([phrase(line) for line in lines]))
-
-    def _update(self, name: str, content: Content) -> None:
-        static = self.query_one(f"#ledger-{name}", Static)
-        if content != static.content:
-            static.update(content)
+        self.query_one(f"#ledger-{name}", Sentences).set_lines(lines)
 
     def explain(self) -> Pieces:
         """Say which pod is held against the type, and how many there are."""

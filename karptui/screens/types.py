@@ -9,8 +9,6 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
@@ -24,8 +22,8 @@ from karptui.views.types.pools import TABLE, carries, note_of
 from karptui.views.types.resolve import notes_of, pool_entries
 from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
 from karptui.views.types.table import types_table
-from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
+from karptui.widgets.sentences import Sentences
 
 MANY: Final = 1_000_000
 """More items than are built at once: working types out takes a tenth of a second, which belongs in a thread."""
@@ -46,7 +44,7 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
     kind = "NodePool"
     consequences = CONSEQUENCES
 
-    lines = getters.query_one("#types-lines", Static)
+    lines = getters.query_one("#types-lines", Sentences)
 
     def __init__(self) -> None:
         super().__init__(TABLE)
@@ -54,7 +52,7 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
     def compose_body(self) -> ComposeResult:
         """Yield the table above where types and prices come from."""
         yield from super().compose_body()
-        yield Static(id="types-lines", markup=False)
+        yield Sentences(id="types-lines")
 
     def prepare(self) -> None:
         """Say that it takes a moment."""
@@ -76,7 +74,7 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
         lines = list(source_lines(None, view.evidence, view.prices))
         if self._rows is not None and self._rows.total:
             lines += [((clean(note), Tone.MUTED),) for note in notes_of(view)]
-        _update(self.lines, lines)
+        self.lines.set_lines(lines)
 
     def explain_item(self, item: PoolEntry) -> Pieces:
         """Return what a pool's types come to."""
@@ -121,7 +119,7 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
     consequences = CONSEQUENCES
 
     panel = getters.query_one("#types-panel", VerticalScroll)
-    lines = getters.query_one("#types-lines", Static)
+    lines = getters.query_one("#types-lines", Sentences)
 
     def __init__(self, pool: str) -> None:
         """Make the screen.
@@ -152,7 +150,7 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
     def compose_body(self) -> ComposeResult:
         """Yield the filters above the table."""
         with VerticalScroll(id="types-panel"):
-            yield Static(id="types-lines", markup=False)
+            yield Sentences(id="types-lines")
         yield from super().compose_body()
 
     def items_of(self, view: ClusterView) -> Sequence[TypeEntry]:
@@ -176,11 +174,11 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
         view, entry = self.host.view, self._entry
         if entry is None:
             gone = f"there is no NodePool {clean(self._pool)}" if self._rows is not None else "working it out…"
-            _update(self.lines, [((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),)])
+            self.lines.set_lines([((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),)])
             return
         lines = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
         lines += source_lines(entry, view.evidence, view.prices)
-        _update(self.lines, lines)
+        self.lines.set_lines(lines)
 
     def explain_item(self, item: TypeEntry) -> Pieces:
         """Return why a type is left or not."""
@@ -228,9 +226,3 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
         from karptui.screens.type_ledger import TypeLedgerScreen  # noqa: PLC0415 - only when asked for
 
         self.app.push_screen(TypeLedgerScreen(self._pool, event.key))
-
-
-def _update(static: Static, lines: Sequence[Pieces]) -> None:
-    content = Content("\n").join([phrase(line) for line in lines])
-    if content != static.content:
-        static.update(content)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from karptui.views.row import Tone
+from karptui.widgets.sentences import Sentences
+from tests.widgets.harness import WidgetApp
+
+LONG = (("* the quick brown fox jumps over", Tone.NORMAL), (" the [lazy] dog", Tone.STRONG))
+
+
+async def test_lines_are_shown_as_they_are() -> None:
+    app = WidgetApp(Sentences())
+    async with app.run_test(size=(20, 8)):
+        sentences = app.query_one(Sentences)
+        sentences.set_lines([LONG, (("second", Tone.MUTED),)])
+        assert sentences.content.plain == "* the quick brown fox jumps over the [lazy] dog\nsecond"
+        shown = sentences.content
+        sentences.set_lines([LONG, (("second", Tone.MUTED),)])
+        assert sentences.content is shown
+        sentences.set_lines(())
+        assert sentences.content.plain == ""
+
+
+async def test_hanging_lines_follow_the_width() -> None:
+    app = WidgetApp(Sentences())
+    async with app.run_test(size=(24, 8)) as pilot:
+        sentences = app.query_one(Sentences)
+        sentences.set_hanging([LONG])
+        assert sentences.content.plain == "* the quick brown fox \n   jumps over the [lazy] \n   dog"
+        await pilot.resize_terminal(60, 8)
+        await pilot.pause()
+        assert sentences.content.plain == "* the quick brown fox jumps over the [lazy] dog"
+        sentences.set_lines([LONG])
+        await pilot.resize_terminal(24, 8)
+        await pilot.pause()
+        assert "\n" not in sentences.content.plain
