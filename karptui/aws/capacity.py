@@ -5,6 +5,8 @@ Source: ``computeCapacity`` in pkg/providers/instancetype/types.go of Karpenter'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from karptui.aws.facts import InstanceTypeFacts
@@ -14,7 +16,7 @@ from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.aws.pods import max_pods
 from karptui.aws.storage import ephemeral_storage
 from karptui.karpenter.settings import Settings
-from karptui.kube.quantity import Quantity, QuantityFormat, of_units
+from karptui.kube.quantity import ZERO, Quantity, QuantityFormat, of_units
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 POD_ENI: Final = "vpc.amazonaws.com/pod-eni"
@@ -31,21 +33,33 @@ _GPU_RESOURCES: Final = ((NVIDIA_GPU, "NVIDIA"), (AMD_GPU, "AMD"), (GAUDI, "Haba
 
 def capacity(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, settings: Settings) -> dict[str, Quantity]:
     """Return the capacity of a node, memory by the estimate; resources the type lacks are listed as zero."""
-    amounts = {
-        CPU: of_units(facts.vcpus),
-        MEMORY: estimated_memory(facts, settings),
-        EPHEMERAL_STORAGE: ephemeral_storage(facts, nodeclass),
-        PODS: of_units(max_pods(facts, nodeclass, settings.reserved_enis)),
-        POD_ENI: of_units(facts.branch_enis),
-        NEURON: of_units(sum(device.count for device in facts.neuron_devices)),
-        NEURON_CORE: of_units(_neuron_cores(facts)),
-        EFA: of_units(_efas(facts, nodeclass)),
-    }
-    for resource, manufacturer in _GPU_RESOURCES:
-        amounts[resource] = of_units(sum(gpu.count for gpu in facts.gpus if gpu.manufacturer == manufacturer))
+    amounts = dict(_of_type(facts))
+    amounts[MEMORY] = estimated_memory(facts, settings)
+    amounts[EPHEMERAL_STORAGE] = ephemeral_storage(facts, nodeclass)
+    amounts[PODS] = of_units(max_pods(facts, nodeclass, settings.reserved_enis))
+    amounts[EFA] = of_units(_efas(facts, nodeclass))
     if nodeclass.family.is_windows and architecture(facts) == "amd64":
         amounts[PRIVATE_IPV4] = of_units(facts.windows_ipv4)
     return amounts
+
+
+@lru_cache(maxsize=4096)
+def _of_type(facts: InstanceTypeFacts) -> Mapping[str, Quantity]:
+    """Return what no NodeClass and no setting changes, with a place for the rest."""
+    return {
+        CPU: of_units(facts.vcpus),
+        MEMORY: ZERO,
+        EPHEMERAL_STORAGE: ZERO,
+        PODS: ZERO,
+        POD_ENI: of_units(facts.branch_enis),
+        NEURON: of_units(sum(device.count for device in facts.neuron_devices)),
+        NEURON_CORE: of_units(_neuron_cores(facts)),
+        EFA: ZERO,
+        **{
+            resource: of_units(sum(gpu.count for gpu in facts.gpus if gpu.manufacturer == manufacturer))
+            for resource, manufacturer in _GPU_RESOURCES
+        },
+    }
 
 
 def estimated_memory(facts: InstanceTypeFacts, settings: Settings) -> Quantity:

@@ -26,10 +26,11 @@ _indexes: Final[deque[TypeIndex]] = deque(maxlen=_MOST_KNOWN)
 
 def bits(mask: int) -> Iterator[int]:
     """Yield the positions of the set bits, ascending."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+    digits = bin(mask)[:1:-1]
+    position = digits.find("1")
+    while position >= 0:
+        yield position
+        position = digits.find("1", position + 1)
 
 
 class Catalogue:
@@ -43,8 +44,8 @@ class Catalogue:
     def __init__(self, types: Sequence[InstanceType], index: TypeIndex | None = None) -> None:
         self.types = tuple(types)
         self.index = index = TypeIndex(self.types) if index is None else index
-        self.everything = index.everything
-        self.keys = index.keys
+        self.everything = index.labels.everything
+        self.keys = index.labels.keys
         self.row_types = [i for i, _ in index.overrides]
         """Type of each row after the first ``len(types)``: allocatable differs there by offering."""
         self.reservation_capacity = index.reservation_capacity
@@ -52,8 +53,7 @@ class Catalogue:
         self.reserved_kinds = index.reserved_kinds
         self.offering_keys = index.offering_keys
         self.has_custom_offering_keys = not self.offering_keys <= WELL_KNOWN
-        self.negative_keys = index.negative_keys
-        """Keys that some type answers with NotIn or DoesNotExist: meeting them may become easier as claims narrow."""
+        self.negative_keys = index.labels.negative_keys
         self.usable_rows = 0
         """Rows without a negative allocatable: in the others nothing fits."""
         self.allocatable = self._index_allocatable()
@@ -84,9 +84,12 @@ class Catalogue:
     def _index_capacity(self) -> dict[str, Ladder]:
         by_resource: dict[str, dict[int, int]] = {}
         for i, instance_type in enumerate(self.types):
+            bit = 1 << i
             for name, amount in instance_type.capacity.items():
-                masks = by_resource.setdefault(name, {})
-                masks[amount.nano] = masks.get(amount.nano, 0) | 1 << i
+                masks = by_resource.get(name)
+                if masks is None:
+                    masks = by_resource[name] = {}
+                masks[amount.nano] = masks.get(amount.nano, 0) | bit
         return {name: Ladder(masks) for name, masks in by_resource.items()}
 
     def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
@@ -95,11 +98,11 @@ class Catalogue:
 
     def meeting(self, requirement: Requirement) -> int:
         """Return the types that a requirement leaves; ``minValues`` does not matter here."""
-        return self.index.meeting(requirement)
+        return self.index.labels.meeting(requirement)
 
     def compatible(self, requirements: Iterable[Requirement]) -> int:
         """Return the types whose own requirements do not clash with any of these."""
-        mask, meeting = self.everything, self.index.meeting
+        mask, meeting = self.everything, self.index.labels.meeting
         for requirement in requirements:
             mask &= meeting(requirement)
         return mask
@@ -155,11 +158,12 @@ def catalogue_of(types: tuple[InstanceType, ...]) -> Catalogue:
     """Return the index of a list of types, kept between runs over the same types.
 
     Lists that differ in what types hold alone, as when an edit reserves more of every node, share what is indexed of
-    their labels and offerings.
+    their labels and offerings; those that differ in offerings, as in an outage, what is indexed of their labels.
     """
-    index = next((one for one in tuple(_indexes) if one.suits(types)), None)
+    indexes = tuple(_indexes)
+    index = next((one for one in indexes if one.suits(types)), None)
     if index is None:
-        index = TypeIndex(types)
+        index = TypeIndex(types, next((one.labels for one in indexes if one.labels.suits(types)), None))
         _indexes.appendleft(index)
     return Catalogue(types, index)
 
@@ -174,14 +178,13 @@ def allocatable_nano(
     amounts = {name: amount.nano for name, amount in instance_type.capacity.items()}
     for name, amount in (capacity_override or {}).items():
         amounts[name] = amounts.get(name, 0) + amount.nano
-    capacity = dict(amounts)
+    pages = [amount for name, amount in amounts.items() if name.startswith(HUGEPAGES_PREFIX)]
     overheads = (instance_type.overhead,) if overhead is None else (instance_type.overhead, overhead)
     for held in overheads:
         for reserved in (held.kube_reserved, held.system_reserved, held.eviction_threshold):
             for name, amount in reserved.items():
                 if name in amounts:
                     amounts[name] -= amount.nano
-    for name, pages in capacity.items():
-        if name.startswith(HUGEPAGES_PREFIX):
-            amounts[MEMORY] = max(0, amounts.get(MEMORY, 0) - pages)
+    for amount_nano in pages:
+        amounts[MEMORY] = max(0, amounts.get(MEMORY, 0) - amount_nano)
     return amounts

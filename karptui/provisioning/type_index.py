@@ -1,67 +1,19 @@
-"""Labels and offerings of instance types, each with the types that have them as a bit set."""
+"""Offerings of instance types, each kind with the types that have it as a bit set, and their prices."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, RESERVED, WELL_KNOWN
-from karptui.karpenter.requirement import Requirement
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.provisioning.label_index import LabelIndex, keep
 
 NO_PRICE: Final = float("inf")
 """Price of a type without a usable offering, for ordering."""
-_MOST_KEPT: Final = 4_096
-"""Requirement sets, and sets of types, that are remembered."""
-
-
-class KeyIndex:
-    """The requirements that types have on one label key."""
-
-    __slots__ = ("by_value", "complements", "distinct", "undefined")
-
-    def __init__(self, distinct: dict[Requirement, int], everything: int) -> None:
-        self.distinct = distinct
-        self.by_value: dict[str, int] = {}
-        self.complements: list[tuple[Requirement, int]] = []
-        defined = 0
-        for requirement, mask in distinct.items():
-            defined |= mask
-            if requirement.complement:
-                self.complements.append((requirement, mask))
-            else:
-                for value in requirement.values:
-                    self.by_value[value] = self.by_value.get(value, 0) | mask
-        self.undefined = everything & ~defined
-
-    def meeting(self, requirement: Requirement) -> int:
-        """Return the types whose requirement does not clash with this one; undefined never does."""
-        mask = self.undefined
-        if requirement.values and not requirement.complement:
-            for value in requirement.values:
-                mask |= self.by_value.get(value, 0)
-            for own, types in self.complements:
-                if not own.clashes(requirement):
-                    mask |= types
-        else:
-            for own, types in self.distinct.items():
-                if not own.clashes(requirement):
-                    mask |= types
-        return mask
-
-    def value_masks(self) -> Iterator[tuple[str, int]]:
-        """Yield each value that types name, excluded ones too, with the types that name it."""
-        if not self.complements:
-            yield from self.by_value.items()
-            return
-        masks: dict[str, int] = dict(self.by_value)
-        for requirement, types in self.complements:
-            for value in requirement.values:
-                masks[value] = masks.get(value, 0) | types
-        yield from masks.items()
 
 
 class OfferingKind:
@@ -113,55 +65,32 @@ class PriceOrder:
 
 
 class TypeIndex:
-    """Labels and offerings of one list of types, whatever these hold: lists that differ in capacity alone share one."""
+    """Labels and offerings of one list of types, whatever these hold: lists that differ in capacity alone share one.
 
-    def __init__(self, types: Sequence[InstanceType]) -> None:
-        self._sold_as = [(one.requirements, one.offerings) for one in types]
-        self.everything = (1 << len(types)) - 1
-        self._requirement_cache: dict[NodeSelectorRequirement, Requirement] = {}
+    Args:
+        types: The list.
+        labels: Of these types, where they are known from a list that differs in offerings.
+    """
+
+    def __init__(self, types: Sequence[InstanceType], labels: LabelIndex | None = None) -> None:
+        self._sold_as = [(one.name, one.offerings) for one in types]
+        self.labels = LabelIndex(types) if labels is None else labels
         self._offering_cache: dict[tuple[NodeSelectorRequirement, ...], Requirements] = {}
-        self.keys = self._index_requirements()
         self.overrides: list[tuple[int, Offering]] = []
         """Type and an offering of each row after the first ``len(types)``: allocatable differs there by offering."""
         self.reservation_capacity: dict[str, int] = {}
         self.offering_kinds: tuple[OfferingKind, ...] = self._index_offerings()
         self.reserved_kinds = [kind for kind in self.offering_kinds if kind.capacity_type == RESERVED]
         self.offering_keys = frozenset(own.key for kind in self.offering_kinds for own in kind.requirements)
-        self.negative_keys = frozenset(
-            key for key, index in self.keys.items() if any(own.is_negative for own in index.distinct)
-        )
-        self._meeting: dict[Requirement, int] = {}
         self._allowed: dict[Requirements, int] = {}
         self._price_orders: dict[int, PriceOrder] = {}
 
     def suits(self, types: Sequence[InstanceType]) -> bool:
-        """Return whether these types have the same labels and offerings; equal ones that are other objects do not."""
-        return len(types) == len(self._sold_as) and all(
-            one.offerings is offerings and one.requirements is requirements
-            for one, (requirements, offerings) in zip(types, self._sold_as, strict=True)
+        """Return whether these have the same names, labels and offerings; equal ones that are other objects do not."""
+        return self.labels.suits(types) and all(
+            one.offerings is offerings and one.name == name
+            for one, (name, offerings) in zip(types, self._sold_as, strict=True)
         )
-
-    def _requirement(self, selector: NodeSelectorRequirement) -> Requirement:
-        made = Requirement.of(selector.key, selector.operator, selector.values, selector.min_values)
-        self._requirement_cache[selector] = made
-        return made
-
-    def _index_requirements(self) -> dict[str, KeyIndex]:
-        by_key: dict[str, dict[Requirement, int]] = {}
-        cached = self._requirement_cache
-        for i, (requirements, _) in enumerate(self._sold_as):
-            bit = 1 << i
-            seen: dict[str, Requirement] = {}
-            for selector in requirements:
-                requirement = cached.get(selector) or self._requirement(selector)
-                known = seen.get(requirement.key)
-                seen[requirement.key] = requirement if known is None else requirement.intersect(known)
-            for key, requirement in seen.items():
-                masks = by_key.get(key)
-                if masks is None:
-                    masks = by_key[key] = {}
-                masks[requirement] = masks.get(requirement, 0) | bit
-        return {key: KeyIndex(masks, self.everything) for key, masks in by_key.items()}
 
     def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
         """Return the requirements of an offering, shared between equal ones."""
@@ -205,15 +134,6 @@ class TypeIndex:
             self.overrides.append((i, offering))
         return row
 
-    def meeting(self, requirement: Requirement) -> int:
-        """Return the types that a requirement leaves; ``minValues`` does not matter here."""
-        mask = self._meeting.get(requirement)
-        if mask is None:
-            index = self.keys.get(requirement.key)
-            mask = self.everything if index is None else index.meeting(requirement)
-            _keep(self._meeting, requirement, mask)
-        return mask
-
     def allowed(self, requirements: Requirements) -> int:
         """Return the kinds of offerings that requirements allow, as bits in the order of ``offering_kinds``."""
         mask = self._allowed.get(requirements)
@@ -222,7 +142,7 @@ class TypeIndex:
             for i, kind in enumerate(self.offering_kinds):
                 if requirements.compatible(kind.requirements, WELL_KNOWN):
                     mask |= 1 << i
-            _keep(self._allowed, requirements, mask)
+            keep(self._allowed, requirements, mask)
         return mask
 
     def price_order(self, requirements: Requirements) -> PriceOrder:
@@ -236,16 +156,5 @@ class TypeIndex:
                     for type_number, price in kind.prices:
                         prices[type_number] = min(prices[type_number], price)
             order = PriceOrder(tuple(prices))
-            _keep(self._price_orders, allowed, order)
+            keep(self._price_orders, allowed, order)
         return order
-
-
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
-
-
-def _keep(kept: dict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Remember an answer; all are forgotten before there are too many of them."""
-    if len(kept) >= _MOST_KEPT:
-        kept.clear()
-    kept[key] = value

@@ -1,43 +1,48 @@
-"""The instance types of claims in price order; claims with the same requirements share the work."""
+"""The instance types of claims in price order; claims that allow the same offerings share the work."""
 
 from __future__ import annotations
+
+from itertools import compress
+from typing import Final
 
 from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.solution import NewClaim
-from karptui.provisioning.type_index import single_value
+from karptui.provisioning.type_index import TypeIndex, single_value
 from karptui.whatif.lines import TypeOption
 
-MOST_KEPT = 100
+MOST_KEPT: Final = 100
 """Lists of types that are kept."""
-_Key = tuple[Catalogue, Requirements, int]
+_Offered = tuple[TypeIndex, int]
+"""Labels and offerings of a list of types, and which kinds of offerings a claim allows: what prices follow from."""
 
 
 class ClaimTypes:
-    """Answers for the claims of all replays over the same catalogues."""
+    """Answers for the claims of all replays over the same labels and offerings, whatever nodes hold or keep back."""
 
     def __init__(self) -> None:
-        self._ranked: dict[tuple[Catalogue, Requirements], list[tuple[int, TypeOption]]] = {}
-        self._chosen: dict[_Key, tuple[TypeOption, ...]] = {}
+        self._ranked: dict[_Offered, _Ranking] = {}
+        self._chosen: dict[tuple[_Offered, int], tuple[TypeOption, ...]] = {}
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._number_of: dict[_Key, int] = {}
+        self._number_of: dict[tuple[_Offered, int], int] = {}
 
     def tidy(self) -> None:
-        """Forget everything where edits have made too many catalogues; between two comparisons only."""
+        """Forget everything where edits have made too many lists; between two comparisons only."""
         if len(self._ranked) > MOST_KEPT:
-            self.__init__()  # type: ignore[misc]
+            for kept in (self._ranked, self._chosen, self._numbers, self._number_of):
+                kept.clear()
 
     def of(self, claim: NewClaim) -> tuple[TypeOption, ...]:
         """Return the types of a claim, the cheapest first; those without a price last, by name."""
-        key = (claim.catalogue, claim.requirements, claim.type_mask)
+        offered = _offered(claim)
+        key = (offered, claim.type_mask)
         chosen = self._chosen.get(key)
         if chosen is None:
-            ranked = self._ranked.get(key[:2])
-            if ranked is None:
-                ranked = self._ranked[key[:2]] = _ranked(claim.catalogue, claim.requirements)
-            mask = claim.type_mask
-            chosen = self._chosen[key] = tuple([option for bit, option in ranked if mask & bit])
+            ranking = self._ranked.get(offered)
+            if ranking is None:
+                ranking = self._ranked[offered] = _Ranking(claim.catalogue, claim.requirements)
+            chosen = self._chosen[key] = ranking.of(claim.type_mask)
         return chosen
 
     def price(self, claim: NewClaim) -> float | None:
@@ -47,15 +52,41 @@ class ClaimTypes:
 
     def number(self, claim: NewClaim) -> int:
         """Return a number that claims have in common if they have the same types in the same order."""
-        key = (claim.catalogue, claim.requirements, claim.type_mask)
+        key = (_offered(claim), claim.type_mask)
         number = self._number_of.get(key)
         if number is None:
-            names = tuple(option.name for option in self.of(claim))
+            names = tuple([option.name for option in self.of(claim)])
             number = self._number_of[key] = self._numbers.setdefault(names, len(self._numbers))
         return number
 
 
-def _ranked(catalogue: Catalogue, requirements: Requirements) -> list[tuple[int, TypeOption]]:
+def _offered(claim: NewClaim) -> _Offered:
+    index = claim.catalogue.index
+    return index, index.allowed(claim.requirements)
+
+
+class _Ranking:
+    """All types of a list in price order, under some requirements."""
+
+    def __init__(self, catalogue: Catalogue, requirements: Requirements) -> None:
+        best = _best_offerings(catalogue, requirements)
+        options = [
+            (i, TypeOption(one.name, *best[i]) if i in best else TypeOption(one.name, None))
+            for i, one in enumerate(catalogue.types)
+        ]
+        options.sort(key=lambda pair: (pair[1].price_per_hour is None, pair[1].price_per_hour or 0.0, pair[1].name))
+        self._options = [option for _, option in options]
+        self._places = [i for i, _ in options]
+        """Of each option, its type's place in the list."""
+
+    def of(self, types: int) -> tuple[TypeOption, ...]:
+        """Return the options of some types."""
+        is_chosen = [digit == "1" for digit in bin(types)[:1:-1].ljust(len(self._places), "0")]
+        return tuple(compress(self._options, map(is_chosen.__getitem__, self._places)))
+
+
+def _best_offerings(catalogue: Catalogue, requirements: Requirements) -> dict[int, tuple[float, str, str]]:
+    """Return by type the price, zone and capacity type of its cheapest offering that requirements allow."""
     best: dict[int, tuple[float, str, str]] = {}
     for kind in catalogue.offering_kinds:
         if not requirements.compatible(kind.requirements, WELL_KNOWN):
@@ -65,11 +96,4 @@ def _ranked(catalogue: Catalogue, requirements: Requirements) -> list[tuple[int,
             known = best.get(i)
             if known is None or (price, capacity_type, zone) < (known[0], known[2], known[1]):
                 best[i] = (price, zone, capacity_type)
-    options = [
-        (1 << i, TypeOption(one.name, *best[i]) if i in best else TypeOption(one.name, None))
-        for i, one in enumerate(catalogue.types)
-    ]
-    return sorted(
-        options,
-        key=lambda pair: (pair[1].price_per_hour is None, pair[1].price_per_hour or 0.0, pair[1].name),
-    )
+    return best

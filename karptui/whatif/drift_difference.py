@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -79,7 +79,7 @@ def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
         types = before.types.of_pool(pool.name), after.types.of_pool(pool.name)
         pair = id(types[0]), id(types[1])
         if pair not in same_types:
-            same_types[pair] = pair[0] == pair[1] or _offered(types[0]) == _offered(types[1])
+            same_types[pair] = _offer_the_same(*types)
         if (
             not same_types[pair]
             or _is_changed_pool(known.get(pool.name), pool)
@@ -99,6 +99,24 @@ def _is_changed_nodeclass(known: NodeClass | None, nodeclass: NodeClass | None) 
     if known is nodeclass or known is None or nodeclass is None:
         return False
     return bool(changed_nodeclass_fields(known, nodeclass))
+
+
+def _offer_the_same(some: Sequence[InstanceType], others: Sequence[InstanceType]) -> bool:
+    """Return whether two lists have types of the same names with offerings in the same places."""
+    if len(some) == len(others) and all(
+        one.name == other.name and _are_identical(one.offerings, other.offerings)
+        for one, other in zip(some, others, strict=True)
+    ):
+        return True
+    return _offered(some) == _offered(others)
+
+
+def _are_identical(some: Sequence[Offering], others: Sequence[Offering]) -> bool:
+    """Return whether offerings share their requirements, which is quick to see and so with most edits."""
+    return some is others or (
+        len(some) == len(others)
+        and all(one.requirements is other.requirements for one, other in zip(some, others, strict=True))
+    )
 
 
 def _offered(types: Sequence[InstanceType]) -> dict[str, frozenset[object]]:

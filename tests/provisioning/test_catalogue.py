@@ -9,7 +9,7 @@ from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
 from karptui.karpenter.requirement import Requirement
 from karptui.karpenter.requirements import Requirements
-from karptui.provisioning import type_index
+from karptui.provisioning import label_index
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.ladder import Ladder, roomy
@@ -192,8 +192,16 @@ class TestOfferings:
         relabelled = (*types[:-1], replace(types[-1], requirements=(a_requirement(GPU, "Exists"),)))
         assert catalogue_of(relabelled).index is not known.index
 
+    def test_lists_that_differ_in_offerings_share_labels(self) -> None:
+        types = tuple(TYPES)
+        known = catalogue_of(types)
+        nowhere = catalogue_of(tuple(replace(one, offerings=()) for one in types))
+        assert nowhere.index is not known.index
+        assert nowhere.index.labels is known.index.labels
+        assert nowhere.offering_rows(Requirements()) == 0
+
     def test_a_memory_of_answers_does_not_grow_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(type_index, "_MOST_KEPT", 2)
+        monkeypatch.setattr(label_index, "_MOST_KEPT", 2)
         catalogue = Catalogue(TYPES)
         for _ in range(2):
             for value in ("1", "2", "9"):
