@@ -82,6 +82,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
         ),
         Command("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
         Command("faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()),
+        Command("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
         Command("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
         Command(
             "whatif",
@@ -164,6 +165,12 @@ def _next(app: CommandHost) -> None:
     from karptui.screens.next import NextScreen  # noqa: PLC0415 - only when asked for
 
     app.push_screen(NextScreen())
+
+
+def _churn(app: CommandHost) -> None:
+    from karptui.screens.churn import ChurnScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(ChurnScreen())
 
 
 def _help(app: CommandHost) -> None:

@@ -9,6 +9,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
+from karptui.screens.churn_key import ChurnKey
 from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
@@ -21,10 +22,11 @@ from karptui.views.why.freshness import freshness
 from karptui.widgets.row_table import RowSelected
 
 
-class ClaimsScreen(ObjectKeys, StoryScreen[ClaimEntry]):
+class ClaimsScreen(ChurnKey, ObjectKeys, StoryScreen[ClaimEntry]):
     """One row for each NodeClaim, the newest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("u", "open_churn", "Churn", id="claims.churn", tooltip="How often nodes are replaced, and why"),
         Binding("o", "open_pods", "Pods of the node", show=False, id="claims.pods"),
         Binding("D", "sort('deadline')", "Sort by deadline", show=False, id="claims.sort-deadline"),
         Binding("X", "sort('expires')", "Sort by expiry", show=False, id="claims.sort-expires"),

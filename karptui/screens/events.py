@@ -9,6 +9,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
+from karptui.screens.churn_key import ChurnKey
 from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
@@ -23,10 +24,11 @@ TOLD_OF_A_NODE = 12
 """About how many rows a node and its claim make."""
 
 
-class EventsScreen(ObjectKeys, StoryScreen[EventEntry]):
+class EventsScreen(ChurnKey, ObjectKeys, StoryScreen[EventEntry]):
     """A time line, folded by object and reason."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("u", "open_churn", "Churn", id="events.churn", tooltip="How often nodes are replaced, and why"),
         Binding("o", "open_object", "Only this object", id="events.object", tooltip="Only what is about this object"),
     ]
 

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.analyst import Focus
+from karptui.screens.churn_key import ChurnKey
 from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
@@ -39,7 +40,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = {
 }
 
 
-class PoolsScreen(ObjectKeys, StoryScreen[PoolRow]):
+class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
     """One row for each NodePool."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,0 +1,105 @@
+"""Loops of churn in sentences, with what ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from karptui.advice.words import counted, span, verb
+from karptui.disruption.churn.loops import AGAIN_NS, SHORT_NS, Loop, LoopKind
+from karptui.disruption.churn.removal import Removal
+from karptui.karpenter.nodepool import BALANCED, NodePool
+from karptui.kube.timestamps import NS_PER_SECOND
+
+AFTER_NS: Final = tuple(minutes * 60 * NS_PER_SECOND for minutes in (5, 15, 30, 60, 120))
+"""What consolidateAfter may be raised to."""
+_CONSOLIDATED: Final = frozenset({Removal.UNDERUTILIZED, Removal.EMPTY})
+
+
+def clock(instant_ns: int) -> str:
+    """Return ``12:00Z``."""
+    return f"{datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC):%H:%M}Z"
+
+
+def loop_fact(loop: Loop) -> str:
+    """Return what goes round, with its numbers."""
+    when = f"between {clock(loop.first_ns)} and {clock(loop.last_ns)}"
+    why = ", ".join(f"{reason} {count:,}" for reason, count in loop.reasons)
+    match loop.kind:
+        case LoopKind.SHORT_LIVED:
+            half = f"; half of them lived no longer than {span(loop.median_life_ns)}" if loop.median_life_ns else ""
+            return (
+                f"Karpenter took {counted(loop.times, 'node')} of {loop.pool} away within {span(SHORT_NS)} of "
+                f"{verb(loop.times, 'its', 'their')} creation, {when} ({why}){half}."
+            )
+        case LoopKind.SAME_TYPE:
+            mostly = f", mostly {loop.instance_type}" if loop.instance_type else ""
+            return (
+                f"{loop.times:,} times {when} a node of {loop.pool} was taken away ({why}) and one of the same type "
+                f"came in its place, or within {span(AGAIN_NS)}{mostly}."
+            )
+        case LoopKind.NEVER_JOINED:
+            return f"{loop.times:,} NodeClaims of {loop.pool} were deleted {when} without becoming nodes ({why})."
+        case LoopKind.MOVED:
+            kind, _, name = loop.workload.partition("/")
+            has = f"it has {counted(loop.pods, 'pod')}" if loop.pods else "none of them is there now"
+            return f"Pods of {kind} {name} had to move {loop.times:,} times {when}, because their nodes went; {has}."
+
+
+def remedies(loops: Sequence[Loop], pool: NodePool | None) -> tuple[str, ...]:
+    """Return what ends loops, each remedy once.
+
+    Args:
+        loops: Of one NodePool, or of workloads.
+        pool: The NodePool; None for workloads and where it is gone.
+    """
+    found = [] if not any(map(is_consolidated, loops)) else [_slower(pool, longer_after(loops, pool))]
+    found += [_remedy(loop) for loop in loops if not is_consolidated(loop)]
+    return tuple(dict.fromkeys(found))
+
+
+def longer_after(loops: Iterable[Loop], pool: NodePool | None) -> int | None:
+    """Return a consolidateAfter that outlasts what goes round, in nanoseconds; None where none does."""
+    if pool is None or pool.consolidate_after_ns is None:
+        return None
+    own = [loop for loop in loops if is_consolidated(loop)]
+    least_ns = max((_outlasts(loop) for loop in own), default=0)
+    return next((one for one in AFTER_NS if own and one >= least_ns and one > pool.consolidate_after_ns), None)
+
+
+def is_consolidated(loop: Loop) -> bool:
+    """Whether consolidation takes away what comes: nodes that are underutilized or empty."""
+    return any(reason in _CONSOLIDATED for reason, _ in loop.reasons)
+
+
+def _outlasts(loop: Loop) -> int:
+    return AGAIN_NS if loop.kind is LoopKind.SAME_TYPE else 2 * (loop.median_life_ns or 0)
+
+
+def _slower(pool: NodePool | None, after_ns: int | None) -> str:
+    now_ns = pool.consolidate_after_ns if pool is not None else None
+    raised = "Raise consolidateAfter"
+    if now_ns is not None:
+        raised += f" (now {span(now_ns)})"
+    if after_ns is not None:
+        raised += f" to {span(after_ns)}"
+    policy = "" if pool is not None and pool.consolidation_policy == BALANCED else ", or take policy Balanced"
+    return f"{raised}, so that what comes and goes within minutes does not count{policy}."
+
+
+def _remedy(loop: Loop) -> str:
+    if loop.kind is LoopKind.MOVED:
+        return (
+            "See which NodePool's nodes go and why; until then karpenter.sh/do-not-disrupt with a duration, or a "
+            "PodDisruptionBudget, slows the moves down."
+        )
+    if loop.kind is LoopKind.NEVER_JOINED:
+        return (
+            "See what the NodeClaims and their events say: no capacity calls for more instance types and zones, nodes "
+            "that never register for a look at the instance's log, its role and its network."
+        )
+    return (
+        "What drifts within minutes of its creation was launched from something that keeps changing, or that two "
+        "controllers change in turn: look at who edits the NodePool and its NodeClass, and at an AMI alias."
+    )

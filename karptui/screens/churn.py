@@ -1,0 +1,217 @@
+"""The Churn screen: how often nodes are replaced, why, how long they live, and whether it goes round in circles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from textual import events, getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from karptui.screens.frame import Pieces
+from karptui.screens.object_text import ObjectKeys
+from karptui.screens.story_screen import StoryScreen
+from karptui.views.churn.book import ChurnBook, events_hidden, unknown_because
+from karptui.views.churn.entry import PoolEntry, Replacement, pool_entries, replacements
+from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
+from karptui.views.churn.table import TABLE as POOLS
+from karptui.views.churn.words import came, pool_story, replacement_story, summary_lines
+from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Tone
+from karptui.widgets.hanging import hanging
+from karptui.widgets.plain import phrase
+from karptui.widgets.row_table import RowSelected
+
+CONSEQUENCES: Final[Mapping[str, str]] = {
+    "NodeClaim": "Without NodeClaims nothing can be told of what comes and goes.",
+    "Event": "Without events only what karptui has seen go itself is known.",
+    "Pod": "Pods that had to move are not seen.",
+}
+_MARGIN: Final = 4
+"""Columns around a line that text cannot use."""
+
+
+class ChurnScreen(ObjectKeys, StoryScreen[PoolEntry]):
+    """Charts of what came and went, above a row for each NodePool."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "open_replacements", "One by one", id="churn.replacements", tooltip="Of every NodePool"),
+        Binding("o", "open_nodes", "Nodes", show=False, id="churn.nodes", tooltip="The nodes of the pool"),
+    ]
+
+    entry_name = "claims"
+    title_text = "Churn by NodePool"
+    kind = "NodeClaim"
+    consequences = CONSEQUENCES
+
+    summary = getters.query_one("#churn", Static)
+
+    def __init__(self) -> None:
+        super().__init__(POOLS)
+        self._book = ChurnBook()
+        self._made: tuple[object, object, tuple[PoolEntry, ...]] = (None, None, ())
+
+    def compose_body(self) -> ComposeResult:
+        """Yield the charts above the table."""
+        yield Static(id="churn", markup=False)
+        yield from super().compose_body()
+
+    def size_of(self, view: ClusterView) -> int:
+        """Return about how many objects are gone through."""
+        return len(view.state.pods) + len(view.state.events)
+
+    def items_of(self, view: ClusterView) -> Sequence[PoolEntry]:
+        """Return a row for every NodePool; the same object for the same churn and counters."""
+        churn = self._book.churn(view, self.host.now_ns())
+        if churn is None:
+            return ()
+        if self._made[0] is not churn or self._made[1] is not view.evidence:
+            self._made = (churn, view.evidence, pool_entries(view, churn))
+        return self._made[2]
+
+    def refresh_info(self) -> None:
+        """Say again what is known, and what is under the cursor."""
+        super().refresh_info()
+        self._show_summary()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Draw the charts for the new width."""
+        self._show_summary()
+
+    def _show_summary(self) -> None:
+        view, churn = self.host.view, self._book.latest
+        width = self.size.width - _MARGIN
+        if churn is None:
+            lines: tuple[Pieces, ...] = (((unknown_because(view) or "being worked out…", Tone.ACTIVE),),)
+        else:
+            lines = summary_lines(churn, width, are_events_hidden=events_hidden(view))
+        content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
+        if content != self.summary.content:
+            self.summary.update(content)
+
+    def explain(self) -> Pieces:
+        """Say what the figures are made of."""
+        return (("enter: one by one · from NodeClaims, events and what karptui has seen go", Tone.MUTED),)
+
+    def story_of(self, item: PoolEntry) -> tuple[Pieces, ...]:
+        """Return the NodePool's churn in sentences."""
+        churn = self._book.latest
+        return pool_story(item, churn, self.host.now_ns()) if churn is not None else ()
+
+    def name_of(self, item: PoolEntry) -> str:
+        """Return the NodePool's name."""
+        return item.name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the NodePool."""
+        item = self.current
+        return ("NodePool", item.figures.pool) if item is not None and item.pool is not None else None
+
+    def action_open_replacements(self) -> None:
+        """Show what was removed from every NodePool."""
+        self.app.push_screen(ReplacementsScreen(self._book))
+
+    def action_open_nodes(self) -> None:
+        """Show the nodes of the NodePool under the cursor."""
+        item = self.current
+        if item is not None and item.figures.pool:
+            self.host.open_screen("nodes", filter_text=f"pool={item.figures.pool}")
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self.app.push_screen(ReplacementsScreen(self._book, event.key))
+
+
+class ReplacementsScreen(ObjectKeys, StoryScreen[Replacement]):
+    """NodeClaims that were removed, in time order, with what came in their place."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open_events", "Events", id="replacements.events", tooltip="What was said about the NodeClaim"),
+        Binding("n", "open_successor", "What came", id="replacements.successor", tooltip="The node that came instead"),
+    ]
+
+    entry_name = "claims"
+    kind = "NodeClaim"
+    consequences = CONSEQUENCES
+
+    def __init__(self, book: ChurnBook, pool: str | None = None) -> None:
+        """Make the screen.
+
+        Args:
+            book: What is known of the churn.
+            pool: Only of this NodePool; None is all of them.
+        """
+        super().__init__(REPLACEMENTS)
+        self._book = book
+        self._pool = pool
+        self._made: tuple[object, tuple[Replacement, ...]] = (None, ())
+
+    @property
+    def title_text(self) -> str:  # type: ignore[override]
+        """What the table is called."""
+        return "Replacements" if self._pool is None else f"Replacements of {self._pool or 'no known NodePool'}"
+
+    def size_of(self, view: ClusterView) -> int:
+        """Return about how many objects are gone through."""
+        return len(view.state.pods) + len(view.state.events)
+
+    def items_of(self, view: ClusterView) -> Sequence[Replacement]:
+        """Return a row for every NodeClaim that was removed; the same object for the same churn."""
+        churn = self._book.churn(view, self.host.now_ns())
+        if churn is None:
+            return ()
+        if self._made[0] is not churn:
+            self._made = (churn, replacements(churn, self._pool))
+        return self._made[1]
+
+    def explain(self) -> Pieces:
+        """Say how rows are paired."""
+        text = "what came is told from times and reasons: Karpenter does not write down what replaces what"
+        return ((text, Tone.MUTED),)
+
+    def story_of(self, item: Replacement) -> tuple[Pieces, ...]:
+        """Return the removal in sentences."""
+        return replacement_story(item, self.host.now_ns())
+
+    def name_of(self, item: Replacement) -> str:
+        """Return the NodeClaim's name."""
+        return item.life.claim
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the NodeClaim, where it is still there."""
+        item = self.current
+        is_there = item is not None and item.life.claim in self.host.view.state.nodeclaims
+        return ("NodeClaim", item.life.claim) if item is not None and is_there else None
+
+    def action_open_events(self) -> None:
+        """Show what was said about the NodeClaim under the cursor."""
+        item = self.current
+        if item is not None:
+            self.host.open_screen("events", filter_text=f"object={item.life.claim}")
+
+    def action_open_successor(self) -> None:
+        """Show the node that came in the place of the one under the cursor."""
+        item = self.current
+        found = came(item) if item is not None else ()
+        if not found:
+            self.say("nothing is known to have come in its place")
+        else:
+            self._show_node(found[0].claim)
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected) -> None:
+        event.stop()
+        self._show_node(event.key)
+
+    def _show_node(self, claim: str) -> None:
+        """Show a node by its NodeClaim, or say that it is gone."""
+        if claim not in self.host.view.state.nodeclaims:
+            self.say(f"{claim} is gone; o shows what was said about it")
+            return
+        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
+
+        self.app.push_screen(NodeDetailScreen(f"claim/{claim}"))

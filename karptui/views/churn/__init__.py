@@ -1,0 +1,3 @@
+"""The Churn screen."""
+
+from __future__ import annotations

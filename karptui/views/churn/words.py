@@ -1,0 +1,214 @@
+"""Churn in words: what window is known, the lines above the table, and a row in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
+
+from karptui.advice.churn import loop_fact, remedies
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.loops import LoopKind
+from karptui.disruption.churn.removal import Removal
+from karptui.disruption.churn.report import Churn, Window
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.churn.chart import Chart, blocks, chart_of
+from karptui.views.churn.entry import Counters, PoolEntry, Replacement, per_hour
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+from karptui.views.units import age_text, clock_text, count_text, duration_text
+
+Pieces = tuple[tuple[str, Tone], ...]
+LOOP_WORDS: Final = {
+    LoopKind.SHORT_LIVED: "short-lived",
+    LoopKind.SAME_TYPE: "same type",
+    LoopKind.NEVER_JOINED: "never joins",
+    LoopKind.MOVED: "moved",
+}
+CHART_MARGIN: Final = 30
+"""Characters of a chart line that are not bins."""
+SHORT_WIDTH: Final = 100
+"""Below so many columns loops are told in a few words."""
+_MOST_LOOPS: Final = 3
+_MOST_SHORT: Final = 2
+_MOST_MOVED: Final = 3
+_DAY_NS: Final = 24 * 3600 * NS_PER_SECOND
+
+
+def since_text(instant_ns: int, now_ns: int) -> str:
+    """Return ``14:02Z``, with the date where it is a day ago and more."""
+    instant = datetime.fromtimestamp(instant_ns // NS_PER_SECOND, UTC)
+    return f"{instant:%H:%M}Z" if now_ns - instant_ns < _DAY_NS else f"{instant:%Y-%m-%d %H:%M}Z"
+
+
+def span_text(duration_ns: int) -> str:
+    """Return a duration as ages are written."""
+    return duration_text(duration_ns // NS_PER_SECOND)
+
+
+def rate_text(count: int, window: Window) -> str:
+    """Return ``14.1/h``; ``n/a`` over too short a window."""
+    rate = per_hour(count, window)
+    if rate is None:
+        return "n/a"
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.1f}".removesuffix(".0")
+
+
+def window_text(window: Window, *, are_events_hidden: bool = False) -> str:
+    """Return which time is known, and what is not seen of it."""
+    known = []
+    if are_events_hidden:
+        known.append("events !rbac")
+    elif window.events_since_ns:
+        known.append(f"events since {since_text(window.events_since_ns, window.now_ns)}")
+    else:
+        known.append("no events")
+    if window.observed_since_ns:
+        known.append(f"observed {age_text(window.observed_since_ns, window.now_ns)}")
+    return " · ".join(known)
+
+
+def window_limits(window: Window) -> str:
+    """Return what is not seen because nobody watched."""
+    if not window.events_since_ns and not window.observed_since_ns:
+        return "nothing tells of NodeClaims that have gone; what goes from now on is remembered for a day"
+    if window.observed_since_ns and window.since_ns == window.observed_since_ns:
+        return "what went before is not known"
+    return "before that nothing is known, and what ended without an event (expiry) only where karptui was watching"
+
+
+def summary_lines(churn: Churn, width: int, *, are_events_hidden: bool = False) -> tuple[Pieces, ...]:
+    """Return the window, the charts and the loops.
+
+    Args:
+        churn: What is known.
+        width: Of the lines.
+        are_events_hidden: Whether events may not be listed.
+    """
+    window = churn.window
+    head: Pieces = (
+        ("Known: ", Tone.MUTED),
+        (window_text(window, are_events_hidden=are_events_hidden), Tone.WARNING if are_events_hidden else Tone.STRONG),
+        (f" · {window_limits(window)}", Tone.MUTED),
+    )
+    if not window.length_ns:
+        return (head,)
+    chart = chart_of(churn, max(width - CHART_MARGIN, 8))
+    return (head, *_chart_lines(churn, chart), *loop_lines(churn, width))
+
+
+def _chart_lines(churn: Churn, chart: Chart) -> tuple[Pieces, ...]:
+    window = churn.window
+    lines: list[Pieces] = []
+    for word, counts, most, tone in (
+        ("created", chart.created, chart.most, Tone.GOOD),
+        ("removed", chart.removed, chart.most, Tone.LEAVING),
+        ("pods moved", chart.moved, chart.most_moved, Tone.WARNING),
+    ):
+        total = sum(counts)
+        rate = f"{rate_text(total, window)}/h" if per_hour(total, window) is not None else ""
+        figures = f"{word:<11}{count_text(total):>6} {rate:>9}  "
+        lines.append(((figures, Tone.NORMAL), (blocks(counts, most), tone)))
+    begin, end = since_text(chart.begin_ns, window.now_ns), since_text(window.now_ns, window.now_ns)
+    room = len(chart.created) - len(begin) - len(end)
+    axis = f"{begin}{' ' * room}{end}" if room > 0 else begin
+    scale = f"{chart.step} each, at most {count_text(chart.most)}"
+    lines.append(((f"{scale:<29}{axis}", Tone.MUTED),))
+    return tuple(lines)
+
+
+def loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
+    """Return the loops, or that there is none."""
+    loops = churn.loops
+    if not loops:
+        return ((("no loop: nothing that was made has been taken away again three times", Tone.MUTED),),)
+    if width < SHORT_WIDTH:
+        told = [
+            f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×" for loop in loops
+        ]
+        more = f" and {count_text(len(told) - _MOST_LOOPS)} more" if len(told) > _MOST_LOOPS else ""
+        return ((("⟳ ", Tone.WARNING), (f"loops: {', '.join(told[:_MOST_LOOPS])}{more}", Tone.WARNING)),)
+    lines: list[Pieces] = [(("⟳ ", Tone.WARNING), (clean(loop_fact(loop)), Tone.WARNING)) for loop in loops]
+    if len(lines) > _MOST_LOOPS:
+        more = f"  and {count_text(len(lines) - _MOST_LOOPS)} loops more: see the rows, and Advice"
+        lines = [*lines[:_MOST_LOOPS], ((more, Tone.MUTED),)]
+    return tuple(lines)
+
+
+def reasons_text(reasons: Iterable[tuple[Removal, int]]) -> str:
+    """Return ``Underutilized 7, Drifted 2``."""
+    return ", ".join(f"{reason} {count_text(count)}" for reason, count in reasons)
+
+
+def pool_story(entry: PoolEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...]:
+    """Return the churn of a NodePool in sentences: loops with what ends them, policy, Karpenter's counters."""
+    figures, pool = entry.figures, entry.pool
+    between = (" · ", Tone.MUTED)
+    head: list[tuple[str, Tone]] = [(clean(entry.name), Tone.STRONG)]
+    if pool is not None:
+        after = pool.consolidate_after_ns
+        waits = "Never" if after is None else span_text(after)
+        head += [between, (f"{clean(pool.consolidation_policy)}, consolidateAfter {waits}", Tone.NORMAL)]
+    if figures.removed:
+        head += [between, (f"{count_text(figures.removed)} removed: {reasons_text(figures.reasons)}", Tone.NORMAL)]
+    if figures.lives_known:
+        half = (
+            f"half of {count_text(figures.lives_known)} lived no longer than {span_text(figures.median_life_ns or 0)}"
+        )
+        head += [between, (half, Tone.NORMAL)]
+    lines: list[Pieces] = [tuple(head)]
+    lines += [(("⟳ ", Tone.WARNING), (remedy, Tone.NORMAL)) for remedy in remedies(figures.loops, pool)]
+    if entry.counters is not None:
+        lines.append(((counters_text(entry.counters, now_ns), Tone.MUTED),))
+    moved = churn.moved[:_MOST_MOVED]
+    if moved:
+        told = ", ".join(
+            f"{clean(one.workload)} {count_text(one.moves)}× ({count_text(one.pods)} pods)" for one in moved
+        )
+        lines.append(((f"moved most, from all NodePools: {told}", Tone.MUTED),))
+    return tuple(lines)
+
+
+def counters_text(counters: Counters, now_ns: int) -> str:
+    """Return what Karpenter has counted itself."""
+    since = f" since {since_text(counters.since_ns, now_ns)}" if counters.since_ns else ""
+    why = ", ".join(f"{clean(reason)} {count_text(count)}" for reason, count in counters.disrupted)
+    return (
+        f"Karpenter's own counters{since}: {count_text(counters.created)} created, "
+        f"{count_text(counters.terminated)} terminated{f'; disrupted: {why}' if why else ''}"
+    )
+
+
+def came(item: Replacement) -> tuple[Life, ...]:
+    """Return what came in the place of a node, or took its removal back."""
+    return item.successors or ((item.back,) if item.back is not None else ())
+
+
+def successors_text(item: Replacement) -> str:
+    """Return the names and types of what came in the place of a node; those of the same type are marked."""
+    told = []
+    for one in came(item):
+        mark = " (same type)" if one.instance_type and one.instance_type == item.life.instance_type else ""
+        told.append(f"{clean(one.claim)} {clean(one.instance_type) or 'of unknown type'}{mark}")
+    return ", ".join(told)
+
+
+def replacement_story(item: Replacement, now_ns: int) -> tuple[Pieces, ...]:
+    """Return one removal in sentences: who, why, how long it lived, and what came in its place."""
+    life = item.life
+    between = (" · ", Tone.MUTED)
+    named = f"NodeClaim {clean(life.claim)}" + (f", node {clean(life.node)}" if life.node else "")
+    head: list[tuple[str, Tone]] = [(named, Tone.STRONG), between]
+    head.append((f"{life.why} {clock_text(life.removed_ns)}, {age_text(life.removed_ns, now_ns)} ago", Tone.NORMAL))
+    if life.lived_ns is not None:
+        head += [between, (f"lived {span_text(life.lived_ns)}", Tone.WARNING if item.is_short else Tone.NORMAL)]
+    if life.is_by_events:
+        head += [between, ("only events tell of it: its times are theirs, its type is not known", Tone.MUTED)]
+    lines: list[Pieces] = [tuple(head)]
+    if item.successors:
+        lines.append(((f"in its place, by time and reason: {successors_text(item)}", Tone.NORMAL),))
+    elif item.back is not None:
+        lines.append(((f"not needed, but soon after came {successors_text(item)}", Tone.WARNING),))
+    if item.moves:
+        lines.append(((f"{count_text(item.moves)} pods seen to leave it", Tone.NORMAL),))
+    return tuple(lines)

@@ -1,0 +1,239 @@
+"""The Churn screen: what it shows while nodes come and go, and where its keys lead."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
+from karptui.decode.kinds import Kind
+from karptui.karpenter import labels
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.event import Event
+from karptui.kube.objects import Condition
+from karptui.screens.churn import ChurnScreen, ReplacementsScreen
+from karptui.screens.events import EventsScreen
+from karptui.screens.node_detail import NodeDetailScreen
+from karptui.screens.nodes import NodesScreen
+from karptui.sources.base import Phase
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import MINUTE, NOW_NS, SECOND, Fleet, FleetSource, a_fleet, conditions, ready, screen_text, status
+from tests.ui.test_looks import SIZES, Compare
+
+BEGAN = NOW_NS - 62 * MINUTE
+"""When karptui was started."""
+TYPES = ("c7i.4xlarge", "c7i.4xlarge", "m6i.2xlarge", "c7i.4xlarge", "m6i.2xlarge", "c7i.4xlarge")
+
+
+def a_claim(name: str, instance_type: str, born: float, left: float = 0, why: str = "") -> NodeClaim:
+    """Return a NodeClaim; times are minutes before now."""
+    made = conditions("Launched", "Registered", "Initialized", at_ns=NOW_NS - int(born * MINUTE))
+    if why:
+        made += (Condition("DisruptionReason", "True", why, why, NOW_NS - int((left + 1) * MINUTE)),)
+    return NodeClaim(
+        name=name,
+        uid=f"uid-{name}",
+        labels={
+            labels.NODEPOOL: name.partition("-")[0],
+            labels.INSTANCE_TYPE: instance_type,
+            labels.CAPACITY_TYPE: "on-demand",
+            labels.ZONE: "eu-west-1a",
+        },
+        node_name=f"ip-10-0-{200 + len(name)}-{int(born)}.eu-west-1.compute.internal",
+        conditions=made,
+        created_ns=NOW_NS - int(born * MINUTE),
+        deletion_ns=NOW_NS - int(left * MINUTE) if left else 0,
+    )
+
+
+CLAIMS = (
+    *(
+        a_claim(f"general-{'bcdfgh'[i] * 5}", kind, 58.5 - 9 * i, 50 - 9 * i, "Underutilized")
+        for i, kind in enumerate(TYPES)
+    ),
+    a_claim("gpu-vvvvv", "g5.xlarge", 4000, 33, "Drifted"),
+    a_claim("runners-[bold]x", "m6i.4xlarge", 800, 12),
+)
+"""What goes while karptui runs."""
+
+
+def events() -> tuple[Event, ...]:
+    """Return what Karpenter says meanwhile, and said before."""
+    told = [
+        (52 - 9 * i, "Pod", "web", f"front-5d4f9-{'bcdfgh'[i] * 5}", "Evicted", "Evicted pod: Underutilized")
+        for i in range(6)
+    ]
+    told.append((81, "NodeClaim", "", "gpu-zzzzz", "DisruptionTerminating", "Disrupting NodeClaim: Empty"))
+    return tuple(
+        Event(
+            name=f"{name}.{reason}",
+            uid=f"{name}.{reason}",
+            namespace=namespace or "default",
+            reason=reason,
+            message=message,
+            type="Normal",
+            source="karpenter",
+            involved_kind=kind,
+            involved_namespace=namespace,
+            involved_name=name,
+            involved_uid=f"uid-{name}",
+            first_ns=NOW_NS - minutes * MINUTE,
+            last_ns=NOW_NS - minutes * MINUTE,
+        )
+        for minutes, kind, namespace, name, reason, message in told
+    )
+
+
+def a_restless_fleet() -> FleetSource:
+    """Return the fleet with what will go."""
+    fleet = a_fleet()
+    for claim in CLAIMS:
+        fleet.add(Kind.NODECLAIM, claim)
+    for event in events():
+        fleet.add(Kind.EVENT, event)
+    return FleetSource(fleet)
+
+
+def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Return what lets an hour go by, then presses keys."""
+    clock = app._clock
+    clock.instant_ns = BEGAN  # type: ignore[attr-defined]
+
+    async def run(pilot: Pilot[None]) -> None:
+        await ready(pilot)
+        assert source.mailbox is not None
+        for claim in sorted(CLAIMS, key=lambda one: one.deletion_ns):
+            clock.instant_ns = claim.deletion_ns + 30 * SECOND  # type: ignore[attr-defined]
+            source.mailbox.put(Kind.NODECLAIM, {claim.name: None})
+            app.poll_now()
+        clock.instant_ns = NOW_NS  # type: ignore[attr-defined]
+        for key in keys:
+            await pilot.press(key)
+            await ready(pilot)
+
+    return run
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_churn(snap_compare: Compare, make_app: MakeApp, size: tuple[int, int]) -> None:
+    source = a_restless_fleet()
+    app = make_app(source=source)
+    assert snap_compare(app, terminal_size=size, run_before=opened(app, source, "3", "u"))
+
+
+def test_churn_in_light(snap_compare: Compare, make_app: MakeApp) -> None:
+    source = a_restless_fleet()
+    app = make_app(source=source, theme="textual-light")
+    assert snap_compare(app, terminal_size=(120, 40), run_before=opened(app, source, "9", "u"))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_replacements(snap_compare: Compare, make_app: MakeApp, size: tuple[int, int]) -> None:
+    source = a_restless_fleet()
+    app = make_app(source=source)
+    assert snap_compare(app, terminal_size=size, run_before=opened(app, source, "3", "u", "r", "down"))
+
+
+def test_nothing_is_known(snap_compare: Compare, make_app: MakeApp) -> None:
+    fleet = a_fleet()
+    fleet.objects.pop(Kind.EVENT)
+    source = FleetSource(fleet)
+    app = make_app(source=source)
+
+    async def run(pilot: Pilot[None]) -> None:
+        await ready(pilot)
+        assert source.mailbox is not None
+        source.mailbox.report(status(Kind.EVENT, Phase.FORBIDDEN, last_error="events may not be listed"))
+        await pilot.press("colon", *"churn", "enter")
+        await ready(pilot)
+
+    assert snap_compare(app, terminal_size=(120, 40), run_before=run)
+
+
+async def test_keys_lead_on(make_app: MakeApp) -> None:
+    source = a_restless_fleet()
+    app = make_app(source=source)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(app, source, "2", "u")(pilot)
+        assert isinstance(app.screen, ChurnScreen)
+        assert app.screen.current_object() == ("NodePool", "general")
+        await pilot.press("enter")
+        await ready(pilot)
+        screen = app.screen
+        assert isinstance(screen, ReplacementsScreen)
+        assert screen.title_text == "Replacements of general"
+        assert [item.life.pool for item in screen.items_of(app.view)] == ["general"] * 7
+        await pilot.press("slash", *"why=Underutilized", "enter")
+        await ready(pilot)
+        assert screen.current_object() is None
+        await pilot.press("enter")
+        assert "is gone; o shows" in str(screen.info.pieces)
+        await pilot.press("n")
+        assert "nothing is known to have come" in str(screen.info.pieces)
+        await pilot.press("G", "n")
+        assert "general-ccccc is gone" in str(screen.info.pieces)
+        await pilot.press("o")
+        await ready(pilot)
+        assert isinstance(app.screen, EventsScreen)
+        assert app.screen.query_text == "object=general-bbbbb"
+
+
+async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
+    source = a_restless_fleet()
+    app = make_app(source=source)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("colon", *"churn", "enter")
+        await ready(pilot)
+        await pilot.press("r")
+        await ready(pilot)
+        assert isinstance(app.screen, ReplacementsScreen)
+        assert app.screen.title_text == "Replacements"
+        claim = app.screen.current_object()
+        assert claim is not None
+        assert claim[0] == "NodeClaim"
+        await pilot.press("c", "enter")
+        await ready(pilot)
+        assert isinstance(app.screen, NodeDetailScreen)
+
+
+async def test_the_nodes_of_a_pool(make_app: MakeApp) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("3", "u")
+        await ready(pilot)
+        await pilot.press("slash", *"general", "enter", "c", "o")
+        await ready(pilot)
+        assert isinstance(app.screen, NodesScreen)
+        assert app.screen.query_text == "pool=general"
+
+
+async def test_before_claims_are_there(make_app: MakeApp) -> None:
+    source = FleetSource(Fleet())
+    app = make_app(source=source)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        assert source.mailbox is not None
+        source.mailbox.report(status(Kind.NODECLAIM, Phase.FORBIDDEN, last_error="nodeclaims may not be listed"))
+        await pilot.press("3", "u")
+        await ready(pilot)
+        await pilot.press("o", "enter", "y")
+        await pilot.resize_terminal(90, 30)
+        await ready(pilot)
+        assert "NodeClaims may not be listed: what comes and goes cannot be told" in screen_text(app)
+        await pilot.press("r")
+        await ready(pilot)
+        await pilot.press("o", "n")
+        assert isinstance(app.screen, ReplacementsScreen)
+
+
+async def test_nothing_has_come_or_gone(make_app: MakeApp) -> None:
+    app = make_app(Fleet())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("3", "u")
+        await ready(pilot)
+        assert "nothing tells of NodeClaims that have gone" in screen_text(app)
