@@ -32,6 +32,7 @@ from karptui.views.health import Health, overall
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.palette import OWN_THEMES, variable_defaults
+from karptui.widgets.style_rules import StyleRules
 from karptui.widgets.styles import style_sheets
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class KarptuiApp(App[None]):
         self._bad_theme = "" if config.theme in self.available_themes else config.theme
         if not self._bad_theme:
             self.theme = config.theme
+        self.stylesheet = StyleRules(variables=self.get_css_variables())
         if config.keymap:
             self.set_keymap(dict(config.keymap))
 
