@@ -29,11 +29,6 @@ class Expiry(msgspec.Struct, frozen=True, gc=False):
     """When the drain after it ends by force; None without a terminationGracePeriod: it may never end."""
 
 
-def expires_at(claim: NodeClaim) -> int | None:
-    """Return when a NodeClaim expires, None where it never does."""
-    return None if claim.expire_after_ns is None else claim.created_ns + claim.expire_after_ns
-
-
 def expiry_of(node: StateNode) -> Expiry | None:
     """Return a node's expiry; None where it has none, or is being deleted already."""
     return claim_expiry(node.claim, node.node.name if node.node is not None else "")
@@ -43,7 +38,7 @@ def claim_expiry(claim: NodeClaim | None, node_name: str = "") -> Expiry | None:
     """Return a NodeClaim's expiry; None where it has none, or is being deleted already."""
     if claim is None or claim.is_deleting:
         return None
-    at_ns = expires_at(claim)
+    at_ns = claim.expires_ns
     if at_ns is None:
         return None
     grace_ns = claim.termination_grace_period_ns

@@ -8,7 +8,6 @@ from typing import Final
 
 from karptui.disruption.commanded import DISRUPTION_REASON
 from karptui.disruption.deadline import deadline_of
-from karptui.disruption.expiry import expires_at
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
@@ -77,7 +76,7 @@ def claim_initiator(claim: NodeClaim, node_name: str, pool: NodePool | None, eve
         return Initiator.REPAIR
     if any(event.reason in INTERRUPTIONS and _is_about(event, claim, node_name) for event in events):
         return Initiator.INTERRUPTION
-    expiry_ns = expires_at(claim)
+    expiry_ns = claim.expires_ns
     if expiry_ns is not None and 0 <= claim.deletion_ns - expiry_ns <= _EXPIRY_SLACK_NS:
         return Initiator.EXPIRY
     if pool is None or pool.is_deleting:

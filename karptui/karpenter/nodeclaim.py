@@ -32,6 +32,14 @@ class NodeClaim(KubeObject, frozen=True, kw_only=True, gc=False):
     last_pod_event_ns: int = ABSENT_NS
     """When a pod last came or went, as Karpenter counts for consolidateAfter."""
 
+    @property
+    def expires_ns(self) -> int | None:
+        """When Karpenter deletes it for its age: nanoseconds since the epoch, None for never.
+
+        Source: pkg/controllers/nodeclaim/expiration/controller.go.
+        """
+        return None if self.expire_after_ns is None else self.created_ns + self.expire_after_ns
+
     def condition(self, type_: str) -> Condition | None:
         """Return a condition by its type (Launched, Registered, Initialized, Consolidatable, Drifted…)."""
         return condition_of(self.conditions, type_)

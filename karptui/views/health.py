@@ -11,9 +11,10 @@ from typing import Final, Protocol
 
 import msgspec
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import NS_PER_SECOND, clock_text, count_text, duration_text, instant_text
+from karptui.views.units import clock_text, count_text, duration_text, instant_text
 
 _WORST_LAST: Final = (
     "offline",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from karptui.views.units import NS_PER_SECOND, duration_text
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.units import duration_text
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

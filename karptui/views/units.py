@@ -9,10 +9,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
+from karptui.kube.timestamps import NS_PER_SECOND
+
 NA: Final = "n/a"
 HOURS_PER_MONTH: Final = 730
 """365 × 24 / 12, the month that AWS and eks-node-viewer bill by."""
-NS_PER_SECOND: Final = 1_000_000_000
 _KI: Final = 1 << 10
 _MI: Final = 1 << 20
 _GI: Final = 1 << 30

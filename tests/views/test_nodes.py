@@ -11,7 +11,8 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.taints import Taint
 from karptui.state.usage import NodeUsage
-from karptui.views.nodes.columns import delta_text, short_name, short_zone
+from karptui.views.names import short_name, short_zone
+from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.detail import fact_lines, resource_lines, title_parts
 from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.views.nodes.explain import explain_node

@@ -10,7 +10,7 @@ import msgspec
 from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceGroup, AdviceLine, counts_text
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind, FieldValue
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean

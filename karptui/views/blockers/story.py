@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.blockers.effect import offer_text
 from karptui.views.blockers.entry import BlockerEntry, nodes_of
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import NS_PER_SECOND, count_text, duration_text
+from karptui.views.units import count_text, duration_text
 from karptui.views.why.held import held_of, held_text
 from karptui.views.why.kinds import KINDS
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.prices import node_price_text
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import NS_PER_SECOND, age_text, count_text, duration_text
+from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.held import held_text
 
 NOTHING: Final = Cell("")

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import Any, Final
 
 from karptui.disruption.budgets import UNLIMITED
-from karptui.kube.timestamps import format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
 from karptui.views.budgets.strip import LEGEND, strip_text
 from karptui.views.budgets.words import window_text
@@ -18,7 +18,6 @@ from karptui.views.query import Subject
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import NS_PER_SECOND
 
 _WAITING: Final = Cell("…", Tone.MUTED)
 

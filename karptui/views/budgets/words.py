@@ -11,7 +11,7 @@ from karptui.disruption.budgets import BudgetState, Reason
 from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
 from karptui.views.budgets.strip import LEGEND, strip_text
 from karptui.views.instants import in_text, range_text, weekday_text
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import instant_text

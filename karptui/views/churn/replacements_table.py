@@ -165,7 +165,7 @@ def replacement_values(item: Replacement) -> dict[str, Any]:
     """Return a removal as plain values; None is what is not known."""
     life = item.life
     return {
-        "removed": format_timestamp(life.removed_ns),
+        "removed": format_timestamp(life.removed_ns // NS_PER_SECOND * NS_PER_SECOND),
         "nodeclaim": life.claim,
         "node": life.node or None,
         "pool": life.pool or None,

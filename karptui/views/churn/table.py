@@ -154,7 +154,11 @@ FIELDS: Final[Mapping[str, Field[PoolEntry]]] = {
 TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     noun="NodePools",
     columns=COLUMNS,
-    subject=Subject(text=lambda entry: f"{entry.name} {reasons_text(entry.figures.reasons)}".lower(), fields=FIELDS),
+    subject=Subject(
+        text=lambda entry: f"{entry.name} {reasons_text(entry.figures.reasons)}".lower(),
+        fields=FIELDS,
+        labels=lambda entry: entry.pool.labels if entry.pool is not None else EMPTY_LABELS,
+    ),
     key=lambda entry: entry.key,
     default_sort=Sort("removed", is_descending=True),
     is_notable=lambda entry: bool(entry.figures.loops),

@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.disruption.deadline import Deadline, deadline_of
-from karptui.disruption.expiry import expires_at
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.status import NodeStatus, node_status
-from karptui.views.units import NS_PER_SECOND
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
@@ -81,7 +80,7 @@ class ClaimEntry:
     @property
     def expires_ns(self) -> int | None:
         """When it expires; None where it never does, or is being deleted already."""
-        return None if self.claim.is_deleting else expires_at(self.claim)
+        return None if self.claim.is_deleting else self.claim.expires_ns
 
     @cached_property
     def deadline(self) -> Deadline | None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from karptui.kube.timestamps import format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.views.claims.entry import STEPS, ClaimEntry, Step
 from karptui.views.claims.words import waiting_on
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import in_text
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import NS_PER_SECOND, age_text, duration_text
+from karptui.views.units import age_text, duration_text
 
 _CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}

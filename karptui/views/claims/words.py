@@ -6,11 +6,12 @@ from datetime import tzinfo
 from typing import Final
 
 from karptui.disruption.command import Method
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.claims.entry import ClaimEntry
 from karptui.views.instants import in_text
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.row import Tone
-from karptui.views.units import NS_PER_SECOND, age_text, duration_text, instant_text
+from karptui.views.units import age_text, duration_text, instant_text
 from karptui.views.why.kinds import kind_text
 from karptui.views.why.sentence import drain_text
 

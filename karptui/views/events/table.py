@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from datetime import tzinfo
 from typing import Any, Final
 
-from karptui.kube.timestamps import format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.views.column import Column, Heading
 from karptui.views.events.entry import EventEntry
 from karptui.views.fields import Field, FieldKind
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.query import Subject
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean, clean_lines
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import NS_PER_SECOND, age_text, clock_text, count_text, instant_text
+from karptui.views.units import age_text, clock_text, count_text, instant_text
 
 Pieces = tuple[tuple[str, Tone], ...]
 _LIFE: Final = ("Created", "Launched", "Registered", "Initialized")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from karptui.views.cluster_view import ClusterView
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean

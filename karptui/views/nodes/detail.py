@@ -9,7 +9,8 @@ from karptui.kube import resources
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
-from karptui.views.nodes.columns import delta_text, expires_ns, short_name
+from karptui.views.names import short_name
+from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import node_price_text, price_sentence
@@ -104,11 +105,10 @@ def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
     delta = entry.delta
     if delta is not None:
         text = delta_text(delta)
-        is_smaller = min(delta.cpu_millis, delta.memory_bytes, delta.pods) < 0
-        tone = Tone.WARNING if is_smaller else Tone.NORMAL
+        tone = Tone.WARNING if delta.is_smaller else Tone.NORMAL
         said = f"the node offers {text} against it" if text else "the node offers what it promised"
         lines.append(((said, tone),))
-    at = expires_ns(entry)
+    at = claim.expires_ns
     expires = "never" if at is None else f"in {age_text(now_ns, at)}" if at > now_ns else "due"
     lines.append((("expires ", Tone.MUTED), (expires, Tone.NORMAL)))
     grace = claim.termination_grace_period_ns

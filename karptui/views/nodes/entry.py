@@ -48,6 +48,11 @@ class Delta:
     memory_bytes: int
     pods: int
 
+    @property
+    def is_smaller(self) -> bool:
+        """Whether the node has less of something than its claim promised."""
+        return min(self.cpu_millis, self.memory_bytes, self.pods) < 0
+
 
 @dataclass(frozen=True, eq=False)
 class NodeEntry:
@@ -142,6 +147,12 @@ class NodeEntry:
         if self.node is not None:
             return self.node.created_ns
         return self.claim.created_ns if self.claim is not None else ABSENT_NS
+
+    @property
+    def image(self) -> str:
+        """The machine image of the NodeClaim, or the system that the node reports."""
+        image = self.claim.image_id if self.claim is not None else ""
+        return image or (self.node.os_image if self.node is not None else "")
 
     @property
     def is_deleting(self) -> bool:

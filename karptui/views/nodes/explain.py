@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from karptui.kube import resources
-from karptui.views.nodes.columns import delta_text
+from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence

@@ -7,9 +7,11 @@ from typing import Final
 
 import msgspec
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.column import Column
 from karptui.views.fields import Field, FieldKind
-from karptui.views.nodes.columns import COLUMNS, NS_PER_SECOND, delta_text, label_column
+from karptui.views.nodes.cells import delta_text
+from karptui.views.nodes.columns import COLUMNS, label_column
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.query import Subject

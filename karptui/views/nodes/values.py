@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from karptui.views.nodes.columns import NS_PER_SECOND, expires_ns
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.shares import Share
@@ -48,13 +48,12 @@ def _delta(entry: NodeEntry, _: int) -> Values:
 
 
 def _expires(entry: NodeEntry, now_ns: int) -> Values:
-    at = expires_ns(entry)
+    at = entry.claim.expires_ns if entry.claim is not None else None
     return {"expires_seconds": (at - now_ns) // NS_PER_SECOND if at is not None else None}
 
 
 def _image(entry: NodeEntry, _: int) -> Values:
-    image = entry.claim.image_id if entry.claim is not None else ""
-    return {"image": image or (entry.node.os_image if entry.node is not None else "") or None}
+    return {"image": entry.image or None}
 
 
 def _name(entry: NodeEntry, _: int) -> Values:

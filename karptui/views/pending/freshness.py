@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.report import PendingReport
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import NS_PER_SECOND, count_text, duration_text
+from karptui.views.units import count_text, duration_text
 from karptui.views.why.readiness import outlook
 
 Pieces = tuple[tuple[str, Tone], ...]

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.provisioning import NodeRefusal
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.pending.refusals import refusal_word
 from karptui.views.query import Subject
 from karptui.views.row import Cell, Tone

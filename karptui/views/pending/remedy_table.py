@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.pending.words import others_text
 from karptui.views.prices import node_price_text
 from karptui.views.query import Subject

@@ -11,8 +11,8 @@ from karptui.views.pending.remedy_table import gain_text
 from karptui.views.prices import node_price_text
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
-from karptui.whatif.documents.problem import path_text
 from karptui.whatif.edits import AnyEdit, DeleteObject, SetField, SetSetting
+from karptui.whatif.path import path_text
 from karptui.whatif.remedies.remedy import Remedy
 
 _PLURALS: Final[Mapping[str, str]] = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "DaemonSet": "daemonset"}

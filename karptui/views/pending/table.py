@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.kube import resources
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pending.entry import PendingEntry
@@ -15,7 +16,7 @@ from karptui.views.query import Subject
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import NS_PER_SECOND, age_text, count_text
+from karptui.views.units import age_text, count_text
 
 _FINE: Final = frozenset({Turn.NODE, Turn.CLAIM})
 

@@ -9,7 +9,7 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.misses import furthest, miss_text
 from karptui.views.pending.standing import SILENT, Place, Turn

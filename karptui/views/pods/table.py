@@ -8,9 +8,10 @@ from typing import Final
 import msgspec
 
 from karptui.kube.quantity import NANO
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.nodes.columns import NS_PER_SECOND, short_name
+from karptui.views.names import short_name
 from karptui.views.nodes.entry import is_accelerator
 from karptui.views.pods.entry import PodEntry
 from karptui.views.query import Subject

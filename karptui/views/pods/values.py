@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from karptui.kube.quantity import NANO
-from karptui.views.nodes.columns import NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.nodes.entry import is_accelerator
 from karptui.views.pods.entry import PodEntry
 

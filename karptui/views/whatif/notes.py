@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from karptui.views.row import Tone
-from karptui.whatif.documents import Parsed, Path, Problem, Severity, path_text
+from karptui.whatif.documents import Parsed, Problem, Severity
 from karptui.whatif.documents.tree import Node, NodeKind
+from karptui.whatif.path import Path, path_text, value_at
 from karptui.whatif.sheet import Originals
 
 MOST_WORDS = 40
@@ -53,7 +54,7 @@ def _changes(parsed: Parsed, originals: Originals) -> Iterator[tuple[int, str]]:
         elif document.root is not None and document.body is not None and document.body != before:
             starts = _line_starts(document.text)
             for path, node in _leaves(document.root):
-                old = _value_at(before, path)
+                old = value_at(before, path, _NOTHING)
                 if old != node.value:
                     yield document.first_line + _line_of(starts, node.start), _was(old)
 
@@ -72,15 +73,6 @@ def _leaves(root: Node) -> Iterator[tuple[Path, Node]]:
 
 
 _NOTHING = object()
-
-
-def _value_at(value: Any, path: Path) -> Any:
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return _NOTHING
-    return value
 
 
 def _was(old: Any) -> str:

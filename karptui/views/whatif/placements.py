@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from karptui.views.nodes.columns import short_name
+from karptui.views.names import short_name
 from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.units import count_text

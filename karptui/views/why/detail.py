@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from karptui.views.nodes.columns import short_name
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.names import short_name
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
@@ -183,7 +184,7 @@ def times_text(one: Blocker, now_ns: int) -> str:
     if one.since_ns:
         parts.append(f"since {age_text(one.since_ns, now_ns)}")
     if one.until_ns is not None:
-        left = (one.until_ns - now_ns) // 1_000_000_000
+        left = (one.until_ns - now_ns) // NS_PER_SECOND
         parts.append(f"{duration_text(left)} left" if left > 0 else "time is up")
     return ", ".join(parts)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import NS_PER_SECOND, count_text, duration_text
+from karptui.views.units import count_text, duration_text
 from karptui.views.why.readiness import is_out_of_reach, outlook, unready_because
 
 Pieces = tuple[tuple[str, Tone], ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
@@ -87,7 +88,7 @@ def span_text(blockers: Sequence[Blocker], now_ns: int) -> str:
     began = f"since {age_text(since, now_ns)}" if since else "since when is not known"
     if until is None:
         return f"{began}, no time limit"
-    left = (until - now_ns) // 1_000_000_000
+    left = (until - now_ns) // NS_PER_SECOND
     return f"{began}, {duration_text(left)} left" if left > 0 else f"{began}, time is up"
 
 
@@ -107,7 +108,7 @@ def drain_text(found: NodeFindings, now_ns: int) -> str:
     elif drain.waiting:
         parts.append(f"waits for {count_text(len(drain.waiting))} pods that are being evicted")
     if drain.latest_end_ns is not None:
-        left = (drain.latest_end_ns - now_ns) // 1_000_000_000
+        left = (drain.latest_end_ns - now_ns) // NS_PER_SECOND
         parts.append(f"over by force in {duration_text(left)}" if left > 0 else "its deadline has passed")
     elif drain.has_no_end:
         parts.append("never ends by itself: no terminationGracePeriod")

@@ -1,0 +1,122 @@
+"""The cells of the Nodes screen: from a node to what stands in its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.names import short_name, short_zone
+from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess
+from karptui.views.nodes.status import node_status
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.shares import Share, count_cell, hidden_cell, share_cell
+from karptui.views.units import (
+    age_text,
+    count_text,
+    cpu_pair_text,
+    cpu_text,
+    duration_text,
+    memory_pair_text,
+    memory_text,
+)
+
+CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
+
+
+def name_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the name, in brackets where there is no node yet."""
+    name = clean(entry.name)
+    if entry.node is None:
+        return Cell(f"({name})", Tone.MUTED)
+    return Cell(name, Tone.STRONG, short_name(name))
+
+
+def capacity_type_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the capacity type in short."""
+    kind = entry.capacity_type
+    tone = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}.get(kind, Tone.NORMAL)
+    return text_cell(CAPACITY_WORDS.get(kind, kind), tone)
+
+
+def zone_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the zone."""
+    return text_cell(entry.zone, short=short_zone(entry.zone))
+
+
+def status_cell(entry: NodeEntry, now_ns: int) -> Cell:
+    """Return the state that matters most."""
+    status = node_status(entry)
+    return Cell(status.text(now_ns), status.tone)
+
+
+def cpu_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what pods request of the processors."""
+    return _hidden(entry, entry.cpu, cpu_text) or share_cell(entry.cpu, cpu_pair_text)
+
+
+def memory_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what pods request of the memory."""
+    return _hidden(entry, entry.memory, memory_text) or share_cell(entry.memory, memory_pair_text)
+
+
+def ephemeral_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what pods request of the ephemeral storage."""
+    return _hidden(entry, entry.ephemeral, memory_text) or share_cell(entry.ephemeral, memory_pair_text)
+
+
+def pods_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return how many pods there are of those it takes."""
+    return _hidden(entry, entry.pods, str) or count_cell(entry.pods)
+
+
+def accelerators_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return how many GPUs and other accelerators are requested."""
+    return _hidden(entry, entry.accelerators, str) or count_cell(entry.accelerators)
+
+
+def _hidden(entry: NodeEntry, share: Share, text: Callable[[int], str]) -> Cell | None:
+    """Return what stands where the requests of pods are not known, None where they are."""
+    if entry.access is PodAccess.KNOWN or not share.capacity:
+        return None
+    return hidden_cell(text(share.capacity), is_forbidden=entry.access is PodAccess.FORBIDDEN)
+
+
+def age_cell(entry: NodeEntry, now_ns: int) -> Cell:
+    """Return the age of the node, or of the NodeClaim where there is no node."""
+    return Cell(age_text(entry.created_ns, now_ns)) if entry.created_ns else NOT_AVAILABLE
+
+
+def delta_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what the node has less than its NodeClaim, or more."""
+    delta = entry.delta
+    if delta is None:
+        return NOT_APPLICABLE
+    text = delta_text(delta)
+    return Cell(text or "0", Tone.WARNING if delta.is_smaller else Tone.NORMAL if text else Tone.MUTED)
+
+
+def delta_text(delta: Delta) -> str:
+    """Return what differs between claim and node: ``−16Mi``, ``+120m −4 pods``; nothing where nothing does."""
+    parts = (
+        (delta.memory_bytes, memory_text(abs(delta.memory_bytes))),
+        (delta.cpu_millis, cpu_text(abs(delta.cpu_millis))),
+        (delta.pods, f"{count_text(abs(delta.pods))} pods"),
+    )
+    return " ".join(f"{'+' if amount > 0 else '−'}{text}" for amount, text in parts if amount)
+
+
+def expires_cell(entry: NodeEntry, now_ns: int) -> Cell:
+    """Return how long Karpenter will let the node live."""
+    if entry.claim is None:
+        return NOT_APPLICABLE
+    if entry.claim.expires_ns is None:
+        return Cell("never", Tone.MUTED)
+    left = (entry.claim.expires_ns - now_ns) // NS_PER_SECOND
+    return Cell(duration_text(left)) if left > 0 else Cell("due", Tone.WARNING)
+
+
+def image_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the machine image, or the system that the node reports."""
+    return text_cell(entry.image)
