@@ -51,6 +51,8 @@ class Refusal(msgspec.Struct, frozen=True):
     """Of the Balanced policy, where the code is about it."""
     no_place: NoPlace | None = None
     """Why the first pod without a place has none, where that was asked for."""
+    type_names: tuple[str, ...] = ()
+    """The cheaper types, the cheapest first, where there are too few of them."""
 
 
 class FilterCode:
@@ -164,7 +166,9 @@ class Consolidator:
                     f"SpotToSpotConsolidation requires {SPOT_TO_SPOT_TYPES} cheaper instance type options than the"
                     f" current candidate to consolidate, got {count}"
                 )
-                return Refusal(RefusalCode.SPOT_FLEXIBILITY, message, count, simulation)
+                return Refusal(
+                    RefusalCode.SPOT_FLEXIBILITY, message, count, simulation, type_names=tuple(cheaper.type_names)
+                )
             cheaper = cheaper.with_types(cheaper.type_names[: max(SPOT_TO_SPOT_TYPES, types_needed(cheaper))])
         return Command(candidates, (cheaper,), simulation)
 

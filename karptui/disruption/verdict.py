@@ -50,6 +50,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """New nodes needed, or cheaper types found."""
     score: float = 0.0
     """Of the Balanced policy, where it refuses."""
+    cheaper_types: tuple[str, ...] = ()
+    """The cheaper types, the cheapest first, where spot-to-spot consolidation wants more of them."""
 
     @property
     def goes(self) -> bool:
@@ -85,6 +87,7 @@ def verdict_of(prospect: Prospect) -> Verdict:
         no_place=None if refusal is None else refusal.no_place,
         count=0 if refusal is None else refusal.count,
         score=_score(refusal),
+        cheaper_types=() if refusal is None else refusal.type_names,
     )
 
 

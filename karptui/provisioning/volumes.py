@@ -71,6 +71,16 @@ class VolumeIndex:
                 found = _combine(found, own)
         return tuple(one for one in found if one is not None)
 
+    def reach(self, pod: Pod) -> tuple[tuple[str, tuple[Requirements, ...]], ...]:
+        """Return for each volume of a pod that is not to be had everywhere its claim, and where it can be reached.
+
+        Raises:
+            VolumeLookupError: when a claim, a bound volume or a storage class does not exist.
+        """
+        claims = [self._claim(pod, volume) for volume in pod.volumes]
+        found = ((claim.key, tuple(self._alternatives_of(claim))) for claim in claims)
+        return tuple((key, own) for key, own in found if own)
+
     def _alternatives_of(self, claim: PersistentVolumeClaim) -> Iterator[Requirements]:
         if claim.volume_name:
             yield from _reachable_from(self._volume(claim.volume_name))

@@ -19,6 +19,7 @@ from karptui.views.pending.words import (
     requests_words,
     turn_sentence,
 )
+from karptui.views.pending.zones import zone_lines
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text
@@ -61,6 +62,7 @@ def explained_lines(
     explanation = detail.explanation if detail is not None else group.explanation
     if explanation is not None:
         lines += gate_lines(explanation, width)
+        lines += zone_lines(group.first, state)
         lines.append((("nodes  ", Tone.STRONG), (refusals_text(explanation), Tone.NORMAL)))
         if explanation.given_up:
             given_up = "; ".join(map(clean, explanation.given_up))

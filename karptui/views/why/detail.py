@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
     from karptui.disruption.blocker import Blocker
     from karptui.disruption.gates import GateCheck
-    from karptui.disruption.verdict import Landing
+    from karptui.disruption.verdict import Landing, Verdict
 
 Pieces = tuple[tuple[str, Tone], ...]
 UNLIMITED_FROM: Final = 1_000_000
@@ -147,8 +147,18 @@ def _outlook_lines(found: NodeFindings) -> list[Pieces]:
     if outlook is None:
         return [_line("?", Tone.ACTIVE, "simulated removal", "being worked out")]
     if not found.blockers or outlook.now.goes:
-        return [_line("?", Tone.ACTIVE, "simulated as it is", verdict_text(outlook.now), Tone.STRONG)]
-    return [_line("?", Tone.ACTIVE, "simulated without them", verdict_text(outlook.lifted), Tone.STRONG)]
+        said = _line("?", Tone.ACTIVE, "simulated as it is", verdict_text(outlook.now), Tone.STRONG)
+        return [said, *_cheaper_lines(outlook.now)]
+    said = _line("?", Tone.ACTIVE, "simulated without them", verdict_text(outlook.lifted), Tone.STRONG)
+    return [said, *_cheaper_lines(outlook.lifted)]
+
+
+def _cheaper_lines(verdict: Verdict) -> list[Pieces]:
+    """Return the cheaper types that spot-to-spot consolidation finds too few, and what rules out the others."""
+    if not verdict.cheaper_types:
+        return []
+    said = f"{', '.join(verdict.cheaper_types)} · Types (8) says what rules out the others"
+    return [_line("·", Tone.MUTED, "cheaper types", said)]
 
 
 def _blocker_lines(found: NodeFindings, now_ns: int) -> list[Pieces]:

@@ -1,0 +1,114 @@
+"""docs/by-question.md: every question is answered in view by the keys it names, three at the most."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.decode.kinds import Kind
+from karptui.sources.base import Phase
+from karptui.sources.demo.source import DemoSource
+from karptui.sources.mailbox import Mailbox
+from karptui.widgets.prompt import PromptInput
+from tests.builders import NOW_NS
+from tests.troubles import troubles_parts
+from tests.ui.fleet import FleetSource, a_fleet, price_evidence, screen_text, status
+from tests.ui.test_advice import AdvisedAnalyst
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "by-question.md"
+KEYS: Final = {"←": "left", "→": "right"}
+"""Keys that are written otherwise than they are pressed."""
+MOST_KEYS: Final = 3
+
+
+class Question(NamedTuple):
+    """A row of the page."""
+
+    number: int
+    needs_trouble: bool
+    keys: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def questions() -> tuple[Question, ...]:
+    """Return the rows with a number."""
+    found = []
+    for line in PAGE.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        number = re.fullmatch(r"(\d+)(\*?)", cells[0])
+        if number is not None:
+            keys, words = (tuple(re.findall(r"`([^`]+)`", cells[index])) for index in (2, 4))
+            assert keys or cells[2] == "none", line
+            found.append(Question(int(number[1]), bool(number[2]), tuple(KEYS.get(key, key) for key in keys), words))
+    return tuple(found)
+
+
+class SyncingSource(FleetSource):
+    """A large cluster of which part has come."""
+
+    def start(self, mailbox: Mailbox) -> None:
+        """Put nodes and some pods into the mailbox."""
+        super().start(mailbox)
+        mailbox.report(status(Kind.POD, Phase.SYNCING, count=6500, total_estimate=15000))
+
+
+@pytest.fixture
+def make_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Question], KarptuiApp]:
+    """Return what makes the app on the demo, or on a cluster with the trouble that a question is about."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr("karptui.session.Analyst", AdvisedAnalyst)
+
+    def make(question: Question) -> KarptuiApp:
+        clock = FrozenClock(NOW_NS)
+        if not question.needs_trouble:
+            app = KarptuiApp(DemoSource(clock=clock, is_stepped=True), clock=clock)
+        elif question.number == 25:
+            app = KarptuiApp(SyncingSource(a_fleet()), clock=clock, evidence_of=price_evidence)
+        else:
+            source, clock, evidence = troubles_parts(tmp_path)
+            app = KarptuiApp(source, clock=clock, evidence_of=lambda _: evidence)
+        app.animation_level = "none"
+        return app
+
+    return make
+
+
+async def settled(pilot: Pilot[None]) -> KarptuiApp:
+    """Wait until what is looked at has been worked out and drawn."""
+    app = pilot.app
+    assert isinstance(app, KarptuiApp)
+    for _ in range(3):
+        await pilot.pause()
+        workers = list(app.workers)
+        if workers:
+            await app.workers.wait_for_complete(workers)
+        app.poll_now()
+        await pilot.pause()
+    return app
+
+
+def test_every_question_is_there_and_takes_three_keys_at_most() -> None:
+    rows = questions()
+    assert [row.number for row in rows] == list(range(1, 26))
+    assert all(len(row.keys) <= MOST_KEYS and row.words for row in rows)
+
+
+@pytest.mark.parametrize("question", questions(), ids=lambda row: str(row.number))
+async def test_the_keys_lead_to_the_answer(make_app: Callable[[Question], KarptuiApp], question: Question) -> None:
+    async with make_app(question).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        for key in question.keys:
+            await pilot.press(key)
+            await settled(pilot)
+        text = screen_text(app)
+    missing = [words for words in question.words if words not in text]
+    assert not missing, f"{missing} not in\n{text}"
