@@ -26,6 +26,7 @@ COMMANDS: Final = MappingProxyType(
         "sweep": "say what each value of a setting or field comes to: nodes, costs, pending pods",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
+        "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",
         "types": "list the instance types that NodePools may launch, and where their memory goes",
         "events": "list what Karpenter said and what happened to nodes, folded by object and reason",

@@ -18,7 +18,19 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 SCHEMAS: Final = ROOT / "docs" / "schema"
 GOLDENS: Final = ROOT / "tests" / "goldens" / "karpenter-1.14.1"
 FAMILIES: Final = ("runners", "mixed", "minvalues")
-LISTS: Final = ("nodes", "pools", "pods", "claims", "budgets", "events", "pending", "blockers", "advice", "types")
+LISTS: Final = (
+    "nodes",
+    "pools",
+    "pods",
+    "claims",
+    "budgets",
+    "events",
+    "pending",
+    "blockers",
+    "advice",
+    "types",
+    "churn",
+)
 WITHOUT_JSON: Final = frozenset({"record", "completion"})
 SCENARIO: Final = 'name: pct\nedits:\n- {edit: setting, name: VM_MEMORY_OVERHEAD_PERCENT, value: "0.04"}\n'
 
@@ -86,6 +98,10 @@ def test_every_schema_is_one() -> None:
 @pytest.mark.parametrize("command", LISTS)
 def test_lists(capsys: pytest.CaptureFixture[str], source: list[str], command: str) -> None:
     check(command, printed(capsys, command, *source))
+
+
+def test_replacements(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:
+    check("churn-replacements", printed(capsys, "churn", "--replacements", *source))
 
 
 def test_one_object_at_length(capsys: pytest.CaptureFixture[str], source: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.views.churn.entry import PoolEntry, per_hour
 from karptui.views.churn.words import LOOP_WORDS, rate_text, reasons_text, span_text

@@ -1,0 +1,129 @@
+"""`karptui churn`: how often nodes are replaced and why, as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+    from karptui.disruption.churn.report import Churn
+
+_WIDTH = 120
+"""Of the lines above the table where the terminal does not tell."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of="NodePools")
+    group = parser.add_argument_group("churn")
+    group.add_argument(
+        "--replacements", action="store_true", help="NodeClaims that were removed, one by one, instead of NodePools"
+    )
+    group.add_argument("--pool", metavar="NAME", help="the same of one NodePool")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the churn; 1 where something is missing from it."""
+    from karptui.views.churn.entry import pool_entries, replacements
+    from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
+    from karptui.views.churn.replacements_table import replacement_values
+    from karptui.views.churn.table import TABLE as POOLS
+    from karptui.views.churn.table import pool_values
+
+    try:
+        loaded, churn = _load(args)
+        if args.replacements or args.pool is not None:
+            removed = rows_of(REPLACEMENTS, replacements(churn, args.pool), args, loaded.now_ns)
+            if args.output == "json":
+                _print_json(churn, {"replacements": [replacement_values(item) for item in removed.items]})
+            else:
+                _print_lines(churn, args, loaded)
+                print_rows(removed, lambda item: _flat(replacement_values(item)), args)
+            return report("churn", loaded)
+        rows = rows_of(POOLS, pool_entries(loaded.view, churn), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "churn")
+    if args.output == "json":
+        _print_json(churn, _details(churn, [pool_values(item) for item in rows.items]))
+    else:
+        _print_lines(churn, args, loaded)
+        print_rows(rows, lambda item: _flat(pool_values(item)), args)
+    return report("churn", loaded)
+
+
+def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
+    """Return the cluster and its churn.
+
+    Raises:
+        UsageError: when nothing can be said of it, or there is no such NodePool.
+    """
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.disruption.churn.report import churn_of
+    from karptui.state.inventory import inventory_of
+    from karptui.views.churn.book import unknown_because
+
+    loaded = load(args, (Kind.NODECLAIM, Kind.EVENT, Kind.NODEPOOL, Kind.NODE, Kind.POD))
+    refusal = unknown_because(loaded.view)
+    if refusal:
+        raise UsageError(refusal)
+    state = loaded.view.state
+    if args.pool is not None and args.pool not in state.nodepools:
+        raise UsageError(f"there is no NodePool {args.pool}; there are: {', '.join(state.nodepools) or 'none'}")
+    return loaded, churn_of(inventory_of(state), loaded.now_ns, state.history)
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values without lists and objects, which have no place in a CSV cell."""
+    return {name: _joined(value) for name, value in values.items()}
+
+
+def _joined(value: object) -> object:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={one}" for name, one in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None:
+    """Print the window, the charts and the loops above a table."""
+    import shutil
+
+    from karptui.views.churn.book import events_hidden
+    from karptui.views.churn.words import summary_lines
+
+    if args.output not in ("table", "wide") or args.no_headers:
+        return
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns
+    for line in summary_lines(churn, width, are_events_hidden=events_hidden(loaded.view)):
+        sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
+    sys.stdout.write("\n")
+
+
+def _details(churn: Churn, pools: list[dict[str, Any]]) -> dict[str, Any]:
+    from karptui.views.churn.document import chart_values, loop_values, workload_values
+
+    return {
+        "chart": chart_values(churn),
+        "pools": pools,
+        "workloads": [workload_values(one) for one in churn.moved],
+        "loops": [loop_values(one) for one in churn.loops],
+    }
+
+
+def _print_json(churn: Churn, details: dict[str, Any]) -> None:
+    import json
+
+    from karptui.views.churn.document import window_values
+
+    # ASCII only: names from a cluster may hold what a terminal would act on.
+    json.dump({"window": window_values(churn.window), **details}, sys.stdout, indent=2)
+    sys.stdout.write("\n")

@@ -1,0 +1,117 @@
+"""`karptui churn` over the demo cluster, and over a snapshot that goes round in circles."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.kube.timestamps import format_timestamp
+from tests.builders import MINUTE_NS, NOW, NOW_NS
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KARPTUI_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("COLUMNS", "120")
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def ago(minutes: int) -> str:
+    return format_timestamp(NOW_NS - minutes * MINUTE_NS)
+
+
+def an_event(kind: str, name: str, reason: str, message: str, minutes: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{name}.{reason}", "namespace": "default", "uid": f"{name}.{reason}"},
+        "involvedObject": {"kind": kind, "name": name, "apiVersion": "karpenter.sh/v1"},
+        "reason": reason,
+        "message": message,
+        "type": "Normal",
+        "source": {"component": "karpenter"},
+        "firstTimestamp": ago(minutes),
+        "lastTimestamp": ago(minutes),
+    }
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> str:
+    """Return a snapshot in which three nodes came and went within minutes, as events tell."""
+    items: list[dict[str, Any]] = [
+        {
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodePool",
+            "metadata": {"name": "general", "labels": {"team": "web"}},
+            "spec": {"template": {"spec": {"nodeClassRef": {"group": "g", "kind": "K", "name": "n"}}}},
+        }
+    ]
+    for number, minutes in enumerate((60, 40, 20)):
+        claim = f"general-{'abc'[number] * 5}"
+        items += [
+            an_event("NodeClaim", claim, "DisruptionLaunching", "Launching NodeClaim: Underutilized", minutes),
+            an_event("NodeClaim", claim, "DisruptionTerminating", "Disrupting NodeClaim: Underutilized", minutes - 15),
+        ]
+    path = tmp_path / "circles.json"
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    return str(path)
+
+
+def test_the_demo_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["churn", "--demo"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Known: events since ")
+    assert [line.split()[0] for line in lines[1:4]] == ["created", "removed", "pods"]
+    assert any(line.split()[:4] == ["POOL", "NODES", "CREATED", "REMOVED"] for line in lines)
+    assert main(["churn", "--demo", "--no-headers"]) == 0
+    assert "Known:" not in capsys.readouterr().out
+
+
+def test_a_loop_as_json(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["window"]["events_since"] == ago(60)
+    assert document["window"]["observed_since"] is None
+    (pool,) = document["pools"]
+    assert (pool["created"], pool["removed"], pool["removed_per_hour"]) == (3, 3, 3.0)
+    assert (pool["reasons"], pool["median_life_seconds"]) == ({"Underutilized": 3}, 900)
+    (loop,) = document["loops"]
+    assert (loop["kind"], loop["times"], loop["nodeclaims"][0]) == ("short-lived", 3, "general-ccccc")
+    assert "3 nodes of general" in loop["fact"]
+    assert sum(document["chart"]["removed"]) == 3
+
+
+def test_one_by_one_as_csv(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    words = ["churn", "--snapshot", snapshot, "--now", NOW, "--pool", "general", "-o", "csv"]
+    assert main([*words, "--filter", "lived<20m"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["nodeclaim"] for row in rows] == ["general-ccccc", "general-bbbbb", "general-aaaaa"]
+    assert {row["by_events"] for row in rows} == {"True"}
+    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "-o", "csv", "-l", "team=web"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["reasons"], row["loops"]) == ("Underutilized=3", "short-lived")
+    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "-l", "team=db"]) == 0
+    assert "no NodePools match, of 1" in capsys.readouterr().err
+
+
+def test_replacements_as_a_table_and_json(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "--replacements"]) == 0
+    out = capsys.readouterr().out
+    assert "⟳ Karpenter took 3 nodes of general away" in out
+    assert "Underutilized    15m" in out
+    assert main(["churn", "--snapshot", snapshot, "--now", NOW, "--replacements", "-o", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["replacements"]) == 3
+
+
+def test_what_cannot_be_answered(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+    assert main(["churn", "--snapshot", snapshot, "--pool", "nope"]) == 2
+    assert "there is no NodePool nope; there are: general" in capsys.readouterr().err
+    assert main(["churn", "--demo", "--filter", "colour=red"]) == 2
+    assert "colour" in capsys.readouterr().err
