@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
-Path = tuple[str | int, ...]
+Path: TypeAlias = tuple[str | int, ...]
+"""Field names and list positions from the top of a document, e.g. ``("spec", "limits", "cpu")``."""
 _STEP: Final = re.compile(
     r"""\[(?P<index>[0-9]{1,6})\]"""
     r"""|\[(?P<quote>["'])(?P<quoted>.*?)(?P=quote)\]"""
     r"""|\[(?P<key>[^\[\]"']+)\]"""
     r"""|(?:\.|^)(?P<name>[^.\[\]]+)"""
 )
+
+
+def value_at(value: Any, path: Path, missing: Any = None) -> Any:
+    """Return what stands at a path of a document.
+
+    Args:
+        value: The document: mappings and lists.
+        path: Where to look.
+        missing: Returned where there is nothing.
+    """
+    for step in path:
+        if isinstance(step, int):
+            is_there = isinstance(value, list | tuple) and 0 <= step < len(value)
+        else:
+            is_there = isinstance(value, Mapping) and step in value
+        if not is_there:
+            return missing
+        value = value[step]
+    return value
 
 
 class PathError(ValueError):

@@ -13,6 +13,7 @@ from karptui.whatif.documents import Document, KnownValues
 from karptui.whatif.documents.quick import QUICK_EDITS, SETTING_EDITS, Input, QuickEdit, SettingEdit
 from karptui.whatif.documents.splice import REMOVE, EditRefusedError, set_value
 from karptui.whatif.edits import SetSetting
+from karptui.whatif.path import value_at
 from karptui.widgets.control_list import ControlList
 
 ADD = "＋ add"
@@ -105,7 +106,7 @@ class QuickEditing(Offering):
                     if one.is_on != (one.value in before):
                         text = quick.put(text, document.index, one.value)
             else:
-                value = _at(original, quick.path)
+                value = value_at(original, quick.path, REMOVE)
                 text = set_value(text, document.index, quick.path, value, prune=True)
         except EditRefusedError as error:
             self.say(f"{quick.title}: {error}", Tone.WARNING)
@@ -230,11 +231,3 @@ def _quick(name: str) -> QuickEdit:
 
 def _setting(name: str) -> SettingEdit:
     return next(one for one in SETTING_EDITS if one.name == name)
-
-
-def _at(body: object, path: tuple[str | int, ...]) -> object:
-    for step in path:
-        if not isinstance(body, dict) or step not in body:
-            return REMOVE
-        body = body[step]
-    return body

@@ -6,7 +6,7 @@ from karptui.whatif.documents.complete import complete
 from karptui.whatif.documents.completion import Completion, Item
 from karptui.whatif.documents.known_values import KnownValues
 from karptui.whatif.documents.parse import Document, Parsed, parse
-from karptui.whatif.documents.problem import Path, Problem, Severity, path_text
+from karptui.whatif.documents.problem import Problem, Severity
 from karptui.whatif.documents.schema import KindSchema, Origin, Schemas, schemas_from_crds, shipped_schemas
 from karptui.whatif.documents.splice import (
     REMOVE,
@@ -29,7 +29,6 @@ __all__ = [
     "KnownValues",
     "Origin",
     "Parsed",
-    "Path",
     "Problem",
     "Schemas",
     "Severity",
@@ -38,7 +37,6 @@ __all__ = [
     "complete",
     "get_value",
     "parse",
-    "path_text",
     "remove_item",
     "schemas_from_crds",
     "set_value",

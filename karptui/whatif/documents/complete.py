@@ -12,9 +12,9 @@ from karptui.whatif.documents.completion import Completion, Item
 from karptui.whatif.documents.context import Context, Mode, context_at
 from karptui.whatif.documents.known_values import KnownValues
 from karptui.whatif.documents.offers import Offer, offered_names, offered_values
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.schema import KindSchema, Schemas, object_meta
 from karptui.whatif.documents.write import write_scalar
+from karptui.whatif.path import Path
 
 MOST_ITEMS = 2_000
 """Items of a completion; every instance type of a region is fewer."""

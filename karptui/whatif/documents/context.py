@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from karptui.whatif.documents.flow_context import FlowScan, flow_start, scan_flow
-from karptui.whatif.documents.problem import Path
+from karptui.whatif.path import Path
 
 _MARKER = re.compile(r"---(?=\s|\Z)")
 _LINE = re.compile(r"( *)((?:-[ ]+)*(?:-\Z)?)(.*)", re.DOTALL)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from karptui.whatif.documents.problem import Path, Severity
+from karptui.whatif.documents.problem import Severity
+from karptui.whatif.path import Path
 
 
 class Finding(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.read import MAX_DEPTH
+from karptui.whatif.path import Path
 
 
 def flow_start(value: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from karptui.whatif.documents.known_values import KnownValues
-from karptui.whatif.documents.problem import Path
+from karptui.whatif.path import Path
 
 Taken = Mapping[Path, Mapping[str, str]]
 """Fields that the document has already, by the path of their mapping, with their values."""

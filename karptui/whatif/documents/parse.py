@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from karptui.whatif.documents.problem import Path, Problem
+from karptui.whatif.documents.problem import Problem
 from karptui.whatif.documents.read import Fault, read
 from karptui.whatif.documents.tree import Node, NodeKind
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import Path
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _BARE_MARKER = re.compile(r"---[ \t]*(?:#.*)?(?:\r?\n|\Z)")

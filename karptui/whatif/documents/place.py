@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.tree import Entry, Node, NodeKind
 from karptui.whatif.documents.write import is_block, write_block, write_field, write_flow, write_scalar
+from karptui.whatif.path import Path
 
 _DASH = re.compile(r"\n[ ]*-(?=\s|\Z)")
 _DEFAULT_STEP = 2

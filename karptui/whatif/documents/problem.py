@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypeAlias
 
 import msgspec
 
-Path: TypeAlias = tuple[str | int, ...]
-"""Field names and list positions from the top of a document, e.g. ``("spec", "limits", "cpu")``."""
+from karptui.whatif.path import Path
 
 
 class Severity(StrEnum):
@@ -33,14 +31,3 @@ class Problem(msgspec.Struct, frozen=True):
     """Position in ``Parsed.documents``; -1 where the text belongs to none."""
     path: Path = ()
     """The field it is about; empty for the document as a whole."""
-
-
-def path_text(path: Path) -> str:
-    """Writes a path as the API server does: ``spec.template.spec.taints[0].effect``."""
-    text = ""
-    for step in path:
-        if isinstance(step, int) or "." in step or "/" in step:
-            text += f"[{step}]"
-        else:
-            text += f".{step}" if text else step
-    return text

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from karptui.whatif.documents.finding import Finding
-from karptui.whatif.documents.problem import Path
+from karptui.whatif.path import Path
 
 MISSING: Any = object()
 """No old value: the object is new, or its parts cannot be matched with the old ones'."""

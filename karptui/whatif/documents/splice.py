@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from karptui.whatif.documents.parse import Document, parse
 from karptui.whatif.documents.place import Place
-from karptui.whatif.documents.problem import Path, path_text
 from karptui.whatif.documents.read import read
 from karptui.whatif.documents.write import UnwritableError
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import Path, path_text, value_at
 
 
 class _Remove:
@@ -52,11 +52,11 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
     assert body is not None
     if isinstance(value, _Remove):
         path = _prunable(body, path) if prune else path
-        if _get(body, path) is REMOVE:
+        if value_at(body, path, REMOVE) is REMOVE:
             return text
     wanted = _changed(body, path, value)
     changed = document.text
-    for step_path, step_value in _steps(_get(body, path), value, path):
+    for step_path, step_value in _steps(value_at(body, path, REMOVE), value, path):
         changed = _spliced(changed, step_path, step_value)
     root = read(changed).root
     if root is None or root.value != wanted:
@@ -86,8 +86,7 @@ def get_value(text: str, at: int | ObjectRef, path: Path) -> Any:
     Raises:
         EditRefusedError: where the document is not there or cannot be read.
     """
-    found = _get(_document(text, at).body, path)
-    return None if found is REMOVE else found
+    return value_at(_document(text, at).body, path)
 
 
 def _document(text: str, at: int | ObjectRef) -> Document:
@@ -105,21 +104,9 @@ def _document(text: str, at: int | ObjectRef) -> Document:
     return document
 
 
-def _get(value: Any, path: Path) -> Any:
-    step: Any
-    for step in path:
-        if (isinstance(value, dict) and step in value) or (
-            isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)
-        ):
-            value = value[step]
-        else:
-            return REMOVE
-    return value
-
-
 def _prunable(body: dict[str, Any], path: Path) -> Path:
     while len(path) > 1:
-        around = _get(body, path[:-1])
+        around = value_at(body, path[:-1])
         if not isinstance(around, dict | list) or len(around) > 1:
             break
         path = path[:-1]

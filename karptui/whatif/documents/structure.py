@@ -9,8 +9,8 @@ from typing import Any
 
 from karptui.whatif.documents.finding import Finding
 from karptui.whatif.documents.formats import format_fault, pattern_words
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.rules import fits_pattern
+from karptui.whatif.path import Path
 
 Schema = Mapping[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from karptui.whatif.documents.problem import Path
+from karptui.whatif.path import Path
 
 
 class NodeKind(StrEnum):

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from karptui.whatif.documents.defaults import with_defaults
 from karptui.whatif.documents.finding import Finding
 from karptui.whatif.documents.parse import Document, Lines, Parsed, parse
-from karptui.whatif.documents.problem import Path, Problem, Severity
+from karptui.whatif.documents.problem import Problem, Severity
 from karptui.whatif.documents.read import Fault, read
 from karptui.whatif.documents.rules import MISSING, rule_findings
 from karptui.whatif.documents.schema import KindSchema, Schemas, object_meta
 from karptui.whatif.documents.structure import did_you_mean, structure_findings
 from karptui.whatif.documents.tree import Node, NodeKind, nearest
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import Path
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _KEY = re.compile(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from karptui.whatif.editing.document_path import with_field
+from karptui.whatif.path import value_at
 
 _DEFAULTS: Final[Mapping[str, tuple[tuple[tuple[str, ...], Any], ...]]] = {
     "NodePool": (
@@ -43,14 +44,8 @@ def with_defaults(document: Mapping[str, Any], present: Mapping[str, Any] | None
     """
     made = dict(document)
     for path, value in _DEFAULTS.get(str(document["kind"]), ()):
-        if _at(made, path) is _MISSING and (present is None or _at(present, path) is not _MISSING):
+        if value_at(made, path, _MISSING) is not _MISSING:
+            continue
+        if present is None or value_at(present, path, _MISSING) is not _MISSING:
             made = with_field(made, path, value)
     return made
-
-
-def _at(document: Any, path: tuple[str, ...]) -> Any:
-    for part in path:
-        if not isinstance(document, Mapping) or part not in document:
-            return _MISSING
-        document = document[part]
-    return document

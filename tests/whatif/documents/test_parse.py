@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.whatif.documents.parse import parse
-from karptui.whatif.documents.problem import Problem, Severity, path_text
+from karptui.whatif.documents.problem import Problem, Severity
 from karptui.whatif.documents.read import MAX_DEPTH, MAX_NODES
 from karptui.whatif.documents.scalars import resolve_plain
 from karptui.whatif.documents.tree import find, nearest
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import path_text
 
 from .yaml_texts import texts
 

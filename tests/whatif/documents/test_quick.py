@@ -9,7 +9,6 @@ import pytest
 
 from karptui.whatif.documents.known_values import KnownValues
 from karptui.whatif.documents.parse import parse
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.quick import (
     QUICK_ACTIONS,
     QUICK_EDITS,
@@ -28,7 +27,7 @@ from karptui.whatif.documents.quick import (
 )
 from karptui.whatif.documents.quick.actions import QuickAction, SettingEdit
 from karptui.whatif.documents.quick.pools import pool_like, restricted_values
-from karptui.whatif.documents.quick.quick_edit import as_text, value_at
+from karptui.whatif.documents.quick.quick_edit import as_text
 from karptui.whatif.documents.quick.requirement import allows, requirement_text
 from karptui.whatif.documents.quick.scalar_fields import step_ladder, step_quantity
 from karptui.whatif.documents.render import as_document
@@ -45,6 +44,7 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
+from karptui.whatif.path import Path, value_at
 
 from .objects import DEPLOYMENT, EC2_NODE_CLASS, NODE_POOL, PDB
 

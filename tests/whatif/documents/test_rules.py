@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.rules import FAILED, MISSING, UNREADABLE, escape, evaluate, rule_findings
 from karptui.whatif.documents.schema import shipped_schemas
 from karptui.whatif.documents.validate import object_findings
+from karptui.whatif.path import Path
 
 from .objects import CAPACITY_BUFFER, EC2_NODE_CLASS, NODE_CLAIM, NODE_OVERLAY, NODE_POOL, OBJECTS
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karptui.whatif.documents.parse import parse
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.splice import (
     REMOVE,
     EditRefusedError,
@@ -21,6 +20,7 @@ from karptui.whatif.documents.splice import (
     set_value,
 )
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import Path
 
 from .yaml_texts import NAMES, VALUES, texts
 

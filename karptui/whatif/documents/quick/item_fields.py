@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from karptui.whatif.documents.known_values import KnownValues
-from karptui.whatif.documents.problem import Path
-from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse, value_at
+from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse
 from karptui.whatif.documents.splice import REMOVE, append_item, get_value, set_value
+from karptui.whatif.path import Path, value_at
 
 _KEY: Final = r"(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _LABEL_VALUE: Final = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?"

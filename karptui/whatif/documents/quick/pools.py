@@ -7,11 +7,12 @@ from copy import deepcopy
 from typing import Any, Final
 
 from karptui.whatif.documents.parse import Document, parse
-from karptui.whatif.documents.quick.quick_edit import At, refuse, value_at
+from karptui.whatif.documents.quick.quick_edit import At, refuse
 from karptui.whatif.documents.quick.requirement import REQUIREMENTS, set_requirement
 from karptui.whatif.documents.render import as_document
 from karptui.whatif.documents.splice import append_item, get_value, set_value
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import value_at
 
 PREFERRED_WEIGHT: Final = 100
 FALLBACK_WEIGHT: Final = 1

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from karptui.whatif.documents.known_values import KnownValues
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.splice import EditRefusedError
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import Path
 
 At = int | ObjectRef
 """Which document of the buffer: its position, or the object it describes."""
@@ -73,19 +73,6 @@ class QuickEdit:
 def refuse(sentence: str) -> EditRefusedError:
     """Makes the error of an edit that cannot be made."""
     return EditRefusedError(sentence)
-
-
-def value_at(body: Body, path: Path) -> Any:
-    """Reads a field; None where it is missing."""
-    value: Any = body
-    for step in path:
-        if isinstance(value, Mapping) and isinstance(step, str):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 def as_text(value: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.whatif.documents.problem import Path
 from karptui.whatif.documents.quick.item_fields import budgets_field, label_value_fault, pairs_field, taints_field
 from karptui.whatif.documents.quick.quick_edit import QuickEdit
 from karptui.whatif.documents.quick.requirement import requirement_field
@@ -18,6 +17,7 @@ from karptui.whatif.documents.quick.scalar_fields import (
     quantity_value,
     text_field,
 )
+from karptui.whatif.path import Path
 
 _POOL: Final = ("NodePool",)
 _CLASS: Final = ("EC2NodeClass",)

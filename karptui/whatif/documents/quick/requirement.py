@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from karptui.whatif.documents.known_values import KnownValues
-from karptui.whatif.documents.problem import Path
-from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, refuse, value_at
+from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, refuse
 from karptui.whatif.documents.splice import REMOVE, append_item, get_value, remove_item, set_value
+from karptui.whatif.path import Path, value_at
 
 REQUIREMENTS: Final[Path] = ("spec", "template", "spec", "requirements")
 _COUNTED: Final = frozenset({"In", "NotIn"})

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from karptui.kube.quantity import QuantityError, parse_quantity
 from karptui.whatif.documents.known_values import KnownValues
-from karptui.whatif.documents.problem import Path
-from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse, value_at
+from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse
 from karptui.whatif.documents.splice import REMOVE, set_value
+from karptui.whatif.path import Path, value_at
 
 DURATION: Final = re.compile(r"(?:[0-9]+[smh])+\Z")
 NEVER: Final = "Never"
