@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from karptui.kube.quantity import QuantityError, parse_quantity
-from karptui.whatif.documents.known_values import KnownValues
 from karptui.whatif.documents.quick.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse
 from karptui.whatif.documents.splice import REMOVE, set_value
 from karptui.whatif.path import Path, value_at
@@ -15,6 +14,55 @@ from karptui.whatif.path import Path, value_at
 DURATION: Final = re.compile(r"(?:[0-9]+[smh])+\Z")
 NEVER: Final = "Never"
 _QUANTITY_PARTS: Final = re.compile(r"([0-9]+)(?:\.[0-9]+)?([a-zA-Z]*)\Z")
+
+
+def _scalar_field(
+    id_: str,
+    title: str,
+    kinds: Iterable[str],
+    path: Path,
+    input_: Input,
+    *,
+    fault: Callable[[str], str],
+    hint: str,
+    convert: Callable[[str], Any] = str,
+    step: Callable[[Body, int], str] | None = None,
+    options: Callable[[Body], Sequence[Option]] = lambda _: (),
+) -> QuickEdit:
+    """Makes a quick edit of one value that is read and written as text.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        input_: How its value is asked for.
+        fault: Says what is wrong with a text.
+        hint: The form of the value.
+        convert: Makes a value of a text without fault.
+        step: Gives the value one step up or down.
+        options: Lists what can be chosen.
+    """
+
+    def put(text: str, at: At, value: str) -> str:
+        sentence = fault(value)
+        if sentence:
+            raise refuse(sentence)
+        return set_value(text, at, path, convert(value) if value else REMOVE, prune=True)
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset(kinds),
+        path=path,
+        input=input_,
+        current=lambda body: as_text(value_at(body, path)),
+        put=put,
+        fault=fault,
+        options=lambda body, _: tuple(options(body)),
+        step=step,
+        hint=hint,
+    )
 
 
 def number_field(
@@ -45,18 +93,8 @@ def number_field(
         most = start + direction if high is None else min(start + direction, high)
         return str(max(low, most))
 
-    return QuickEdit(
-        id=id_,
-        title=title,
-        kinds=frozenset(kinds),
-        path=path,
-        input=Input.NUMBER,
-        current=lambda body: as_text(value_at(body, path)),
-        put=_putter(path, fault, int),
-        fault=fault,
-        step=step,
-        hint=hint or (f"{low} to {high}" if high is not None else "a whole number"),
-    )
+    words = hint or (f"{low} to {high}" if high is not None else "a whole number")
+    return _scalar_field(id_, title, kinds, path, Input.NUMBER, fault=fault, convert=int, step=step, hint=words)
 
 
 def quantity_field(id_: str, title: str, kinds: Iterable[str], path: Path, *, start: str, hint: str) -> QuickEdit:
@@ -66,17 +104,8 @@ def quantity_field(id_: str, title: str, kinds: Iterable[str], path: Path, *, st
         current = as_text(value_at(body, path))
         return step_quantity(current, direction) if current else start
 
-    return QuickEdit(
-        id=id_,
-        title=title,
-        kinds=frozenset(kinds),
-        path=path,
-        input=Input.QUANTITY,
-        current=lambda body: as_text(value_at(body, path)),
-        put=_putter(path, quantity_fault, quantity_value),
-        fault=quantity_fault,
-        step=step,
-        hint=hint,
+    return _scalar_field(
+        id_, title, kinds, path, Input.QUANTITY, fault=quantity_fault, convert=quantity_value, step=step, hint=hint
     )
 
 
@@ -103,19 +132,11 @@ def duration_field(
     def step(body: Body, direction: int) -> str:
         return step_ladder(as_text(value_at(body, path)), ladder, direction)
 
-    return QuickEdit(
-        id=id_,
-        title=title,
-        kinds=frozenset(kinds),
-        path=path,
-        input=Input.DURATION,
-        current=lambda body: as_text(value_at(body, path)),
-        put=_putter(path, fault, str),
-        fault=fault,
-        options=lambda body, _: tuple(Option(one, one == as_text(value_at(body, path))) for one in ladder),
-        step=step,
-        hint=words,
-    )
+    def options(body: Body) -> list[Option]:
+        current = as_text(value_at(body, path))
+        return [Option(one, one == current) for one in ladder]
+
+    return _scalar_field(id_, title, kinds, path, Input.DURATION, fault=fault, step=step, options=options, hint=words)
 
 
 def choice_field(
@@ -136,25 +157,24 @@ def choice_field(
     def fault(text: str) -> str:
         return "" if not text or text in values else f"must be one of {', '.join(values)}"
 
-    def options(body: Body, _: KnownValues) -> tuple[Option, ...]:
+    def options(body: Body) -> list[Option]:
         current = as_text(value_at(body, path))
-        return tuple(Option(value, value == current, meaning) for value, meaning in choices)
+        return [Option(value, value == current, meaning) for value, meaning in choices]
 
     def step(body: Body, direction: int) -> str:
         current = as_text(value_at(body, path))
         return values[(values.index(current) + direction) % len(values)] if current in values else values[0]
 
-    return QuickEdit(
-        id=id_,
-        title=title,
-        kinds=frozenset(kinds),
-        path=path,
-        input=Input.CHOICE,
-        current=lambda body: as_text(value_at(body, path)),
-        put=_putter(path, fault, (lambda text: text == "true") if truth else str),
+    return _scalar_field(
+        id_,
+        title,
+        kinds,
+        path,
+        Input.CHOICE,
         fault=fault,
-        options=options,
+        convert=(lambda text: text == "true") if truth else str,
         step=step,
+        options=options,
         hint=", ".join(values),
     )
 
@@ -163,17 +183,7 @@ def text_field(
     id_: str, title: str, kinds: Iterable[str], path: Path, *, fault: Callable[[str], str], hint: str
 ) -> QuickEdit:
     """Makes a quick edit of a line of text, see ``number_field``."""
-    return QuickEdit(
-        id=id_,
-        title=title,
-        kinds=frozenset(kinds),
-        path=path,
-        input=Input.TEXT,
-        current=lambda body: as_text(value_at(body, path)),
-        put=_putter(path, fault, str),
-        fault=fault,
-        hint=hint,
-    )
+    return _scalar_field(id_, title, kinds, path, Input.TEXT, fault=fault, hint=hint)
 
 
 def quantity_fault(text: str) -> str:
@@ -226,13 +236,3 @@ def _seconds(text: str) -> float | None:
         return None
     units = {"s": 1, "m": 60, "h": 3600}
     return float(sum(int(number) * units[unit] for number, unit in re.findall(r"([0-9]+)([smh])", text)))
-
-
-def _putter(path: Path, fault: Callable[[str], str], convert: Callable[[str], Any]) -> Callable[[str, At, str], str]:
-    def put(text: str, at: At, value: str) -> str:
-        sentence = fault(value)
-        if sentence:
-            raise refuse(sentence)
-        return set_value(text, at, path, convert(value) if value else REMOVE, prune=True)
-
-    return put
