@@ -36,6 +36,8 @@ from karptui.widgets.style_rules import StyleRules
 from karptui.widgets.styles import style_sheets
 
 if TYPE_CHECKING:
+    from textual.theme import Theme
+
     from karptui.screens.whatif.desk import Desk
     from karptui.views.whatif.opening import Opening
 
@@ -71,6 +73,8 @@ class KarptuiApp(App[None]):
     BINDING_GROUP_TITLE = "Everywhere"
     MODES: ClassVar[dict[str, Any]] = {entry.name: entry.load for entry in ENTRIES}
     PAUSE_GC_ON_SCROLL = True
+    _coloured: tuple[Theme, dict[str, str]] | None = None
+    """The theme that was asked for last, and its colours."""
 
     def __init__(
         self,
@@ -119,8 +123,11 @@ class KarptuiApp(App[None]):
             self.set_keymap(dict(config.keymap))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the colours of the tones for the present theme."""
-        return variable_defaults(self.current_theme)
+        """Return the colours of the tones for the present theme; Textual asks often."""
+        theme = self.current_theme
+        if self._coloured is None or self._coloured[0] is not theme:
+            self._coloured = theme, variable_defaults(theme)
+        return self._coloured[1]
 
     # Life
 

@@ -34,3 +34,10 @@ def test_interpreter_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         sys.setswitchinterval(before[0])
         gc.set_threshold(*before[1])
+
+
+def test_garbage_is_looked_for_again_after_the_start() -> None:
+    with pytest.raises(ZeroDivisionError), pace.garbage_put_off():
+        assert not gc.isenabled()
+        _ = 1 / 0
+    assert gc.isenabled()

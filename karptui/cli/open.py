@@ -43,12 +43,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
     from karptui.first_frame import FirstFrame
-    from karptui.pace import keep_pauses_short
+    from karptui.pace import garbage_put_off, keep_pauses_short
 
     frame = FirstFrame()
     frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
     try:
-        app = _app(args)
+        with garbage_put_off():
+            app = _app(args)
         frame.hand_over()
     except UsageError as error:
         frame.wipe()
