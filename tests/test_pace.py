@@ -37,7 +37,9 @@ def test_interpreter_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_garbage_is_looked_for_again_after_the_start() -> None:
-    with pytest.raises(ZeroDivisionError), pace.garbage_put_off():
+    with pace.garbage_put_off():
         assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError), pace.garbage_put_off():
         _ = 1 / 0
     assert gc.isenabled()
