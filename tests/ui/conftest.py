@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from textual.css.stylesheet import Stylesheet
 
 from karptui.analyst import Analyst
 from karptui.app import KarptuiApp
@@ -17,6 +18,7 @@ from karptui.views.pending.desk import PendingDesk, answer_all
 from karptui.views.why.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
+from tests.ui.style_rules import remembering
 
 MakeApp = Callable[..., KarptuiApp]
 
@@ -52,6 +54,11 @@ class PromptAnalyst(Analyst):
         self._latest = study.analysis
 
     _studied: object = None
+
+
+@pytest.fixture(autouse=True)
+def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Stylesheet, "_parse_rules", remembering(Stylesheet._parse_rules))
 
 
 @pytest.fixture

@@ -1,0 +1,24 @@
+"""Style sheets are read once for all apps of a process: every app brings the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+
+ReadRules = Callable[..., list[RuleSet]]
+_READ: Final[dict[tuple[object, ...], list[RuleSet]]] = {}
+
+
+def remembering(read: ReadRules) -> ReadRules:
+    """Return what reads a text for one place with the same variables only once; rules never change after that."""
+
+    def rules(self: Stylesheet, css: str, *args: object, **kwargs: object) -> list[RuleSet]:
+        key = (frozenset(self._variables.items()), css, args, frozenset(kwargs.items()))
+        if key not in _READ:
+            _READ[key] = read(self, css, *args, **kwargs)
+        return _READ[key]
+
+    return rules
