@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from karptui.advice.facts.churn import ChurnFacts
 from karptui.advice.facts.destinations import DestinationFacts
 from karptui.advice.facts.nodeclasses import NodeClassFacts
 
 
-class AdviceContext(DestinationFacts, NodeClassFacts):
-    """Everything that is known of the cluster: NodePools, nodes, pods, where these may go, NodeClasses."""
+class AdviceContext(DestinationFacts, NodeClassFacts, ChurnFacts):
+    """Everything that is known of the cluster: NodePools, nodes, pods, where these may go, NodeClasses, churn."""

@@ -10,6 +10,7 @@ from typing import Final
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.fleet import Fleet
+from karptui.karpenter.history import NO_HISTORY, ClusterHistory
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.problem import Prepared
@@ -29,6 +30,7 @@ class ClusterFacts:
         findings: Mapping[str, NodeFindings] = NOTHING_FOUND,
         evidence: Evidence = NO_EVIDENCE,
         hidden: frozenset[str] = frozenset(),
+        history: ClusterHistory = NO_HISTORY,
     ) -> None:
         """Take over a cluster.
 
@@ -38,12 +40,14 @@ class ClusterFacts:
             findings: What is known of the disruption of each node, by the key of the analysis.
             evidence: What is known of types, settings and prices beside the objects.
             hidden: Kinds that may not be listed, or have not arrived: their absence says nothing.
+            history: What was seen to go.
         """
         self.prepared = prepared
         self.fleet = fleet
         self.findings = findings
         self.evidence = evidence
         self.hidden = hidden
+        self.history = history
 
     @property
     def inventory(self) -> Inventory:

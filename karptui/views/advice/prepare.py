@@ -19,7 +19,14 @@ def advice_context(view: ClusterView, prepared: Prepared, study: Study) -> Advic
         for kind, status in view.statuses.items()
         if status.phase == "forbidden" or (status.phase in _ON_THE_WAY and not status.count)
     )
-    return AdviceContext(prepared, study.fleet, findings=study.analysis.findings, evidence=view.evidence, hidden=hidden)
+    return AdviceContext(
+        prepared,
+        study.fleet,
+        findings=study.analysis.findings,
+        evidence=view.evidence,
+        hidden=hidden,
+        history=view.state.history,
+    )
 
 
 def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, ...]]:

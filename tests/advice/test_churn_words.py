@@ -1,0 +1,118 @@
+"""Loops in sentences, and what ends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.advice.churn import longer_after, loop_fact, remedies
+from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.disruption.churn.removal import Removal
+from karptui.karpenter.nodepool import BALANCED, NodePool
+from tests.builders import HOUR_NS, MINUTE_NS, a_nodepool
+from tests.disruption.churn.lives import ago
+
+UNDERUTILIZED = ((Removal.UNDERUTILIZED, 3),)
+
+
+def a_loop(kind: LoopKind = LoopKind.SHORT_LIVED, **fields: Any) -> Loop:
+    given: dict[str, Any] = {"pool": "general", "times": 3, "reasons": UNDERUTILIZED, **fields}
+    return Loop(kind=kind, first_ns=ago(60), last_ns=ago(5), **given)
+
+
+SHORT = a_loop(median_life_ns=9 * MINUTE_NS)
+SAME = a_loop(LoopKind.SAME_TYPE, median_life_ns=90 * MINUTE_NS, instance_type="m5.large")
+FAILED = a_loop(LoopKind.NEVER_JOINED, reasons=((Removal.LAUNCH_FAILED, 3),))
+MOVED = a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/front", reasons=(), pods=1)
+DRIFTED = a_loop(reasons=((Removal.DRIFTED, 4),), times=4)
+
+
+TOOK = "Karpenter took {} nodes of general away within 30m of their creation, between 11:00Z and 11:55Z"
+BACK = (
+    "3 times between 11:00Z and 11:55Z a node of general was taken away (Underutilized 3) and one of the same type came "
+    "in its place, or within 15m"
+)
+WENT = "between 11:00Z and 11:55Z, because their nodes went; "
+
+
+@pytest.mark.parametrize(
+    ("loop", "fact"),
+    [
+        (
+            SHORT,
+            f"{TOOK.format(3)} (Underutilized 3); half of them lived no longer than 9m.",
+        ),
+        (
+            DRIFTED,
+            f"{TOOK.format(4)} (Drifted 4).",
+        ),
+        (
+            SAME,
+            f"{BACK}, mostly m5.large.",
+        ),
+        (
+            a_loop(LoopKind.SAME_TYPE),
+            f"{BACK}.",
+        ),
+        (
+            FAILED,
+            "3 NodeClaims of general were deleted between 11:00Z and 11:55Z without becoming nodes (LaunchFailed 3).",
+        ),
+        (
+            MOVED,
+            "Pods of Deployment web/front had to move 3 times " + WENT + "it has 1 pod.",
+        ),
+        (
+            a_loop(LoopKind.MOVED, pool="", workload="Pod/ci/job", reasons=()),
+            "Pods of Pod ci/job had to move 3 times " + WENT + "none of them is there now.",
+        ),
+    ],
+)
+def test_facts(loop: Loop, fact: str) -> None:
+    assert loop_fact(loop) == fact
+
+
+AFTER_0 = a_nodepool(consolidate_after_ns=0)
+
+
+@pytest.mark.parametrize(
+    ("loops", "pool", "says"),
+    [
+        ((SHORT, SAME), AFTER_0, ("Raise consolidateAfter (now 0s) to 30m, so that", "or take policy Balanced.")),
+        ((SAME,), AFTER_0, ("Raise consolidateAfter (now 0s) to 15m, so that",)),
+        ((SHORT,), a_nodepool(consolidate_after_ns=3 * HOUR_NS), ("Raise consolidateAfter (now 3h), so that",)),
+        ((SHORT,), None, ("Raise consolidateAfter, so that",)),
+        ((DRIFTED, FAILED), AFTER_0, ("launched from something that keeps changing", "more instance types and zones")),
+        ((MOVED,), None, ("See which NodePool's nodes go and why",)),
+    ],
+)
+def test_remedies(loops: tuple[Loop, ...], pool: NodePool | None, says: tuple[str, ...]) -> None:
+    found = " ".join(remedies(loops, pool))
+    for part in says:
+        assert part in found
+
+
+def test_a_balanced_pool_needs_no_other_policy() -> None:
+    (found,) = remedies((SHORT, SAME), a_nodepool(consolidate_after_ns=0, consolidation_policy=BALANCED))
+    assert found.endswith("does not count.")
+
+
+def test_a_remedy_is_said_once() -> None:
+    assert len(remedies((FAILED, FAILED), None)) == 1
+
+
+@pytest.mark.parametrize(
+    ("loops", "pool", "after_ns"),
+    [
+        ((SHORT,), AFTER_0, 30 * MINUTE_NS),
+        ((SAME,), AFTER_0, 15 * MINUTE_NS),
+        ((SHORT,), a_nodepool(consolidate_after_ns=HOUR_NS), 2 * HOUR_NS),
+        ((SHORT,), a_nodepool(consolidate_after_ns=2 * HOUR_NS), None),
+        ((SHORT,), a_nodepool(consolidate_after_ns=None), None),
+        ((SHORT,), None, None),
+        ((FAILED,), AFTER_0, None),
+    ],
+)
+def test_a_longer_wait(loops: tuple[Loop, ...], pool: NodePool | None, after_ns: int | None) -> None:
+    assert longer_after(loops, pool) == after_ns
