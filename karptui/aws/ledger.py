@@ -8,7 +8,7 @@ pkg/providers/instancetype/types.go of its AWS provider.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
@@ -170,28 +170,3 @@ def safe_overhead_percent(reported: Iterable[tuple[InstanceTypeFacts, int]]) -> 
         reported: Types and the memory capacity, in bytes, that a node of each has reported.
     """
     return max((matching_overhead_percent(facts, memory) for facts, memory in reported), default=None)
-
-
-def next_fitting_type(
-    ledgers: Iterable[Ledger], requests: ResourceList, price_per_hour: Mapping[str, float], family: str | None = None
-) -> Ledger | None:
-    """Return the cheapest type that the requests fit on, None where there is none.
-
-    Types without a price come last; of equal prices the smaller memory, then the name, decides.
-
-    Args:
-        ledgers: Accounts of the types to choose from.
-        requests: Pod and DaemonSets together.
-        price_per_hour: By type.
-        family: Only types of this family, such as ``r5a``.
-    """
-    fitting = [
-        ledger
-        for ledger in ledgers
-        if (family is None or ledger.name.partition(".")[0] == family) and not shortfall(ledger, requests)
-    ]
-    return min(
-        fitting,
-        key=lambda one: (price_per_hour.get(one.name, float("inf")), one.advertised_memory_bytes, one.name),
-        default=None,
-    )

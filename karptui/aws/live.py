@@ -37,12 +37,6 @@ def live_instance_types(facts: RegionFacts = NO_FACTS) -> Mapping[str, InstanceT
     return MappingProxyType({name: merged[name] for name in sorted(merged)})
 
 
-def types_unknown_to_catalogue(metrics: ControllerMetrics, facts: RegionFacts = NO_FACTS) -> tuple[str, ...]:
-    """Return the types that Karpenter reports and nothing else here knows: newer than the catalogue."""
-    known = live_instance_types(facts)
-    return tuple(sorted(name for name in metrics.cpu_cores if name not in known))
-
-
 def live_market(
     region: str,
     zones: Iterable[SubnetZone],

@@ -20,8 +20,6 @@ from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.kube.timestamps import format_timestamp, parse_timestamp
 
-HOURS_PER_MONTH: Final = 730
-
 
 class PriceSource(StrEnum):
     """Who says what a price is, most trusted first."""
@@ -144,13 +142,6 @@ class PriceBook(msgspec.Struct, frozen=True, eq=False):
         if self.settings.is_disabled:
             return ()
         return tuple(table.origin for table in self.tables if table.on_demand or table.zonal)
-
-    def with_settings(self, settings: PriceSettings) -> PriceBook:
-        """Return the same prices under other settings."""
-        return PriceBook(self.tables, settings)
-
-
-NO_PRICES: Final = PriceBook()
 
 
 def currency_of(region: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from karptui.disruption.fleet import Fleet
@@ -25,8 +24,3 @@ def arrivals(fleet: Fleet, node: StateNode, within_ns: int = HOUR_NS) -> tuple[P
         if pod.scheduled_ns > since_ns and not fleet.pods.traits(pod.template).is_daemonset_owned
     ]
     return tuple(sorted(found, key=lambda pod: (-pod.scheduled_ns, pod.key)))
-
-
-def arrivals_by_node(fleet: Fleet, nodes: Iterable[StateNode], within_ns: int = HOUR_NS) -> dict[str, int]:
-    """Return how many pods lately came to each node, by state node name."""
-    return {node.name: len(arrivals(fleet, node, within_ns)) for node in nodes}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, Taint
+from karptui.kube.taints import NO_SCHEDULE, Taint
 
 GROUP: Final = "karpenter.sh"
 AWS_GROUP: Final = "karpenter.k8s.aws"
@@ -33,14 +33,12 @@ RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
 
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-MIRROR_POD: Final = "kubernetes.io/config.mirror"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
 NODEPOOL_HASH: Final = "karpenter.sh/nodepool-hash"
 
 DISRUPTED_TAINT: Final = Taint("karpenter.sh/disrupted", NO_SCHEDULE)
-UNREGISTERED_TAINT: Final = Taint("karpenter.sh/unregistered", NO_EXECUTE)
 
 KEY_ALIASES: Final = {
     "failure-domain.beta.kubernetes.io/zone": ZONE,
@@ -51,9 +49,6 @@ KEY_ALIASES: Final = {
     "topology.ebs.csi.aws.com/zone": ZONE,
 }
 """Older keys, and the AWS operator's volume zone, and what Karpenter reads them as: in requirements only."""
-
-SIMULATION_KEYS: Final = frozenset({REGISTERED, INITIALIZED})
-"""Keys that NodeClaims carry while scheduling is computed, for DaemonSets that select them; lost before creation."""
 
 WELL_KNOWN: Final = frozenset(
     {

@@ -17,8 +17,6 @@ IN: Final = "In"
 NOT_IN: Final = "NotIn"
 EXISTS: Final = "Exists"
 DOES_NOT_EXIST: Final = "DoesNotExist"
-GT: Final = "Gt"
-LT: Final = "Lt"
 GTE: Final = "Gte"
 LTE: Final = "Lte"
 
@@ -162,10 +160,6 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
     def clashes(self, incoming: Requirement) -> bool:
         """Return whether ``incoming`` cannot be met beside this; two negative operators never clash."""
         return not self.has_intersection(incoming) and not (incoming.is_negative and self.is_negative)
-
-    def without_min_values(self) -> Requirement:
-        """Return the same values without a number of them to offer."""
-        return self.with_min_values(None)
 
     def with_min_values(self, min_values: int | None) -> Requirement:
         """Return the same values with another number of them to offer."""

@@ -47,10 +47,6 @@ class KeyConflict(msgspec.Struct, frozen=True):
         return f"key {self.key}, {self.incoming} not in {self.existing}"
 
 
-Incompatibility = UndefinedKey | KeyConflict
-"""Why one requirement set cannot be met beside another."""
-
-
 class Requirements:
     """An immutable set of requirements, one per label key.
 
@@ -216,7 +212,3 @@ def _owning(by_key: dict[str, Requirement]) -> Requirements:
     made = Requirements()
     made._by_key = by_key  # noqa: SLF001 - a second constructor
     return made
-
-
-NO_REQUIREMENTS: Final = Requirements()
-"""The empty set, which everything meets."""

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.aws.catalogue import instance_type_facts, price_list
+from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.ledger import (
     Ledger,
     build_ledger,
     fitting_overhead_percent,
     largest_pod,
     matching_overhead_percent,
-    next_fitting_type,
     rounded_down,
     rounded_up,
     safe_overhead_percent,
@@ -128,22 +127,6 @@ def test_nothing_asked_is_nothing_short() -> None:
 def test_a_node_below_zero_takes_nothing() -> None:
     account = ledger_of(kubelet={"systemReserved": {"ephemeral-storage": "30Gi"}})
     assert list(shortfall(account, {"cpu": of_units(1)})) == ["ephemeral-storage"]
-
-
-def test_the_next_type_that_fits() -> None:
-    names = ("r5a.8xlarge", "r5a.12xlarge", "r5a.16xlarge", "r6g.12xlarge", "m5.large", "x8aedz.12xlarge")
-    ledgers = [ledger_of(name) for name in names]
-    prices = price_list("us-east-1").price_per_hour
-    wanted = {name: POD[name] + DAEMONS[name] for name in POD}
-    cheapest = next_fitting_type(ledgers, wanted, prices)
-    assert cheapest is not None
-    assert cheapest.name == "r6g.12xlarge"
-    same_family = next_fitting_type(ledgers, wanted, prices, family="r5a")
-    assert same_family is not None
-    assert same_family.name == "r5a.12xlarge"
-    assert next_fitting_type(ledgers, wanted, prices, family="m5") is None
-    unpriced = next_fitting_type(ledgers, wanted, {}, family="x8aedz")
-    assert unpriced is not None
 
 
 def test_the_percent_that_matches_a_real_node() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from karptui.aws.catalogue import instance_type_facts, price_list
-from karptui.aws.live import live_instance_types, live_market, live_prices, types_unknown_to_catalogue
+from karptui.aws.live import live_instance_types, live_market, live_prices
 from karptui.aws.market import OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSettings, PriceSource
@@ -58,10 +58,6 @@ class TestTypes:
         assert types["m5.large"].memory_mib == 9000
         assert next(iter(types)) == "a0.new"
         assert len(types) == len(instance_type_facts()) + 1
-
-    def test_types_that_only_karpenter_knows(self) -> None:
-        known = ControllerMetrics(read_at_ns=0, endpoint="", cpu_cores={"z9.large": 2, "m5.large": 2})
-        assert types_unknown_to_catalogue(known) == ("z9.large",)
 
 
 class TestMarket:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from karptui.aws.catalogue import price_list
 from karptui.aws.prices import (
-    NO_PRICES,
     PriceBook,
     PriceOrigin,
     PriceSettings,
@@ -47,8 +46,8 @@ def test_the_most_trusted_source_wins() -> None:
 
 
 def test_unknown_is_none() -> None:
-    assert NO_PRICES.price("m5.large", "z", "on-demand") is None
-    assert NO_PRICES.origins == ()
+    assert PriceBook().price("m5.large", "z", "on-demand") is None
+    assert PriceBook().origins == ()
 
 
 def test_a_spot_price_is_never_derived() -> None:
@@ -76,9 +75,8 @@ def test_a_reserved_node_costs_its_on_demand_price_and_says_so() -> None:
 
 
 def test_multiplier_and_surcharge() -> None:
-    book = PriceBook((table(on_demand={"m5.large": 0.1}),)).with_settings(
-        PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01)
-    )
+    settings = PriceSettings(multiplier=0.72, surcharge_per_node_hour=0.01)
+    book = PriceBook((table(on_demand={"m5.large": 0.1}),), settings)
     price = book.price("m5.large", "a", "on-demand")
     assert price is not None
     assert price.per_hour == pytest.approx(0.082)

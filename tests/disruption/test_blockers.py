@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.arrivals import arrivals, arrivals_by_node
+from karptui.disruption.arrivals import arrivals
 from karptui.disruption.blocker import Code, Scope
 from karptui.disruption.blocker_form import blocker_json
 from karptui.disruption.blockers import BlockerSurvey
@@ -333,7 +333,6 @@ def test_pods_that_lately_came():
     ]
     fleet = _fleet(pods=pods)
     assert [pod.name for pod in arrivals(fleet, node_of(fleet))] == ["newest", "new"]
-    assert arrivals_by_node(fleet, fleet.nodes) == {"node-1": 2}
 
 
 def test_nodes_are_told_apart_by_the_price_they_hold():

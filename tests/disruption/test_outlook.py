@@ -1,4 +1,4 @@
-"""Whether a node would go without a blocker, what comes next, and what the clock brings."""
+"""Whether a node would go without a blocker, and what comes next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from karptui.disruption.blocker import Blocker, Code
 from karptui.disruption.blockers import BlockerSurvey
-from karptui.disruption.calendar import Happening, upcoming
 from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.next_pass import next_pass
@@ -19,11 +18,8 @@ from karptui.karpenter import labels
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
 from karptui.kube.quantity import parse_quantity
 from tests.builders import (
-    DAY_NS,
     HOUR_NS,
-    MINUTE_NS,
     NOW_NS,
-    SECOND_NS,
     a_condition,
     a_node,
     a_nodeclaim,
@@ -32,7 +28,7 @@ from tests.builders import (
     a_pod,
     a_requirement,
 )
-from tests.disruption.making import TYPES, a_buffer, a_claim, a_fleet, consolidatable, drifted, node_of, prepared
+from tests.disruption.making import TYPES, a_buffer, a_claim, consolidatable, drifted, node_of, prepared
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
 BIG = {"instance_type": "m5.2xlarge", "cpu": "7900m", "memory": "30Gi"}
@@ -287,47 +283,6 @@ def test_buffers_keep_empty_nodes_and_it_is_said():
     found = next_pass(cluster, observed_fleet(cluster))
     assert found.acting is None
     assert found.recorder.by_object()["Node/node-1"] == ['Unconsolidatable: Node "node-1" has buffer pods']
-
-
-# -- what the clock brings -----------------------------------------------------------------------------------------
-
-
-def test_upcoming():
-    pool = a_nodepool(budgets=(DisruptionBudget("0", "0 9 * * *", "8h"),), consolidate_after_ns=2 * HOUR_NS)
-    fleet = a_fleet(
-        nodepools=[pool],
-        nodes=[a_node(), a_node(name="node-2"), a_node(name="u", pool="")],
-        nodeclaims=[
-            a_claim(expire_after_ns=3 * HOUR_NS, termination_grace_period_ns=DAY_NS),
-            a_claim("node-2", deletion_ns=NOW_NS - MINUTE_NS, termination_grace_period_ns=HOUR_NS),
-        ],
-        pods=[
-            a_pod(name="timed", node="node-1", annotations={labels.DO_NOT_DISRUPT: "90m"}),
-            a_pod(name="over", node="node-1", annotations={labels.DO_NOT_DISRUPT: "1m"}),
-            a_pod(name="job", node="node-2", termination_grace_seconds=60),
-        ],
-    )
-    assert [(entry.at_ns - NOW_NS, entry.happening, entry.object_key) for entry in upcoming(fleet)] == [
-        (30 * MINUTE_NS + SECOND_NS, Happening.PROTECTION_ENDS, "default/timed"),
-        (58 * MINUTE_NS, Happening.FORCED_DELETE, "default/job"),
-        (HOUR_NS, Happening.CONSOLIDATABLE, "claim-node-1"),
-        (HOUR_NS, Happening.DEADLINE, "claim-node-2"),
-        (2 * HOUR_NS, Happening.EXPIRY, "claim-node-1"),
-        (5 * HOUR_NS, Happening.BUDGET_CHANGES, "general"),
-        (5 * HOUR_NS, Happening.BUDGET_CHANGES, "general"),
-        (5 * HOUR_NS, Happening.BUDGET_CHANGES, "general"),
-        (26 * HOUR_NS, Happening.EXPIRY_FORCED, "claim-node-1"),
-    ]
-
-
-def test_nothing_upcoming():
-    fleet = a_fleet(
-        nodes=[a_node(), a_node(name="node-2")],
-        nodeclaims=[a_claim(conditions=(consolidatable(),)), a_claim("node-2", deletion_ns=NOW_NS)],
-        pods=[a_pod(node="node-2")],
-        nodepools=[a_nodepool(budgets=(), replicas=2)],
-    )
-    assert upcoming(fleet) == ()
 
 
 def test_conditions_are_read_by_their_status():

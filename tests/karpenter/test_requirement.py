@@ -135,7 +135,7 @@ class TestRequirement:
     def test_min_values_is_the_greater_of_both(self) -> None:
         assert req("In", "a", min_values=2).intersect(req("In", "b", min_values=5)) == req("DoesNotExist", min_values=5)
         assert req("Exists", min_values=2).intersect(req("In", "b")) == req("In", "b", min_values=2)
-        assert req("In", "a", min_values=2).without_min_values() == req("In", "a")
+        assert req("In", "a", min_values=2).with_min_values(None) == req("In", "a")
         assert req("In", "a").with_min_values(None) is not None
 
     @pytest.mark.parametrize(

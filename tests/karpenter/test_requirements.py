@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import NO_REQUIREMENTS, KeyConflict, Requirements, UndefinedKey
+from karptui.karpenter.requirements import KeyConflict, Requirements, UndefinedKey
 from karptui.kube.node_selector import NodeSelectorRequirement
 from tests.karpenter.requirement_values import req, requirements
 
@@ -20,10 +20,10 @@ class TestRequirements:
         assert hash(Requirements([req("NotIn", "a"), req("In", "a", "b")])) == hash(both)
 
     def test_undefined_keys_allow_everything(self) -> None:
-        assert NO_REQUIREMENTS.get("k") == req("Exists")
-        assert NO_REQUIREMENTS.find("k") is None
-        assert "k" not in NO_REQUIREMENTS
-        assert not NO_REQUIREMENTS
+        assert Requirements().get("k") == req("Exists")
+        assert Requirements().find("k") is None
+        assert "k" not in Requirements()
+        assert not Requirements()
 
     def test_reads_what_objects_spell(self) -> None:
         made = Requirements.from_selectors(

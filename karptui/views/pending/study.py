@@ -26,11 +26,6 @@ def waiting_pods(state: ClusterState) -> Iterator[Pod]:
                 yield from (pod for pod in pods.values() if pod.phase == "Pending")
 
 
-def waiting_count(state: ClusterState) -> int:
-    """Return how many pods have no node."""
-    return len(state.pending_pods)
-
-
 class PendingStudy:
     """One generation of a cluster.
 

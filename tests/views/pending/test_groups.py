@@ -13,7 +13,7 @@ from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.names import folded_name
 from karptui.views.pending.report import PendingReport
 from karptui.views.pending.standing import Turn
-from karptui.views.pending.study import PendingStudy, study_pending, waiting_count, waiting_pods
+from karptui.views.pending.study import PendingStudy, study_pending, waiting_pods
 from karptui.views.pending.voices import Voice
 from karptui.views.pending.words import now_text, requests_words, turn_sentence
 from tests.builders import (
@@ -113,7 +113,6 @@ class TestTurns:
         pods = (a_pod(name="a", node="node-1"), a_pod(name="b", phase="Succeeded"), a_pod(name="c"))
         state = state_of(Inventory(pods=pods, nodes=(a_node(),)))
         assert [pod.name for pod in waiting_pods(state)] == ["c"]
-        assert waiting_count(state) == 1
 
     def test_an_existing_node(self):
         group = only(report(a_pod(), nodes=(a_node(),)))
