@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 import msgspec
 
@@ -11,6 +12,14 @@ from karptui.kube.quantity import Quantity
 from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
 from karptui.provisioning.rejection import Gate, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
 from karptui.provisioning.solution import Solution
+
+_NEAREST_FIRST: Final = {
+    gate: rank
+    for rank, gate in enumerate(
+        ("reservations", "minValues", "limits", "topology", "volumes", "instance types", "requirements", "taints")
+    )
+}
+"""How near a NodePool comes that fails a pod at a gate, where numbers do not tell."""
 
 
 class Shortage(msgspec.Struct, frozen=True, gc=False):
@@ -37,6 +46,11 @@ class PoolMiss(msgspec.Struct, frozen=True, gc=False):
     """Labels or tolerations that are missing, as requirements or taints are written."""
 
     @property
+    def cause(self) -> tuple[object, ...]:
+        """What NodePools that fail alike have in common."""
+        return self.gate, self.instance_type, self.shortages, self.asked
+
+    @property
     def distance(self) -> float:
         """How far away it is: the largest ratio of need to room, infinite where room is not what is missing."""
         ratios = [one.need.nano / max(one.room.nano, 1) for one in self.shortages]
@@ -55,6 +69,19 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
     """How many nodes fail the pod at which gate, the most frequent first; empty where nodes were not asked."""
     uninitialized_node: str = ""
     """A node that would take it but is not initialised, which does not count."""
+
+    @property
+    def nearest(self) -> PoolMiss | None:
+        """The NodePool that comes nearest, by numbers and else by its gate; None without any."""
+        return min(
+            self.pools,
+            key=lambda miss: (miss.distance, _NEAREST_FIRST.get(miss.gate, len(_NEAREST_FIRST))),
+            default=None,
+        )
+
+    def like(self, miss: PoolMiss) -> tuple[PoolMiss, ...]:
+        """Return the NodePools that fail for the same cause, in their order."""
+        return tuple(one for one in self.pools if one.cause == miss.cause)
 
 
 def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool = False) -> NoPlace:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
+from karptui.disruption.miss_text import NO_TYPES, miss_text
 from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, no_place
 from karptui.kube.pod import Pod
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
@@ -17,26 +17,6 @@ KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes ov
 MOST_EXPLAINED: Final = 16
 """Kinds of pods that are explained with numbers; each takes some milliseconds."""
 _MIB: Final = 1 << 20
-_WORDS: Final = {
-    "dynamic resources": "it asks for dynamic resources, which Karpenter passes over",
-    "NodePools": "no NodePool has an instance type that it could launch",
-    "limits": "the limits of {pool} leave no room for another node",
-    "taints": "it does not tolerate {asked} of {pool}",
-    "requirements": "{pool} does not have what it asks of {asked}",
-    "volumes": "its volumes are out of reach of {pool}: {asked}",
-    "topology": "its spread or affinity rules leave no domain in {pool}",
-    "instance types": "no instance type of {pool} has {asked}",
-    "reservations": "it waits for reserved capacity of {pool} that others hold",
-    "minValues": "a node of {pool} would fall below minValues",
-}
-
-_ORDER: Final = {
-    gate: rank
-    for rank, gate in enumerate(
-        ("reservations", "minValues", "limits", "topology", "volumes", "instance types", "requirements", "taints")
-    )
-}
-"""How near a NodePool comes that fails a pod at a gate, where numbers do not tell."""
 
 
 class Reasons:
@@ -85,27 +65,15 @@ class Reasons:
 
 def reason_of(found: NoPlace) -> tuple[str, str]:
     """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
-    if not found.pools:
-        return _WORDS["NodePools"], "NodePools"
-    nearest = min(found.pools, key=lambda miss: (miss.distance, _ORDER.get(miss.gate, len(_ORDER))))
-    alike = [miss.pool_name for miss in found.pools if _cause(miss) == _cause(nearest)]
-    text = _miss_text(nearest, alike)
+    nearest = found.nearest
+    if nearest is None:
+        return NO_TYPES, "NodePools"
+    alike = found.like(nearest)
+    names = [miss.pool_name for miss in alike if miss.pool_name]
+    pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
+    text = miss_text(nearest, pool, _short)
     others = len(found.pools) - len(alike)
     return f"{text} ({others} other NodePool{'s' if others > 1 else ''} further off)" if others else text, nearest.gate
-
-
-def _cause(miss: PoolMiss) -> tuple[object, ...]:
-    return miss.gate, miss.shortages, miss.asked, miss.instance_type
-
-
-def _miss_text(miss: PoolMiss, pools: Iterable[str]) -> str:
-    names = [name for name in pools if name]
-    pool = "any NodePool" if not names else f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}"
-    if miss.shortages:
-        short = ", ".join(map(_short, miss.shortages))
-        return f"{miss.instance_type} of {pool} comes nearest and is short by {short}"
-    asked = ", ".join(miss.asked) or "labels, room and an offering together"
-    return _WORDS.get(miss.gate, "{pool} does not take it").format(pool=pool, asked=asked)
 
 
 def _short(shortage: Shortage) -> str:
