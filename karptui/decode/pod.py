@@ -16,13 +16,12 @@ from karptui.decode.pod_template import (
     split_labels,
     volumes_of,
 )
-from karptui.decode.wire import WireCondition, WireMeta, required_name, timestamp
+from karptui.decode.wire import WireMeta, required_name, timestamp
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
-_NO_CONDITION: Final = WireCondition()
 _NO_STATUS: Final = wires.WirePodStatus()
-_READINESS: Final = {"True": True, "False": False}
+_READINESS: Final[Mapping[str | None, bool]] = {"True": True, "False": False}
 """Anything else, such as Unknown, is as good as not reported: only an explicit False marks a pod unhealthy."""
 
 
@@ -63,14 +62,22 @@ def pod_of(
     Raises:
         FieldError: when a field cannot be read.
     """
-    scheduled = ready = _NO_CONDITION
+    scheduled = ready = None
     for condition in status.conditions or ():
-        if condition.type == "PodScheduled":
+        type_ = condition.type
+        if type_ == "PodScheduled":
             scheduled = condition
-        elif condition.type == "Ready":
+        elif type_ == "Ready":
             ready = condition
-    name, node_name = required_name(meta), spec.node_name
+    name, node_name = meta.name or required_name(meta), spec.node_name
+    scheduled_reason = scheduled_message = ""
+    scheduled_ns = ABSENT_NS
     try:
+        if scheduled is not None:
+            scheduled_reason = intern(scheduled.reason) if scheduled.reason else ""
+            scheduled_message = "" if node_name else scheduled.message or ""
+            if scheduled.last_transition_time:
+                scheduled_ns = parse_timestamp(scheduled.last_transition_time)
         return Pod(
             name=name,
             template=template,
@@ -82,14 +89,12 @@ def pod_of(
             created_ns=parse_timestamp(meta.creation_timestamp) if meta.creation_timestamp else ABSENT_NS,
             deletion_ns=parse_timestamp(meta.deletion_timestamp) if meta.deletion_timestamp else ABSENT_NS,
             start_ns=parse_timestamp(status.start_time) if status.start_time else ABSENT_NS,
-            ready=_READINESS.get(ready.status or ""),
-            scheduled_reason=intern(scheduled.reason) if scheduled.reason else "",
-            scheduled_message="" if node_name else scheduled.message or "",
-            scheduled_ns=parse_timestamp(scheduled.last_transition_time)
-            if scheduled.last_transition_time
-            else ABSENT_NS,
+            ready=_READINESS.get(ready.status) if ready is not None else None,
+            scheduled_reason=scheduled_reason,
+            scheduled_message=scheduled_message,
+            scheduled_ns=scheduled_ns,
             own_labels=own_labels,
-            volumes=volumes_of(spec.volumes),
+            volumes=volumes_of(spec.volumes) if spec.volumes else (),
             waiting_reason=_waiting_reason(status),
         )
     except ValueError:

@@ -135,7 +135,8 @@ class StreamDecoder:
                 pass
             else:
                 if changed.type in _CHANGES:
-                    return _changed(changed.type, changed.object.pod, changed.object.metadata.resource_version)
+                    pod, version = changed.object.pod, changed.object.metadata.resource_version
+                    return WatchEvent(type=changed.type, item=pod, key=pod.key, resource_version=version or "")
         line = _decode(self._line, data)
         if line.type == "ERROR":
             return _error_event(_decode(self._status, line.object))
@@ -150,7 +151,7 @@ class StreamDecoder:
             item = self._reader.decode(line.object)
         except DecodeError as error:
             return WatchEvent(type=line.type, key=key, resource_version=version, problem=str(error))
-        return _changed(line.type, item, version)
+        return WatchEvent(type=line.type, item=item, key=item.key, resource_version=version)
 
     def _key(self, meta: WireMeta) -> str:
         """Return the key that an object of this kind has, from its metadata alone."""
@@ -181,10 +182,6 @@ def _error_event(status: _Status) -> WatchEvent:
         message=status.message or status.reason or "",
         retry_after_seconds=(status.details.retry_after_seconds if status.details else None) or 0,
     )
-
-
-def _changed(type_: str, item: Any, version: str | None) -> WatchEvent:
-    return WatchEvent(type=type_, item=item, key=item.key, resource_version=version or "")
 
 
 def _made(meta: _ListMeta, items: list[Any], problems: list[str]) -> Page:

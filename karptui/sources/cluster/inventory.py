@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 
 class Inventory:
@@ -31,19 +31,14 @@ class Inventory:
         self.abandon()
         self._seen = set()
 
-    def add(self, keys: Iterable[str]) -> None:
-        """Objects exist."""
-        (self._known if self._seen is None else self._seen).update(keys)
-
-    def add_one(self, key: str) -> None:
-        """One object exists."""
-        (self._known if self._seen is None else self._seen).add(key)
-
-    def remove_one(self, key: str) -> None:
-        """One object is gone."""
-        self._known.discard(key)
-        if self._seen is not None:
-            self._seen.discard(key)
+    def change(self, changes: Mapping[str, object]) -> None:
+        """Objects have come or changed, or are gone where there is None."""
+        listed = self._known if self._seen is None else self._seen
+        listed.update(changes)
+        for key, item in changes.items():
+            if item is None:
+                self._known.discard(key)
+                listed.discard(key)
 
     def finish(self) -> frozenset[str]:
         """The list is complete; return the keys that were known before and are gone."""

@@ -157,10 +157,9 @@ class Reflector:
                 what = f"{self._transport.server} did not answer with a list of {self.resource.title}"
                 raise UnreachableError(f"{what}: {one_line(str(error), 160)}") from error
             changes = {item.key: item for item in page.items}
-            self._inventory.add(changes)
             for problem in page.problems:
                 self._standing.note(problem)
-            self._board.put(self.resource, changes)
+            self._put(changes)
             if page.remaining is not None:
                 self._standing.total = self._inventory.count + page.remaining
             token = page.continue_token
@@ -230,22 +229,29 @@ class Reflector:
         changes: dict[str, Any] = {}
         try:
             for event in self._events(lines):
-                if event.type == "ERROR":
+                type_ = event.type
+                if type_ == "ERROR":
                     words = one_line(event.message) or "no reason given"
                     raise ApiError(event.status_code, "", words, event.retry_after_seconds or None)
                 self._is_silent = False
-                if event.type != "BOOKMARK":
-                    self._change(event, changes)
+                if type_ != "BOOKMARK":
+                    if event.problem:
+                        self._standing.note(event.problem)
+                    # What cannot be read is not shown: its last readable state would be a lie.
+                    changes[event.key] = event.item
                 elif event.is_initial_events_end and not self._version:
-                    self._board.put(self.resource, changes)
+                    self._put(changes)
                     changes = {}
                     self._finish_list(event.resource_version)
                     self.settled.set()
                 if self._version:
                     self._version = event.resource_version or self._version
         finally:
-            if changes:
-                self._board.put(self.resource, changes)
+            self._put(changes)
+
+    def _put(self, changes: dict[str, Any]) -> None:
+        self._inventory.change(changes)
+        self._board.put(self.resource, changes)
 
     def _events(self, lines: list[Line]) -> list[WatchEvent]:
         decode, events = self._decoder.line, []
@@ -256,16 +262,6 @@ class Reflector:
                 except ValueError as error:
                     self._standing.note(f"a line that is not a watch event ({one_line(str(error), 120)})")
         return events
-
-    def _change(self, event: WatchEvent, changes: dict[str, Any]) -> None:
-        if event.problem:
-            self._standing.note(event.problem)
-        # What cannot be read is not shown: its last readable state would be a lie.
-        changes[event.key] = event.item
-        if event.item is None:
-            self._inventory.remove_one(event.key)
-        else:
-            self._inventory.add_one(event.key)
 
     def _begin_list(self) -> None:
         self._inventory.begin()

@@ -11,7 +11,7 @@ KEYS = st.sampled_from(["a", "b", "c", "d"])
 def listed(*keys: str) -> Inventory:
     inventory = Inventory()
     inventory.begin()
-    inventory.add(keys)
+    inventory.change(dict.fromkeys(keys, "object"))
     inventory.finish()
     return inventory
 
@@ -19,7 +19,7 @@ def listed(*keys: str) -> Inventory:
 def test_a_list_tells_what_is_gone() -> None:
     inventory = listed("a", "b")
     inventory.begin()
-    inventory.add_one("b")
+    inventory.change({"b": "object"})
     assert (inventory.count, inventory.known_count) == (1, 2)
     assert inventory.finish() == {"a"}
     assert inventory.count == 1
@@ -28,7 +28,7 @@ def test_a_list_tells_what_is_gone() -> None:
 def test_a_list_that_breaks_off_leaves_everything_known() -> None:
     inventory = listed("a", "b")
     inventory.begin()
-    inventory.add(["c"])
+    inventory.change({"c": "object"})
     inventory.abandon()
     assert inventory.count == 3
     inventory.begin()
@@ -38,16 +38,14 @@ def test_a_list_that_breaks_off_leaves_everything_known() -> None:
 def test_beginning_again_keeps_what_the_first_try_told() -> None:
     inventory = Inventory()
     inventory.begin()
-    inventory.add(["a"])
+    inventory.change({"a": "object"})
     inventory.begin()
     assert inventory.finish() == {"a"}
 
 
 def test_changes_outside_a_list() -> None:
     inventory = listed("a")
-    inventory.add_one("b")
-    inventory.remove_one("a")
-    inventory.remove_one("nobody")
+    inventory.change({"b": "object", "a": None, "nobody": None})
     assert inventory.count == 1
     assert inventory.finish() == frozenset()
 
@@ -55,7 +53,7 @@ def test_changes_outside_a_list() -> None:
 def test_forgetting() -> None:
     inventory = listed("a")
     inventory.begin()
-    inventory.add(["b"])
+    inventory.change({"b": "object"})
     assert inventory.forget() == {"a", "b"}
     assert inventory.count == 0
 
@@ -76,10 +74,10 @@ def test_consumers_that_heed_every_answer_hold_what_is_known(operations: list[tu
     for operation, key in operations:
         match operation:
             case "add":
-                inventory.add_one(key)
+                inventory.change({key: "object"})
                 held.add(key)
             case "remove":
-                inventory.remove_one(key)
+                inventory.change({key: None})
                 held.discard(key)
             case "begin":
                 inventory.begin()
