@@ -14,19 +14,9 @@ from karptui.cli.source import UsageError, fail
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""
 
-EXIT_TEXT: Final = """\
-exit status:
-  0  no finding, or none as bad as --fail-on says
-  1  done, and something could not be looked at
-  2  the command line, a file, the configuration or the cluster's address cannot be used
-  3  the worst finding is a warning (or an info, with --fail-on info)
-  4  the worst finding is an error
-"""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.epilog = EXIT_TEXT
     add_cluster_flags(parser)
     add_price_flags(parser)
     _add_row_flags(parser)

@@ -20,7 +20,10 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
         "--as-group", metavar="GROUP", action="append", default=[], help="group to impersonate; repeatable"
     )
     group.add_argument(
-        "--request-timeout", metavar="SECONDS", type=_seconds, help="how long one request may take (10s, 1m)"
+        "--request-timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help="how long the API server may be silent (10s, 2m; default: 1m)",
     )
     group.add_argument(
         "--snapshot",
@@ -30,8 +33,13 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
         help="files or directories instead of a cluster; - is standard input"
         + ("" if takes_several else "; repeatable"),
     )
-    group.add_argument("--demo", action="store_true", help="the built-in demo cluster; needs nothing at all")
-    group.add_argument("--now", metavar="TIME", type=_instant, help="moment to look at a snapshot from (RFC 3339)")
+    group.add_argument("--demo", action="store_true", help="the built-in demo cluster: no kubeconfig, no cluster")
+    group.add_argument(
+        "--now",
+        metavar="TIME",
+        type=_instant,
+        help="moment to look at a snapshot from (RFC 3339; default: when it was taken)",
+    )
 
 
 def add_output_flag(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from karptui import __version__
+from karptui.cli.pages import epilog_of
 
 COMMANDS: Final = MappingProxyType(
     {
@@ -40,14 +41,6 @@ COMMANDS: Final = MappingProxyType(
 OPEN: Final = "open"
 """The module behind a call without a command."""
 
-EXIT_TEXT: Final = """\
-exit status:
-  0  done
-  1  done, and something was found or could not be answered
-  2  the command line, a file, the configuration or the cluster's address cannot be used
-  3  a condition of simulate --fail-on is met
-"""
-
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser, with the arguments of one command only, so that the others need not be imported.
@@ -58,7 +51,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="karptui",
         description="Terminal dashboard for Karpenter. Without a command it opens the app.",
-        epilog=f"commands:\n{_command_lines()}\n\n`karptui COMMAND --help` tells more.\n\n{EXIT_TEXT}",
+        epilog=f"commands:\n{_command_lines()}\n\n`karptui COMMAND --help` tells more.\n\n{epilog_of(None)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -71,7 +64,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         command,
         help=COMMANDS[command],
         description=f"{COMMANDS[command][:1].upper()}{COMMANDS[command][1:]}.",
-        epilog=EXIT_TEXT,
+        epilog=epilog_of(command),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

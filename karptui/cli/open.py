@@ -23,8 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the app's arguments."""
     add_cluster_flags(parser)
     group = parser.add_argument_group("what is shown")
-    group.add_argument("--screen", metavar="NAME", help="first screen")
-    group.add_argument("--theme", metavar="NAME", help="theme, as :theme lists them")
+    group.add_argument(
+        "--screen",
+        metavar="NAME",
+        help="first screen: nodes, pools, claims, pods, pending, blockers, budgets, types, events, advice (default: nodes)",
+    )
+    group.add_argument("--theme", metavar="NAME", help="theme, as :theme lists them (default: textual-dark)")
     group.add_argument("-l", "--node-selector", metavar="K=V", help="show nodes with these labels")
     group.add_argument(
         "--extra-labels", metavar="KEY,KEY", type=words, help="node labels that get a column of their own"
@@ -34,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--resources", metavar="NAME,NAME", type=words, help="resources that get a column of the nodes; cpu,memory,pods"
     )
-    group.add_argument("--node-sort", metavar="COLUMN=asc|dsc", help="order of the nodes, such as age=dsc")
+    group.add_argument(
+        "--node-sort", metavar="COLUMN=asc|dsc", help="order of the nodes, such as age=dsc (default: name=asc)"
+    )
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
     add_price_flags(parser)
     group.add_argument("--config", metavar="FILE", help="configuration file instead of the usual one")

@@ -128,7 +128,7 @@ def test_what_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_help_tells_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advice", "--help"]) == 0
     text = capsys.readouterr().out
-    assert "4  the worst finding is an error" in text
+    assert "4    the worst finding is an error" in text
     assert "--fail-on" in text
 
 

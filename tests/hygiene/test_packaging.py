@@ -60,6 +60,7 @@ def test_the_wheel_has_styles_data_and_typing(tmp_path: Path) -> None:
         packed = set(wheel.namelist())
     assert {f"karptui/styles/{style}" for style in STYLES} <= packed
     assert "karptui/py.typed" in packed
+    assert f"karptui-{karptui.__version__}.data/data/share/man/man1/karptui.1" in packed
     code = {path.relative_to(ROOT).as_posix() for path in (ROOT / "karptui").rglob("*.py")}
     data = {path.relative_to(ROOT).as_posix() for path in (ROOT / "karptui/aws/data").iterdir() if path.is_file()}
     assert code | data <= packed

@@ -1,0 +1,166 @@
+"""What help says below the flags: examples, exit statuses, environment variables and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A term and what it means."""
+
+    term: str
+    meaning: str
+
+
+_DONE: Final = Entry("0", "done")
+_PARTLY: Final = Entry("1", "done, and something was found or could not be answered; standard error says what")
+_UNUSABLE: Final = Entry("2", "the command line, a file, the configuration or the cluster's address cannot be used")
+_INTERRUPTED: Final = Entry("130", "interrupted")
+STATUSES: Final = (_DONE, _PARTLY, _UNUSABLE, _INTERRUPTED)
+"""Exit statuses of commands that have none of their own."""
+
+OWN_STATUSES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
+    {
+        "": (_DONE, Entry("1", "the app ended by an error"), _UNUSABLE, _INTERRUPTED),
+        "simulate": (*STATUSES[:3], Entry("3", "a condition of --fail-on is met"), _INTERRUPTED),
+        "advice": (
+            Entry("0", "no finding, or none as bad as --fail-on says"),
+            Entry("1", "done, and something could not be looked at"),
+            _UNUSABLE,
+            Entry("3", "the worst finding is a warning (or an info, with --fail-on info)"),
+            Entry("4", "the worst finding is an error"),
+            _INTERRUPTED,
+        ),
+    }
+)
+"""Exit statuses by command, empty for the app."""
+
+EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
+    {
+        "": (
+            Entry("karptui", "the cluster of the kubeconfig's current context"),
+            Entry("karptui --demo", "the built-in demo cluster: nothing else is needed"),
+            Entry("karptui --context prod-eu-1 -l team=ci", "another context, and only nodes with a label"),
+            Entry("karptui --snapshot incident.json.gz", "a recording, or what kubectl get -o json|yaml printed"),
+            Entry(
+                "kubectl get nodes,pods,nodepools,nodeclaims -A -o json | karptui --snapshot -", "the same in a pipe"
+            ),
+        ),
+        "nodes": (
+            Entry("karptui nodes --filter 'cpu<20% pool=spot*' --sort-by mem=dsc", "nodes that are hardly used"),
+            Entry("karptui nodes -o wide --extra-labels team,cost-center", "every column, and two labels"),
+            Entry("karptui nodes --filter why=DND -o json", "what do-not-disrupt keeps, for a script"),
+        ),
+        "pools": (
+            Entry("karptui pools", "NodePools in order"),
+            Entry("karptui pools --pool general", "one of them at length"),
+        ),
+        "pods": (
+            Entry("karptui pods -n web -l app=front -o csv", "pods of a namespace with a label"),
+            Entry("karptui pods --node-selector karpenter.sh/nodepool=general", "pods on the nodes of a NodePool"),
+        ),
+        "pending": (
+            Entry("karptui pending", "who says what about pods without a node"),
+            Entry("karptui pending -n trino -o json", "of one namespace, for a script"),
+        ),
+        "explain": (
+            Entry("karptui explain pod trino/worker-0", "why it waits, and which single changes would help"),
+            Entry("karptui explain node ip-10-0-71-204", "why it is still here, and where its pods would land"),
+            Entry("karptui explain pool general -o json", "what it takes, and what rules out types"),
+        ),
+        "simulate": (
+            Entry("karptui simulate incident.json -o json", "what the provisioner would do, a line for each snapshot"),
+            Entry("karptui simulate --disruption incident.json", "drift, emptiness and consolidation too"),
+            Entry("karptui simulate --scenario change.yaml --fail-on pending incident.json", "a what-if for CI"),
+            Entry("karptui simulate --self-check --context prod", "how many recent NodeClaims the model makes too"),
+        ),
+        "sweep": (
+            Entry("karptui sweep incident.json --set NodePool/general:spec.weight=1..100/33", "a field, over a range"),
+            Entry("karptui sweep --demo --set VM_MEMORY_OVERHEAD_PERCENT=0.02..0.08/0.01", "a setting of Karpenter"),
+        ),
+        "blockers": (
+            Entry("karptui blockers", "everything that keeps nodes"),
+            Entry("karptui blockers incident.json --node ip-10-0-71-204 -o json", "what keeps one node"),
+        ),
+        "claims": (
+            Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),
+            Entry("karptui claims --filter 'drift=AMIDrift' -o csv", "NodeClaims that drifted by their image"),
+        ),
+        "churn": (
+            Entry("karptui churn", "how often nodes of each NodePool are replaced, and why"),
+            Entry("karptui churn --replacements --pool general -o csv", "those of one NodePool, one by one"),
+        ),
+        "budgets": (
+            Entry("karptui budgets", "what may be disrupted now and within the week"),
+            Entry("karptui budgets --filter left=0", "where nothing may"),
+        ),
+        "types": (
+            Entry("karptui types", "how many types each filter leaves of every NodePool"),
+            Entry("karptui types --pool general -o csv", "the types of one NodePool, cheapest first"),
+            Entry("karptui types --pool trino --ledger r5a.8xlarge", "where the memory of a type goes"),
+        ),
+        "events": (
+            Entry("karptui events --filter kind=NodePool", "what was said of NodePools"),
+            Entry("karptui events -o json", "everything, for a script"),
+        ),
+        "advice": (
+            Entry("karptui advice --fail-on error", "a check for CI"),
+            Entry("karptui advice --filter 'rule=pool-*' -o json", "findings about NodePools"),
+            Entry("karptui advice --explain pool-wildcard-value", "what a rule is about"),
+        ),
+        "record": (
+            Entry("karptui record incident.json.gz", "the current context into one file, without secrets"),
+            Entry("karptui record --redact --context prod -", "names hidden, to standard output"),
+        ),
+        "completion": (
+            Entry("source <(karptui completion bash)", "for this shell"),
+            Entry("karptui completion fish > ~/.config/fish/completions/karptui.fish", "for good"),
+        ),
+    }
+)
+"""By command, empty for the app: a command line, and what it does."""
+
+ENVIRONMENT: Final = (
+    Entry("KUBECONFIG", "kubeconfig files, separated by colons"),
+    Entry("KARPTUI_CONFIG", "the configuration file instead of the usual one"),
+    Entry("KARPTUI_<SETTING>", "a setting of the configuration file, its name in capitals: KARPTUI_THEME"),
+    Entry("NO_COLOR", "when set, no colour at all"),
+    Entry("AWS_PROFILE, AWS_REGION, …", "where prices and offerings come from, as every AWS tool reads them"),
+    Entry("HTTPS_PROXY, NO_PROXY", "how the API server and AWS are reached"),
+)
+"""What the environment changes."""
+
+FILES: Final = (
+    Entry("~/.config/karptui/config.toml", "the configuration (macOS: ~/Library/Application Support/karptui)"),
+    Entry("~/.cache/karptui", "prices and offerings that AWS gave (macOS: ~/Library/Caches/karptui)"),
+    Entry("~/.local/state/karptui", "the key of record --redact (macOS: ~/Library/Application Support/karptui)"),
+    Entry("~/.kube/config", "the kubeconfig, where $KUBECONFIG names no other"),
+)
+"""What is read and written beside the files that are named on the command line."""
+
+
+def statuses_of(command: str | None) -> Sequence[Entry]:
+    """Return the exit statuses of a command; None is the app."""
+    return OWN_STATUSES.get(command or "", STATUSES)
+
+
+def epilog_of(command: str | None) -> str:
+    """Return what stands below the flags of a command; None is the app."""
+    parts = [_examples(EXAMPLES.get(command or "", ())), _listed("exit status", statuses_of(command))]
+    if command is None:
+        parts += [_listed("environment variables", ENVIRONMENT), _listed("files", FILES)]
+    else:
+        parts.append("Environment variables and files: karptui --help")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _examples(entries: Sequence[Entry]) -> str:
+    lines = [f"  {entry.term}\n      {entry.meaning}" for entry in entries]
+    return "\n".join(("examples:", *lines)) if lines else ""
+
+
+def _listed(title: str, entries: Sequence[Entry]) -> str:
+    width = max(len(entry.term) for entry in entries)
+    return "\n".join((f"{title}:", *(f"  {entry.term:<{width}}  {entry.meaning}" for entry in entries)))
