@@ -12,6 +12,7 @@ from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.kube.workload import Workload
 from karptui.whatif.apply import apply
+from karptui.whatif.editing.defaults import with_defaults
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -771,3 +772,24 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
     side = edited(live, SetField(ObjectRef("EC2NodeClass", "default"), ("spec", "role"), "x"))
     (made,) = side.inventory.nodeclasses
     assert (made.group, made.version, made.kind, made.spec["role"]) == ("karpenter.k8s.aws", "v1", "EC2NodeClass", "x")
+
+
+def test_defaults_are_those_of_the_shipped_schema() -> None:
+    pool = with_defaults({"kind": "NodePool", "spec": {"template": {"spec": {}}}}, None)
+    assert pool["spec"]["disruption"] == {
+        "consolidateAfter": "0s",
+        "consolidationPolicy": "WhenEmptyOrUnderutilized",
+        "budgets": [{"nodes": "10%"}],
+    }
+    assert pool["spec"]["template"]["spec"]["expireAfter"] == "720h"
+    assert "status" not in pool
+    metadata = with_defaults({"kind": "EC2NodeClass", "spec": {}}, None)["spec"]["metadataOptions"]
+    assert (metadata["httpTokens"], metadata["httpPutResponseHopLimit"]) == ("required", 1)
+
+
+def test_a_default_is_filled_in_only_where_the_object_that_is_there_has_the_field() -> None:
+    made = with_defaults(
+        {"kind": "EC2NodeClass", "spec": {}}, {"spec": {"metadataOptions": {"httpTokens": "optional"}}}
+    )
+    assert made["spec"] == {"metadataOptions": {"httpTokens": "required"}}
+    assert with_defaults({"kind": "EC2NodeClass", "spec": {}}, {"spec": {}})["spec"] == {}

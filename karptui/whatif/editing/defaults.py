@@ -1,31 +1,15 @@
-"""What the API server fills in when a NodePool or EC2NodeClass is stored: the defaults of its schema.
-
-Source: the ``+kubebuilder:default`` markers of pkg/apis/v1/nodepool.go and of the AWS provider's ec2nodeclass.go.
-"""
+"""What the API server fills in when a NodePool or EC2NodeClass is stored: the defaults of its shipped schema."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
+from karptui.whatif.documents.schema import shipped_schemas
 from karptui.whatif.editing.document_path import with_field
-from karptui.whatif.path import value_at
+from karptui.whatif.path import Path, value_at
 
-_DEFAULTS: Final[Mapping[str, tuple[tuple[tuple[str, ...], Any], ...]]] = {
-    "NodePool": (
-        (("spec", "disruption"), {"consolidateAfter": "0s"}),
-        (("spec", "disruption", "consolidationPolicy"), "WhenEmptyOrUnderutilized"),
-        (("spec", "disruption", "budgets"), [{"nodes": "10%"}]),
-        (("spec", "template", "spec", "expireAfter"), "720h"),
-    ),
-    "EC2NodeClass": (
-        (("spec", "metadataOptions"), {}),
-        (("spec", "metadataOptions", "httpEndpoint"), "enabled"),
-        (("spec", "metadataOptions", "httpProtocolIPv6"), "disabled"),
-        (("spec", "metadataOptions", "httpPutResponseHopLimit"), 1),
-        (("spec", "metadataOptions", "httpTokens"), "required"),
-    ),
-}
 _MISSING: Final = object()
 
 
@@ -43,9 +27,29 @@ def with_defaults(document: Mapping[str, Any], present: Mapping[str, Any] | None
         EditError: when something that must be an object is not.
     """
     made = dict(document)
-    for path, value in _DEFAULTS.get(str(document["kind"]), ()):
+    for path, value in _defaults(str(document["kind"])):
         if value_at(made, path, _MISSING) is not _MISSING:
             continue
         if present is None or value_at(present, path, _MISSING) is not _MISSING:
             made = with_field(made, path, value)
     return made
+
+
+@cache
+def _defaults(kind: str) -> tuple[tuple[Path, Any], ...]:
+    """Return the fields of a kind's spec that have a default, outer ones first; those of list items are left out."""
+    own = (one.schema for one in shipped_schemas().kinds.values() if one.kind == kind and not one.built_in)
+    spec = next(own, {}).get("properties", {}).get("spec", {})
+    return tuple(_defaults_below(spec, ("spec",)))
+
+
+def _defaults_below(schema: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    for name, part in schema.get("properties", {}).items():
+        inner = (*path, name)
+        if "default" in part:
+            value, fields = part["default"], part.get("properties", {})
+            if isinstance(value, dict):
+                # What has a default of its own is filled in for itself.
+                value = {key: one for key, one in value.items() if "default" not in fields.get(key, {})}
+            yield inner, value
+        yield from _defaults_below(part, inner)
