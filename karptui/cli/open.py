@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--screen",
         metavar="NAME",
-        help="first screen: nodes, pools, claims, pods, pending, blockers, budgets, types, events, advice (default: nodes)",
+        help="first screen (default: nodes): pools, claims, pods, pending, blockers, budgets, types, events, advice",
     )
     group.add_argument("--theme", metavar="NAME", help="theme, as :theme lists them (default: textual-dark)")
     group.add_argument("-l", "--node-selector", metavar="K=V", help="show nodes with these labels")
