@@ -30,8 +30,8 @@ DRIFTED = a_loop(reasons=((Removal.DRIFTED, 4),), times=4)
 
 TOOK = "Karpenter took {} nodes of general away within 30m of their creation, between 11:00Z and 11:55Z"
 BACK = (
-    "3 times between 11:00Z and 11:55Z a node of general was taken away (Underutilized 3) and one of the same type came "
-    "in its place, or within 15m"
+    "3 times between 11:00Z and 11:55Z a node of general was taken away (Underutilized 3) and one of the same type "
+    "came in its place, or within 15m"
 )
 WENT = "between 11:00Z and 11:55Z, because their nodes went; "
 
