@@ -11,16 +11,15 @@ from karptui.whatif.documents import (
     Problem,
     Schemas,
     Severity,
-    parse,
     shipped_schemas,
 )
 from karptui.whatif.documents.complete import complete
-from karptui.whatif.documents.validate import check
+from karptui.whatif.documents.validate import Checked, check
 from karptui.whatif.sheet import Originals
 
 
 class Documents:
-    """What the text says, read again after every key."""
+    """What the text says. It is taken apart when somebody wants to know, as that takes longer than a letter may."""
 
     def __init__(self, originals: Originals) -> None:
         """Begin with nothing.
@@ -29,11 +28,8 @@ class Documents:
             originals: objects of the cluster, which rules about changes are held against.
         """
         self._originals = originals
-        self.parsed: Parsed = parse("")
-        self.problems: tuple[Problem, ...] = ()
-        """What YAML and schemas object to, by line."""
-        self.unchecked: tuple[str, ...] = ()
-        """Rules of the schemas that karptui cannot run, in words."""
+        self._text = ""
+        self._checked: Checked | None = None
         self.known_values = KnownValues()
         """Names and values of the cluster that are offered; none until they have been read."""
         self._schemas: Schemas | None = None
@@ -50,14 +46,38 @@ class Documents:
     def use_schemas(self, schemas: Schemas) -> None:
         """Hold documents against other schemas from now on."""
         self._schemas = schemas
-        self.read(self.parsed.text)
+        self._checked = None
 
     def read(self, text: str) -> None:
-        """Take a text apart."""
-        checked = check(text, self.schemas, self._originals)
-        self.parsed = checked.parsed
-        self.problems = checked.problems
-        self.unchecked = checked.unchecked
+        """Take over a text."""
+        if text != self._text:
+            self._text, self._checked = text, None
+
+    @property
+    def is_taken_apart(self) -> bool:
+        """Whether what the text says is known already."""
+        return self._checked is not None
+
+    @property
+    def _known(self) -> Checked:
+        if self._checked is None:
+            self._checked = check(self._text, self.schemas, self._originals)
+        return self._checked
+
+    @property
+    def parsed(self) -> Parsed:
+        """The text as documents."""
+        return self._known.parsed
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What YAML and schemas object to, by line."""
+        return self._known.problems
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Rules of the schemas that karptui cannot run, in words."""
+        return self._known.unchecked
 
     @property
     def origin(self) -> str:

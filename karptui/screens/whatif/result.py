@@ -6,7 +6,6 @@ from typing import Final
 
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -22,12 +21,13 @@ from karptui.views.whatif.trust import price_note, trust_lines, version_text
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList
 from karptui.widgets.plain import phrase
+from karptui.widgets.titled_pane import TitledPane
 
 WIDE: Final = 60
 """Columns from which on there is room for versions in the title."""
 
 
-class ResultPane(Vertical):
+class ResultPane(TitledPane):
     """Shows the last good answer."""
 
     figures = getters.query_one("#whatif-figures", Static)
@@ -39,7 +39,7 @@ class ResultPane(Vertical):
         self._answer: Answer | None = None
         self._lines: tuple[ResultLine, ...] = ()
         self._open: frozenset[str] = frozenset()
-        self._title = self._note = self._busy = ""
+        self._heading = self._note = self._busy = ""
 
     def compose(self) -> ComposeResult:
         """Yield figures above lines above what they rest on."""
@@ -61,13 +61,13 @@ class ResultPane(Vertical):
         """Say something where the figures will be."""
         self.figures.update(Content.styled(clean(text), "$karp-active"))
 
-    def show_title(self, mode: Replay, answer: Answer | None) -> None:
+    def show_heading(self, mode: Replay, answer: Answer | None) -> None:
         """Say what is replayed and how long it took."""
         is_shown = answer is not None and answer.scenario.replay is mode
         took = f" · {_took(answer.seconds)}" if answer is not None and is_shown else ""
         honesty = answer.honesty if answer is not None else None
         version = f" · {version_text(honesty)}" if honesty is not None and self.size.width > WIDE else ""
-        self._title = f"Result ─ {mode_text(mode)}{took}{version}"
+        self._heading = f"Result ─ {mode_text(mode)}{took}{version}"
         self._draw_title()
 
     def show_busy(self, replayer: Replayer) -> None:
@@ -85,10 +85,8 @@ class ResultPane(Vertical):
         self._note = " · on the cluster as it is now: it has changed"
 
     def _draw_title(self) -> None:
-        parts = ((f" {clean(self._title)}", ""), (f"{self._note} ", "$karp-muted"), (self._busy, "$karp-active"))
-        title = Content.assemble(*parts)
-        if title != self.border_title:
-            self.border_title = title
+        parts = ((f" {clean(self._heading)}", ""), (f"{self._note} ", "$karp-muted"), (self._busy, "$karp-active"))
+        self.show_title(Content.assemble(*parts))
 
     def show_answer(self, answer: Answer | None, problem: str) -> None:
         """Show an answer; where there is none, why.

@@ -11,6 +11,7 @@ from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widgets import TextArea
@@ -21,6 +22,8 @@ from karptui.views.sanitize import clean
 from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 
 INDENT: Final = 2
+KEPT_LINES: Final = 1024
+"""Drawn lines that are kept."""
 GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Tone.MUTED: "←"}
 """What stands before a note, so that its kind is told without colour."""
 
@@ -79,6 +82,7 @@ class YamlEditor(TextArea):
             "", show_line_numbers=True, soft_wrap=False, theme="css", tab_behavior="indent", highlight_cursor_line=True
         )
         self.indent_width = INDENT
+        self._plain_lines: LRUCache[tuple[object, ...], Strip] = LRUCache(KEPT_LINES)
         self._complete = complete
         self._leave = leave
         if "yaml" in self.available_languages:
@@ -121,6 +125,31 @@ class YamlEditor(TextArea):
         said = Strip([Segment(cut, ground + self._style_of(note.tone))])
         rest = strip.crop(x + 1 + said.cell_length, strip.cell_length)
         return Strip.join([strip.crop(0, x + 1), said, rest])
+
+    def _render_line(self, y: int) -> Strip:
+        """Draw a line anew only when it has changed; the text area draws every line anew after every key."""
+        row, (start, end) = y + self.scroll_offset.y, self.selection
+        bracket = self.matching_bracket_location
+        if start != end or row in (end[0], bracket[0] if bracket else -1) or row >= self.document.line_count:
+            return super()._render_line(y)
+        key = (row, self.document.get_line(row), self.notes.get(row), self._ground(row))
+        strip = self._plain_lines.get(key)
+        if strip is None:
+            strip = self._plain_lines[key] = super()._render_line(y)
+        return strip
+
+    def _ground(self, row: int) -> tuple[object, ...]:
+        """Return what a line looks like by, besides its text."""
+        base_style = self._theme.base_style if self._theme else None
+        return (
+            tuple(self._highlights[row]), base_style, self.scroll_offset.x, self.gutter_width,
+            self.virtual_size.width, self.region.size.width,
+        )  # fmt: skip
+
+    def notify_style_update(self) -> None:
+        """Draw every line anew in other colours."""
+        self._plain_lines.clear()
+        super().notify_style_update()
 
     def _style_of(self, tone: Tone) -> Style:
         style = self.get_component_rich_style(f"yaml-editor--{_class_of(tone)}", partial=True)

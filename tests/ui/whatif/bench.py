@@ -64,7 +64,7 @@ def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make everything happen at once."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr("karptui.screens.whatif.screen.REPLAY_AFTER_SECONDS", 0.001)
+    monkeypatch.setattr("karptui.screens.whatif.answering.REPLAY_AFTER_SECONDS", 0.001)
     monkeypatch.setattr("karptui.screens.whatif.desk.Replayer", PromptReplayer)
     monkeypatch.setattr("karptui.session.Analyst", SilentAnalyst)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
