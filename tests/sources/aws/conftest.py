@@ -58,7 +58,7 @@ def _loader() -> Loader:
 @pytest.fixture(autouse=True)
 def _models_read_once(_loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all sessions share what botocore has read of its service descriptions: a second per test otherwise."""
-    monkeypatch.setattr("botocore.loaders.create_loader", lambda *_: _loader)
+    monkeypatch.setattr("botocore.session.create_loader", lambda *_: _loader)
 
 
 @pytest.fixture
