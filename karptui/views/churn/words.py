@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from karptui.advice.churn import loop_fact, remedies
+from karptui.advice.words import counted
 from karptui.disruption.churn.life import Life
 from karptui.disruption.churn.loops import LoopKind
 from karptui.disruption.churn.removal import Removal
@@ -124,13 +125,14 @@ def loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
         return ((("no loop: nothing that was made has been taken away again three times", Tone.MUTED),),)
     if width < SHORT_WIDTH:
         told = [
-            f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×" for loop in loops
+            f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×"
+            for loop in loops[:_MOST_SHORT]
         ]
-        more = f" and {count_text(len(told) - _MOST_LOOPS)} more" if len(told) > _MOST_LOOPS else ""
-        return ((("⟳ ", Tone.WARNING), (f"loops: {', '.join(told[:_MOST_LOOPS])}{more}", Tone.WARNING)),)
+        more = f" and {count_text(len(loops) - _MOST_SHORT)} more" if len(loops) > _MOST_SHORT else ""
+        return ((("⟳ ", Tone.WARNING), (f"loops: {', '.join(told)}{more}", Tone.WARNING)),)
     lines: list[Pieces] = [(("⟳ ", Tone.WARNING), (clean(loop_fact(loop)), Tone.WARNING)) for loop in loops]
     if len(lines) > _MOST_LOOPS:
-        more = f"  and {count_text(len(lines) - _MOST_LOOPS)} loops more: see the rows, and Advice"
+        more = f"  and {counted(len(lines) - _MOST_LOOPS, 'more loop')}: see the rows, and Advice"
         lines = [*lines[:_MOST_LOOPS], ((more, Tone.MUTED),)]
     return tuple(lines)
 
@@ -163,7 +165,7 @@ def pool_story(entry: PoolEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...
     moved = churn.moved[:_MOST_MOVED]
     if moved:
         told = ", ".join(
-            f"{clean(one.workload)} {count_text(one.moves)}× ({count_text(one.pods)} pods)" for one in moved
+            f"{clean(one.workload)} {count_text(one.moves)}× ({counted(one.pods, 'pod')})" for one in moved
         )
         lines.append(((f"moved most, from all NodePools: {told}", Tone.MUTED),))
     return tuple(lines)
@@ -210,5 +212,5 @@ def replacement_story(item: Replacement, now_ns: int) -> tuple[Pieces, ...]:
     elif item.back is not None:
         lines.append(((f"not needed, but soon after came {successors_text(item)}", Tone.WARNING),))
     if item.moves:
-        lines.append(((f"{count_text(item.moves)} pods seen to leave it", Tone.NORMAL),))
+        lines.append(((f"{counted(item.moves, 'pod')} seen to leave it", Tone.NORMAL),))
     return tuple(lines)

@@ -1,0 +1,54 @@
+"""Charts of what came and went."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.moves import Move
+from karptui.disruption.churn.report import Churn, Window
+from karptui.disruption.churn.succession import Succession
+from karptui.views.churn.chart import Chart, blocks, chart_of
+from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
+from tests.disruption.churn.lives import a_life, ago
+
+
+def a_churn(*lives: Life, since: float = 60, moves: tuple[Move, ...] = ()) -> Churn:
+    return Churn(window=Window(NOW_NS, ago(since)), lives=lives, moves=moves, succession=Succession(lives, 0))
+
+
+def test_counts_by_bin() -> None:
+    move = Move(pod="web/a", workload="Deployment/web/a", at_ns=ago(12))
+    chart = chart_of(a_churn(a_life(born=200, left=5), a_life(born=30), a_life(born=29), moves=(move,)), 13)
+    assert (chart.step, chart.begin_ns, len(chart.created)) == ("5m", ago(60), 13)
+    assert chart.created == (0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0)
+    assert chart.removed == (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0)
+    assert chart.moved[9] == 1
+    assert (chart.most, chart.most_moved) == (2, 1)
+
+
+def test_an_instant_ahead_of_the_clock_is_left_out() -> None:
+    # The clocks of the API server and of this machine need not agree.
+    ahead = replace(a_life(), created_ns=NOW_NS + MINUTE_NS)
+    assert sum(chart_of(a_churn(ahead), 60).created) == 0
+
+
+@pytest.mark.parametrize(
+    ("minutes", "width", "step"),
+    [(5, 60, "1m"), (60, 40, "2m"), (100, 40, "5m"), (1440, 40, "1h"), (1440, 24, "2h"), (6000, 24, "8h")],
+)
+def test_as_fine_as_there_is_room_for(minutes: int, width: int, step: str) -> None:
+    chart = chart_of(a_churn(since=minutes), width)
+    assert chart.step == step
+    assert len(chart.created) <= width
+
+
+def test_nothing_is_the_least() -> None:
+    assert Chart(HOUR_NS, 0, (), (), ()).most == Chart(HOUR_NS, 0, (), (), ()).most_moved == 0
+
+
+def test_blocks() -> None:
+    assert blocks((0, 1, 4, 8), 8) == "·▁▄█"
+    assert blocks((0, 0), 0) == "··"
+    assert blocks((1, 2), 2) == "▄█"

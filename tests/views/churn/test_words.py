@@ -1,0 +1,323 @@
+"""Churn in words, cells and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.aws.evidence import Evidence
+from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.disruption.churn.moves import Move, Moved
+from karptui.disruption.churn.removal import Removal
+from karptui.disruption.churn.report import Churn, PoolChurn, Window
+from karptui.disruption.churn.succession import Succession
+from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
+from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values
+from karptui.views.churn.entry import Counters, PoolEntry, Replacement, per_hour, pool_entries, replacements
+from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
+from karptui.views.churn.replacements_table import replacement_values
+from karptui.views.churn.table import TABLE, pool_values
+from karptui.views.churn.words import (
+    counters_text,
+    pool_story,
+    rate_text,
+    replacement_story,
+    since_text,
+    summary_lines,
+    window_limits,
+    window_text,
+)
+from karptui.views.cluster_view import ClusterView
+from karptui.views.query import parse_query
+from karptui.views.row import Tone
+from karptui.views.table import Sort, build_rows
+from tests.builders import DAY_NS, HOUR_NS, MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_nodepool
+from tests.disruption.churn.lives import a_life, ago
+
+HOUR = Window(NOW_NS, ago(60), ago(12))
+UNDERUTILIZED = ((Removal.UNDERUTILIZED, 3), (Removal.DRIFTED, 1))
+
+
+def a_loop(kind: LoopKind = LoopKind.SHORT_LIVED, **fields: Any) -> Loop:
+    given = {"pool": "general", "times": 3, "first_ns": ago(50), "last_ns": ago(5), "reasons": UNDERUTILIZED, **fields}
+    return Loop(kind=kind, **given)  # type: ignore[arg-type]
+
+
+def a_churn(*lives: Life, window: Window = HOUR, **fields: Any) -> Churn:
+    return Churn(window=window, lives=lives, succession=Succession(lives, 0), **fields)
+
+
+def said(lines: Any) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("window", "known", "limits"),
+    [
+        (HOUR, "events since 11:00Z · observed 12m", "before that nothing is known, and what ended without an event"),
+        (Window(NOW_NS, 0, ago(2)), "no events · observed 2m", "what went before is not known"),
+        (Window(NOW_NS, ago(60 * 30)), "events since 2026-11-19 06:00Z", "before that nothing is known"),
+        (Window(NOW_NS), "no events", "nothing tells of NodeClaims that have gone"),
+    ],
+)
+def test_what_is_known(window: Window, known: str, limits: str) -> None:
+    assert window_text(window) == known
+    assert window_limits(window).startswith(limits)
+
+
+def test_hidden_events_are_said_to_be() -> None:
+    assert window_text(Window(NOW_NS, 0, ago(2)), are_events_hidden=True) == "events !rbac · observed 2m"
+    (line,) = summary_lines(a_churn(window=Window(NOW_NS)), 80, are_events_hidden=True)
+    assert line[1] == ("events !rbac", Tone.WARNING)
+
+
+def test_rates() -> None:
+    assert (rate_text(3, HOUR), rate_text(500, HOUR), rate_text(0, HOUR)) == ("3", "500", "0")
+    assert per_hour(3, Window(NOW_NS, ago(9))) is None
+    assert rate_text(3, Window(NOW_NS, ago(9))) == "n/a"
+    assert rate_text(1, Window(NOW_NS, ago(90))) == "0.7"
+    assert since_text(NOW_NS - DAY_NS, NOW_NS) == "2026-11-19 12:00Z"
+
+
+def test_charts_above_the_table() -> None:
+    churn = a_churn(a_life(born=30), a_life("b", born=300, left=10))
+    text = said(summary_lines(churn, 120))
+    assert "created         1       1/h  ·" in text
+    assert "removed         1       1/h  ·" in text
+    assert "pods moved      0       0/h  ·" in text
+    assert "1m each, at most 1           11:00Z" in text
+    assert "no loop: nothing that was made" in text
+    short = said(summary_lines(a_churn(window=Window(NOW_NS, ago(1))), 120))
+    assert "created         0            ··" in short
+    assert "1m each, at most 0           11:59Z\n" in short
+
+
+def test_loops_in_sentences_and_in_few_words() -> None:
+    loops = (
+        a_loop(), a_loop(LoopKind.SAME_TYPE), a_loop(LoopKind.NEVER_JOINED),
+        a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/front"),
+    )  # fmt: skip
+    wide = said(summary_lines(a_churn(loops=loops), 160))
+    assert "⟳ Karpenter took 3 nodes of general away" in wide
+    assert "and 1 more loop: see the rows, and Advice" in wide
+    narrow = said(summary_lines(a_churn(loops=loops), 80))
+    assert "⟳ loops: general short-lived 3×, general same type 3× and 2 more" in narrow
+    three = said(summary_lines(a_churn(loops=loops[:3]), 160))
+    assert "more" not in three.partition("⟳")[2]
+    alone = said(summary_lines(a_churn(loops=loops[3:]), 80))
+    assert "⟳ loops: Deployment/web/front moved 3×" in alone
+    assert "more" not in alone.rpartition("⟳")[2]
+
+
+def figures(**fields: Any) -> PoolChurn:
+    return PoolChurn(**{"pool": "general", "nodes": 4, "created": 5, "removed": 0, **fields})
+
+
+RESTLESS = figures(
+    removed=4, reasons=UNDERUTILIZED, median_life_ns=9 * MINUTE_NS, lives_known=3, short=3, again=2, moves=7,
+    loops=(a_loop(), a_loop(LoopKind.SAME_TYPE)),
+)  # fmt: skip
+COUNTERS = Counters(since_ns=NOW_NS - HOUR_NS, created=40, disrupted=(("drifted", 3), ("expired", 1)), terminated=38)
+ENTRY = PoolEntry(RESTLESS, HOUR, a_nodepool(labels={"team": "web"}), COUNTERS)
+QUIET = PoolEntry(figures(pool=""), Window(NOW_NS, ago(5)))
+
+
+def test_a_pool_in_sentences() -> None:
+    moved = Moved(workload="Deployment/web/front", moves=4, pods=2, first_ns=ago(5), last_ns=ago(1))
+    text = said(pool_story(ENTRY, a_churn(moved=(moved,)), NOW_NS))
+    assert text.startswith("general · WhenEmptyOrUnderutilized, consolidateAfter 0s · 4 removed: Underutilized 3, Dri")
+    assert "half of 3 lived no longer than 9m" in text
+    assert "⟳ Raise consolidateAfter (now 0s)" in text
+    assert "since 11:00Z: 40 created, 38 terminated; disrupted: drifted 3, expired 1" in text
+    assert "moved most, from all NodePools: Deployment/web/front 4× (2 pods)" in text
+    assert said(pool_story(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
+    never = PoolEntry(figures(), HOUR, a_nodepool(consolidate_after_ns=None))
+    assert "consolidateAfter Never" in said(pool_story(never, a_churn(), NOW_NS))
+
+
+def test_counters_of_a_controller_that_says_little() -> None:
+    text = counters_text(Counters(since_ns=0, created=1, disrupted=(), terminated=0), NOW_NS)
+    assert text == "Karpenter's own counters: 1 created, 0 terminated"
+
+
+def cells(entry: Any, spec: Any) -> dict[str, str]:
+    (row,) = build_rows(spec, (entry,), now_ns=NOW_NS)
+    return {heading.id: cell.text for heading, cell in zip(spec.headings(), row.cells, strict=True)}
+
+
+def test_cells_of_pools() -> None:
+    assert cells(ENTRY, TABLE) == {
+        "name": "general", "nodes": "4", "created": "5", "removed": "4", "rate": "4",
+        "why": "Underutilized 3, Drifted 1", "life": "9m", "short": "3", "again": "2", "moved": "7",
+        "loop": "⟳ short-lived, same type", "counters": "40 created, 38 terminated",
+    }  # fmt: skip
+    quiet = cells(QUIET, TABLE)
+    assert (quiet["name"], quiet["rate"], quiet["life"], quiet["loop"]) == ("(no NodePool)", "n/a", "-", "-")
+    assert (quiet["why"], quiet["counters"]) == ("-", "n/a")
+    assert cells(PoolEntry(figures(removed=1), HOUR), TABLE)["life"] == "n/a"
+    assert cells(PoolEntry(figures(), HOUR), TABLE)["rate"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("removed>3", 1), ("created=5", 2), ("why=Drifted", 1), ("short>=3", 1), ("again>1", 1), ("life<10m", 1),
+        ("loop=same-type", 1), ("-l team=web", 1), ("name=general", 1), ("drifted", 1),
+    ],
+)  # fmt: skip
+def test_filters_of_pools(query: str, found: int) -> None:
+    rows = build_rows(TABLE, (ENTRY, QUIET), query=parse_query(query, TABLE.subject), now_ns=NOW_NS)
+    assert len(rows) == found
+
+
+@pytest.mark.parametrize("column", [heading.id for heading in TABLE.headings()])
+def test_orders_of_pools(column: str) -> None:
+    assert len(build_rows(TABLE, (ENTRY, QUIET), sort=Sort(column), now_ns=NOW_NS)) == 2
+    assert [row.key for row in build_rows(TABLE, (QUIET, ENTRY), is_notable_only=True, now_ns=NOW_NS)] == ["general"]
+
+
+def test_values_of_pools() -> None:
+    assert pool_values(ENTRY) == {
+        "pool": "general", "nodes": 4, "created": 5, "removed": 4, "created_per_hour": 5.0, "removed_per_hour": 4.0,
+        "reasons": {"Underutilized": 3, "Drifted": 1}, "median_life_seconds": 540, "lives_known": 3,
+        "removed_within_30m": 3, "same_type_again": 2, "pods_moved": 7, "pods_moved_per_hour": 7.0,
+        "loops": ["short-lived", "same-type"], "karpenter_since": "2026-11-20T11:00:00Z", "karpenter_created": 40,
+        "karpenter_disrupted": {"drifted": 3, "expired": 1}, "karpenter_terminated": 38,
+    }  # fmt: skip
+    quiet = pool_values(QUIET)
+    assert {name for name, value in quiet.items() if value is None} == {
+        "pool", "created_per_hour", "removed_per_hour", "median_life_seconds", "pods_moved_per_hour",
+        "karpenter_since", "karpenter_created", "karpenter_disrupted", "karpenter_terminated",
+    }  # fmt: skip
+    assert pool_values(PoolEntry(figures(), HOUR, None, replace(COUNTERS, since_ns=0)))["karpenter_since"] is None
+
+
+def test_rows_with_karpenters_own_counters() -> None:
+    metrics = ControllerMetrics(
+        read_at_ns=NOW_NS,
+        endpoint="pod karpenter/karpenter-1",
+        started_at_ns=ago(600),
+        pools={
+            "general": PoolMetrics(
+                nodeclaims_created={"provisioned": 7, "drifted": 2},
+                nodeclaims_disrupted={"drifted": 2, "empty": 5},
+                nodeclaims_terminated=6,
+            )
+        },
+    )
+    churn = a_churn(pools=(figures(), figures(pool="other")))
+    view = ClusterView(a_cluster(), {}, evidence=Evidence(metrics=metrics))
+    general, other = pool_entries(view, churn)
+    assert general.pool is not None
+    assert general.counters == Counters(
+        since_ns=ago(600), created=9, disrupted=(("empty", 5), ("drifted", 2)), terminated=6
+    )
+    assert (other.pool, other.counters) == (None, None)
+    assert pool_entries(ClusterView(a_cluster(), {}), churn)[0].counters is None
+
+
+LEFT = a_life("left", born=40, left=30, commanded_ns=ago(32), zone="us-east-1a")
+FOR_LEFT = a_life("for-left", born=31, made_for=Removal.UNDERUTILIZED)
+EMPTY = a_life("empty", born=300, left=20, why=Removal.EMPTY, instance_type="c5.large")
+BACK = a_life("back", born=15, instance_type="c5.large")
+TOLD = Life(claim="told", removed_ns=ago(50), why=Removal.INTERRUPTED, is_by_events=True)
+CAME = a_life("came", born=49, pool="")
+MOVES = (
+    Move(pod="web/a", workload="Deployment/web/a", node="node-left", at_ns=ago(29)),
+    Move(pod="web/b", workload="Deployment/web/a", at_ns=ago(29)),
+)
+CHURN = a_churn(LEFT, FOR_LEFT, EMPTY, BACK, TOLD, CAME, moves=MOVES)
+
+
+def one(name: str) -> Replacement:
+    return next(item for item in replacements(CHURN) if item.key == name)
+
+
+def test_replacements() -> None:
+    assert {item.key for item in replacements(CHURN)} == {"left", "empty", "told"}
+    assert {item.key for item in replacements(CHURN, "general")} == {"left", "empty"}
+    assert [item.key for item in replacements(CHURN, "")] == ["told"]
+    assert (one("left").is_same_type, one("left").is_short, one("left").moves) == (True, True, 1)
+    assert (one("empty").is_same_type, one("empty").is_short, one("told").is_same_type) == (True, False, False)
+
+
+def test_replacements_in_sentences() -> None:
+    left = said(replacement_story(one("left"), NOW_NS))
+    assert left == (
+        "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\n"
+        "in its place, by time and reason: for-left m5.large (same type)\n"
+        "1 pod seen to leave it"
+    )
+    assert "not needed, but soon after came back c5.large (same type)" in said(replacement_story(one("empty"), NOW_NS))
+    told = said(replacement_story(one("told"), NOW_NS))
+    assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · only events tell of it")
+    assert "in its place, by time and reason: came m5.large" in told
+
+
+def test_cells_of_replacements() -> None:
+    assert cells(one("left"), REPLACEMENTS) == {
+        "age": "30m", "time": "11:30:00Z", "name": "left", "node": "node-left", "pool": "general", "type": "m5.large",
+        "cap": "spot", "zone": "us-east-1a", "status": "Underutilized", "lived": "10m", "moved": "1",
+        "by": "for-left m5.large (same type)",
+    }  # fmt: skip
+    told = cells(one("told"), REPLACEMENTS)
+    assert {name for name, text in told.items() if text == "n/a"} == {
+        "node", "pool", "type", "cap", "zone", "lived", "moved",
+    }  # fmt: skip
+    alone = Replacement(a_life("a", born=90, left=5, why=Removal.EXPIRED))
+    assert cells(alone, REPLACEMENTS)["by"] == "-"
+    assert said(replacement_story(alone, NOW_NS)).count("\n") == 0
+    unknown = Replacement(LEFT, (Life(claim="x"),))
+    assert cells(unknown, REPLACEMENTS)["by"] == "x of unknown type"
+
+
+@pytest.mark.parametrize("column", [heading.id for heading in REPLACEMENTS.headings()])
+def test_orders_of_replacements(column: str) -> None:
+    assert len(build_rows(REPLACEMENTS, replacements(CHURN), sort=Sort(column), now_ns=NOW_NS)) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("name=left", 1), ("node=node-left", 1), ("pool=general", 2), ("type=c5.large", 1), ("cap=spot", 2),
+        ("why=Interrupted", 1), ("lived<20m", 1), ("pods>0", 1), ("age<25m", 1), ("for-left", 1),
+    ],
+)  # fmt: skip
+def test_filters_of_replacements(query: str, found: int) -> None:
+    rows = build_rows(REPLACEMENTS, replacements(CHURN), query=parse_query(query, REPLACEMENTS.subject), now_ns=NOW_NS)
+    assert len(rows) == found
+
+
+def test_what_is_notable_of_replacements() -> None:
+    rows = build_rows(REPLACEMENTS, replacements(CHURN), is_notable_only=True, now_ns=NOW_NS)
+    assert {row.key for row in rows} == {"left", "empty"}
+
+
+def test_values_of_replacements() -> None:
+    assert replacement_values(one("left")) == {
+        "removed": "2026-11-20T11:30:00Z", "nodeclaim": "left", "node": "node-left", "pool": "general",
+        "type": "m5.large", "capacity_type": "spot", "zone": "us-east-1a", "created": "2026-11-20T11:20:00Z",
+        "reason": "Underutilized", "lived_seconds": 600, "pods_moved": 1, "successors": ["for-left"],
+        "same_type": True, "by_events": False,
+    }  # fmt: skip
+    told = replacement_values(one("told"))
+    assert (told["created"], told["lived_seconds"], told["by_events"]) == (None, None, True)
+
+
+def test_parts_of_the_document() -> None:
+    window = Window(NOW_NS + 5, ago(60), ago(12) + 7)
+    assert window_values(window)["observed_since"] == "2026-11-20T11:48:00Z"
+    assert window_values(window)["seconds"] == HOUR_NS // SECOND_NS
+    empty = window_values(Window(NOW_NS))
+    assert (empty["events_since"], empty["observed_since"], empty["seconds"]) == (None, None, 0)
+    chart = chart_values(CHURN)
+    assert (sum(chart["removed"]), chart["step_seconds"]) == (3, 300)
+    loop = loop_values(a_loop(median_life_ns=9 * MINUTE_NS, claims=("a",)))
+    assert (loop["median_life_seconds"], loop["workload"], loop["nodeclaims"]) == (540, None, ["a"])
+    moved = loop_values(a_loop(LoopKind.MOVED, pool="", workload="Deployment/web/a"))
+    assert (moved["pool"], moved["median_life_seconds"]) == (None, None)
+    workload = Moved(workload="W", moves=2, pods=1, first_ns=ago(5), last_ns=ago(4), reasons=("Drifted",))
+    assert workload_values(workload)["reasons"] == ["Drifted"]
