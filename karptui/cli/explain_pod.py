@@ -12,6 +12,7 @@ from karptui.cli.loading import Loaded
 from karptui.cli.source import UsageError
 from karptui.kube.pod import Pod
 from karptui.views.cluster_view import ClusterView
+from karptui.views.money import node_price_text
 from karptui.views.pending.desk import PendingDesk
 from karptui.views.pending.detail import PodDetail
 from karptui.views.pending.entry import PendingEntry
@@ -21,7 +22,6 @@ from karptui.views.pending.remedy_table import gain_text, remedy_words
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import explain_pod as pod_sentence
 from karptui.views.pods.values import pod_values
-from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text

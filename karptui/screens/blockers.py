@@ -25,9 +25,9 @@ from karptui.views.blockers.groups import BlockerGrouping, grouped, only_blocker
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
 from karptui.views.cluster_view import ClusterView
+from karptui.views.money import per_month_text
 from karptui.views.row import Tone
 from karptui.views.table import Rows
-from karptui.views.units import HOURS_PER_MONTH
 from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.held import Held, held_of, held_text
 from karptui.views.why.kinds import KINDS
@@ -148,7 +148,7 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
         if self.host.view.analysis is None:
             return ""
         held = held_text(self._held)
-        return f"{held} held (${self._held.per_hour * HOURS_PER_MONTH:,.0f}/mo)" if held != "…" else "held …"
+        return f"{held} held ({per_month_text(self._held.per_hour, self._held.currency)})" if held != "…" else "held …"
 
     def title_parts(self, total: int) -> Iterator[str]:
         """Yield what the title says, and how fresh it is."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 import msgspec
 
 from karptui.aws.prices import Price, PriceBook
 from karptui.karpenter.labels import SPOT
+from karptui.views.money import node_price_text, total_text
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
-from karptui.views.units import HOURS_PER_MONTH, NA, count_text
-
-_SYMBOLS: Final = {"USD": "$", "CNY": "¥"}
+from karptui.views.units import NA, count_text
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -26,17 +24,6 @@ class Total(msgspec.Struct, frozen=True):
     """Nodes with a known price."""
     unpriced: int = 0
     """Nodes that run and whose price nobody knows."""
-
-
-def node_price_text(amount: float, currency: str = "USD") -> str:
-    """Return what one node costs per hour: ``$0.0960``."""
-    return f"{_SYMBOLS.get(currency, currency + ' ')}{amount:,.4f}"
-
-
-def total_text(amount: float, currency: str = "USD") -> str:
-    """Return a sum: ``$25.08/h · $18,310/mo``."""
-    symbol = _SYMBOLS.get(currency, currency + " ")
-    return f"{symbol}{amount:,.2f}/h · {symbol}{amount * HOURS_PER_MONTH:,.0f}/mo"
 
 
 def price_cell(entry: NodeEntry) -> Cell:

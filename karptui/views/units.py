@@ -1,7 +1,6 @@
 """How amounts are written: one unit per kind of amount, the same on every screen.
 
-cpu in millicores, cores from 10 up; memory in Mi, Gi from 10Gi, Ti from 10Ti; ages as kubectl prints them; money per
-node-hour with four digits, totals with two.
+cpu in millicores, cores from 10 up; memory in Mi, Gi from 10Gi, Ti from 10Ti; ages as kubectl prints them.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from typing import Final
 from karptui.kube.timestamps import NS_PER_SECOND
 
 NA: Final = "n/a"
-HOURS_PER_MONTH: Final = 730
-"""365 × 24 / 12, the month that AWS and eks-node-viewer bill by."""
 _KI: Final = 1 << 10
 _MI: Final = 1 << 20
 _GI: Final = 1 << 30
@@ -80,14 +77,9 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
-def price_text(price_per_hour: float) -> str:
-    """Return the price of one node: ``$0.0960``."""
-    return f"${price_per_hour:,.4f}"
-
-
-def cost_text(price_per_hour: float) -> str:
-    """Return a total: ``$25.08/h · $18,310/mo``."""
-    return f"${price_per_hour:,.2f}/h · ${price_per_hour * HOURS_PER_MONTH:,.0f}/mo"
+def counted(count: int, noun: str) -> str:
+    """Return ``1 node``, ``1,234 nodes``; for nouns whose plural takes an s."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def duration_text(seconds: float) -> str:

@@ -11,16 +11,7 @@ from karptui.views.nodes.columns import COLUMNS
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.table import nodes_table
 from karptui.views.nodes.values import node_values
-from karptui.views.prices import (
-    book_sentence,
-    cost_fact,
-    node_price_text,
-    price_cell,
-    price_sentence,
-    total_of,
-    total_text,
-    total_words,
-)
+from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_of, total_words
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders
@@ -31,13 +22,6 @@ PRICE = Price(0.72, 1.0, "USD", BUILT_IN)
 
 def an_entry(price: Price | None = None, **node: object) -> NodeEntry:
     return NodeEntry(builders.a_node(**node), None, price=price)  # type: ignore[arg-type]
-
-
-def test_texts() -> None:
-    assert node_price_text(0.096) == "$0.0960"
-    assert node_price_text(0.5, "CNY") == "¥0.5000"
-    assert node_price_text(0.5, "EUR") == "EUR 0.5000"
-    assert total_text(25.08) == "$25.08/h · $18,308/mo"
 
 
 @pytest.mark.parametrize(

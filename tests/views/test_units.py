@@ -52,9 +52,8 @@ def test_percent_is_cut_not_rounded_and_unknown_without_a_whole() -> None:
     assert units.percent_text(5, 0) == "n/a"
 
 
-def test_money_and_counts() -> None:
-    assert units.price_text(0.096) == "$0.0960"
-    assert units.cost_text(25.08) == "$25.08/h · $18,308/mo"
+def test_counts() -> None:
+    assert [units.counted(count, "node") for count in (0, 1, 1234)] == ["0 nodes", "1 node", "1,234 nodes"]
     assert units.count_text(15000) == "15,000"
 
 

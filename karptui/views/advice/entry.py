@@ -12,6 +12,7 @@ from karptui.advice.report import AdviceReport
 from karptui.advice.rule import Rule
 from karptui.views.grouping import GroupHeading
 from karptui.views.row import Tone
+from karptui.views.units import counted
 from karptui.whatif.edits import ObjectRef
 
 TONES: Final = {Severity.ERROR: Tone.FAULT, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.MUTED}
@@ -73,4 +74,4 @@ def counts_text(entries: Iterable[AdviceEntry]) -> str:
     counts = dict.fromkeys(Severity, 0)
     for entry in entries:
         counts[entry.severity] += 1
-    return ", ".join(f"{number} {severity}{'s' * (number > 1)}" for severity, number in counts.items() if number)
+    return ", ".join(counted(number, severity) for severity, number in counts.items() if number)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from karptui.views.prices import node_price_text
+from karptui.views.money import node_price_text, per_hour_text
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
-from karptui.views.units import count_text
+from karptui.views.units import count_text, counted
 
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import Effect
@@ -52,14 +52,16 @@ def effect_text(effect: Effect | None) -> str:
     if effect is None or not effect.goes:
         return ""
     nodes = total(effect)
-    counted = f"{count_text(effect.goes)} of {count_text(nodes)}" if effect.goes < nodes else count_text(nodes)
-    noun = f"node{'s' * (nodes != 1)} {'goes' if nodes == 1 else 'go'}"
+    verb = "goes" if nodes == 1 else "go"
     when = "at once" if effect.is_at_once else "when they have ended"
-    return f"{counted} {noun} {when}, ${effect.saves_per_hour:,.2f}/h"
+    return f"{_those_of(effect, nodes)} {verb} {when}, {per_hour_text(effect.saves_per_hour)}"
 
 
 def offer_text(effect: Effect) -> str:
     """Return ``1 of 2 nodes now, $0.77/h``: the same for a line of several remedies."""
-    nodes = total(effect)
-    counted = f"{count_text(effect.goes)} of {count_text(nodes)}" if effect.goes < nodes else count_text(nodes)
-    return f"{counted} node{'s' * (nodes != 1)} now, ${effect.saves_per_hour:,.2f}/h"
+    return f"{_those_of(effect, total(effect))} now, {per_hour_text(effect.saves_per_hour)}"
+
+
+def _those_of(effect: Effect, nodes: int) -> str:
+    """Return how many go of how many nodes there are, ``2 nodes`` where all do."""
+    return f"{count_text(effect.goes)} of {counted(nodes, 'node')}" if effect.goes < nodes else counted(nodes, "node")

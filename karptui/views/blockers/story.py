@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.blockers.effect import offer_text
 from karptui.views.blockers.entry import BlockerEntry, nodes_of
+from karptui.views.money import per_month_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, duration_text
+from karptui.views.units import count_text, counted, duration_text
 from karptui.views.why.held import held_of, held_text
 from karptui.views.why.kinds import KINDS
 
@@ -56,7 +57,7 @@ def _offers(remedies: Sequence[BlockerRemedy]) -> Pieces:
 def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
     nodes = nodes_of(members)
     held = held_of(nodes)
-    on = f" on {count_text(len(nodes))} node{'s' * (len(nodes) != 1)}" if nodes else ""
+    on = f" on {counted(len(nodes), 'node')}" if nodes else ""
     if len(members) == 1:
         one = members[0]
         what = f"{one.object_name or 'the cluster'} ({KINDS[one.blocker.code][1]})"
@@ -65,19 +66,15 @@ def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
         things = {one.blocker.object_ref: one.blocker.object_kind for one in members}
         noun = "pod" if set(things.values()) == {"Pod"} else "object"
         named = f"{title}: " if title else ""
-        what = f"{named}{count_text(len(things))} {noun}{'s' * (len(things) != 1)} ({kinds})"
+        what = f"{named}{counted(len(things), noun)} ({kinds})"
     if held.per_hour:
         holds = "hold" if len(members) > 1 else "holds"
-        money = f" {holds} {held_text(held)} · {_monthly(held.per_hour)} (simulated)"
+        money = f" {holds} {held_text(held)} · {per_month_text(held.per_hour, held.currency)} (simulated)"
         return ((f"{clean(what)}{on}", Tone.STRONG), (money, Tone.WARNING))
     if held.waiting:
         return ((f"{clean(what)}{on}", Tone.STRONG), (", what it holds is being simulated", Tone.ACTIVE))
     rest = ", the price is not known" if held.unpriced else ", nothing would be saved without (simulated)"
     return ((f"{clean(what)}{on}", Tone.STRONG), (rest, Tone.MUTED))
-
-
-def _monthly(per_hour: float) -> str:
-    return f"${per_hour * 730:,.0f}/mo"
 
 
 def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:

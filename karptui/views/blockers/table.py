@@ -9,13 +9,13 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind
+from karptui.views.money import node_price_text
 from karptui.views.names import short_name
-from karptui.views.prices import node_price_text
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import age_text, count_text, duration_text
+from karptui.views.units import age_text, count_text, counted, duration_text
 from karptui.views.why.held import held_text
 
 NOTHING: Final = Cell("")
@@ -62,7 +62,7 @@ def _group_object(group: BlockerGroup) -> Cell:
     noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
     if not nodes:
         return Cell(f"{count_text(objects)} {noun or 'things'}", short=count_text(objects))
-    text = f"{count_text(objects)} {noun or 'things'} on {count_text(nodes)} node{'s' * (nodes != 1)}"
+    text = f"{count_text(objects)} {noun or 'things'} on {counted(nodes, 'node')}"
     return Cell(text, short=text if len(text) <= OBJECT_WIDTH else f"{count_text(objects)} on {count_text(nodes)}")
 
 

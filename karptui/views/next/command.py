@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from karptui.views.cluster_view import ClusterView
+from karptui.views.money import node_price_text
 from karptui.views.names import short_name
-from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
+from karptui.views.units import count_text, counted
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NextCommand, NextReport
@@ -45,7 +45,7 @@ def next_lines(view: ClusterView) -> tuple[Pieces, ...]:
 
 
 def _asked(report: NextReport) -> str:
-    return " → ".join(f"{method} {count_text(count)} candidate{'s' * (count != 1)}" for method, count in report.asked)
+    return " → ".join(f"{method} {counted(count, 'candidate')}" for method, count in report.asked)
 
 
 def _command_lines(report: NextReport, late: str) -> list[Pieces]:

@@ -9,11 +9,12 @@ from karptui.kube import resources
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
+from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
-from karptui.views.prices import node_price_text, price_sentence
+from karptui.views.prices import price_sentence
 from karptui.views.row import FORBIDDEN, Tone
 from karptui.views.sanitize import clean
 from karptui.views.shares import WAITING

@@ -8,19 +8,15 @@ from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.row import Tone
 from karptui.views.shares import Share
 from karptui.views.top_bar import Fact
-from karptui.views.units import count_text, cpu_pair_text, memory_pair_text, percent_text
+from karptui.views.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
     """Return how many pods there are, where they may be listed."""
     if "Pod" in hidden:
         return (Fact("pods !rbac", "pods !rbac", Tone.WARNING),)
-    text = _counted(pod_count, "pod")
+    text = counted(pod_count, "pod")
     return (Fact(text, text),) if pod_count else ()
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def total_share(shares: Iterable[Share]) -> Share:
@@ -52,13 +48,13 @@ def cluster_facts(
     if "Node" in hidden:
         return (
             Fact("nodes !rbac", "nodes !rbac", Tone.WARNING),
-            *((Fact(_counted(len(entries), "NodeClaim"), _counted(len(entries), "claim")),) if entries else ()),
+            *((Fact(counted(len(entries), "NodeClaim"), counted(len(entries), "claim")),) if entries else ()),
             *((cost,) if cost is not None and entries else ()),
             *_pods(pod_count, hidden),
         )
     nodes = [entry for entry in entries if entry.node is not None]
     starting = len(entries) - len(nodes)
-    facts = [Fact(_counted(len(nodes), "node"), _counted(len(nodes), "node"), Tone.STRONG)]
+    facts = [Fact(counted(len(nodes), "node"), counted(len(nodes), "node"), Tone.STRONG)]
     if starting:
         facts.append(Fact(f"+{count_text(starting)} starting", f"+{count_text(starting)}", Tone.ACTIVE))
     if cost is not None:
@@ -77,7 +73,7 @@ def cluster_facts(
     memory_percent = percent_text(memory.requested, memory.capacity)
     return (
         *facts,
-        Fact(_counted(pod_count, "pod"), _counted(pod_count, "pod")),
+        Fact(counted(pod_count, "pod"), counted(pod_count, "pod")),
         Fact(f"cpu {cpu_percent} {cpu_pair_text(cpu.requested, cpu.capacity)}", f"cpu {cpu_percent}"),
         Fact(f"mem {memory_percent} {memory_pair_text(memory.requested, memory.capacity)}", f"mem {memory_percent}"),
         Fact(

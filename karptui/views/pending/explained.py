@@ -22,7 +22,7 @@ from karptui.views.pending.words import (
 from karptui.views.pending.zones import zone_lines
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text
+from karptui.views.units import age_text, count_text, counted
 from karptui.whatif.remedies.remedy import RemedyReport
 
 
@@ -91,7 +91,7 @@ def remedies_sentence(report: RemedyReport | None) -> tuple[str, Tone]:
     if not report.is_complete:
         of = f" of {count_text(report.to_try)}" if report.to_try > report.tried + 1 else ""
         return f"trying changes on the engine: {count_text(report.tried)}{of}", Tone.ACTIVE
-    tried = f"{count_text(report.tried)} single change{'s' * (report.tried != 1)} tried"
+    tried = f"{counted(report.tried, 'single change')} tried"
     if not report.tried:
         return "no single change suggests itself", Tone.WARNING
     if not report.found:

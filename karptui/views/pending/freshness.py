@@ -11,7 +11,7 @@ from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.report import PendingReport
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, duration_text
+from karptui.views.units import count_text, counted, duration_text
 from karptui.views.why.readiness import outlook
 
 Pieces = tuple[tuple[str, Tone], ...]
@@ -54,7 +54,7 @@ def _age(report: PendingReport, generation: int, now_ns: int) -> Pieces:
     behind = generation - report.generation
     parts = [f"computed by karptui {duration_text(age)} ago" if age else "computed by karptui just now"]
     if behind > 0:
-        parts.append(f"{count_text(behind)} change{'s' if behind > 1 else ''} behind")
+        parts.append(f"{counted(behind, 'change')} behind")
     if report.explained < len(report.groups):
         parts.append(f"{count_text(report.explained)} of {count_text(len(report.groups))} groups explained")
     return ((", ".join(parts), Tone.MUTED if behind <= 0 else Tone.ACTIVE),)

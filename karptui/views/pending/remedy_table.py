@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
+from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.pending.words import others_text
-from karptui.views.prices import node_price_text
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
-from karptui.views.units import count_text
+from karptui.views.units import count_text, counted
 from karptui.whatif.remedies.remedy import Gain, Remedy, RemedyReport
 
 
@@ -97,7 +97,7 @@ def _loses(entry: RemedyEntry, _: int) -> Cell:
     lost = entry.remedy.gain.displaced
     if not lost:
         return NOT_APPLICABLE
-    words = f"{count_text(len(lost))} other pod{'s' * (len(lost) > 1)}"
+    words = f"{counted(len(lost), 'other pod')}"
     return Cell(f"{words}: {clean(lost[0])}", Tone.WARNING, words)
 
 

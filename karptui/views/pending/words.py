@@ -9,15 +9,15 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
+from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.misses import furthest, miss_text
 from karptui.views.pending.standing import SILENT, Place, Turn
 from karptui.views.pending.voices import Voice
-from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text, cpu_text, memory_text
+from karptui.views.units import age_text, count_text, counted, cpu_text, memory_text
 
 Pieces = tuple[tuple[str, Tone], ...]
 MOST_QUOTED: Final = 300
@@ -100,7 +100,7 @@ def place_text(place: Place) -> str:
 
 def others_text(count: int) -> str:
     """Return how many types there are besides one: `` or 12 others``, nothing for none."""
-    return f" or {count_text(count)} other{'s' * (count > 1)}" if count else ""
+    return f" or {counted(count, 'other')}" if count else ""
 
 
 def now_text(group: PendingGroup) -> str:

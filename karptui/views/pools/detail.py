@@ -16,7 +16,7 @@ from karptui.views.prices import total_words
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.summary import filter_lines, reason_lines
-from karptui.views.units import count_text, duration_text, instant_text
+from karptui.views.units import count_text, counted, duration_text, instant_text
 
 Pieces = tuple[tuple[str, Tone], ...]
 _VALUES_SHOWN: Final = 8
@@ -27,7 +27,7 @@ def title_parts(row: PoolRow, *, has_prices: bool) -> Pieces:
     """Return the title: name, weight, place, nodes, cost."""
     weight = f"weight {row.pool.weight}" if row.pool.weight else "no weight"
     place = f"tried {ordinal(row.rank)}" if row.rank is not None else "takes no part"
-    nodes = f"{count_text(len(row.nodes))} node{'s' * (len(row.nodes) != 1)}"
+    nodes = f"{counted(len(row.nodes), 'node')}"
     cost = f" · {total_words(row.total)}" if has_prices and row.nodes else ""
     return ((f" {clean(row.name)} ", Tone.STRONG), (f"─ {weight} · {place} · {nodes}{cost} ", Tone.NORMAL))
 

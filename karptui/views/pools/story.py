@@ -16,7 +16,7 @@ from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import why_text
 from karptui.views.types.summary import finding_lines
-from karptui.views.units import count_text
+from karptui.views.units import count_text, counted
 
 Pieces = tuple[tuple[str, Tone], ...]
 NAMED = 3
@@ -125,7 +125,7 @@ def overlap_line(row: PoolRow) -> Pieces:
     found = row.overlap
     if found is None or not found.matching:
         return (("no pod of the cluster matches it", Tone.MUTED),) if found is not None and row.rank is not None else ()
-    said = f"matches {count_text(found.matching)} pod{'s' * (found.matching != 1)}"
+    said = f"matches {counted(found.matching, 'pod')}"
     if found.shared:
         amount = "all" if found.shared == found.matching else count_text(found.shared)
         said += f", {amount} of them others match too ({_by_name(found.shared_with)})"

@@ -11,8 +11,8 @@ from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS
 from karptui.provisioning.type_verdict import Filter
 from karptui.views.column import Column, Heading
+from karptui.views.money import node_price_text
 from karptui.views.names import short_zone
-from karptui.views.prices import node_price_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import natural_key

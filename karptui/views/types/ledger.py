@@ -12,7 +12,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 from karptui.provisioning.type_verdict import Filter
-from karptui.views.prices import node_price_text
+from karptui.views.money import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import mebibytes, price_cell

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
-from karptui.views.prices import node_price_text
+from karptui.views.money import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.entry import Offer, Standing, TypeEntry

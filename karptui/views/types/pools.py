@@ -10,14 +10,14 @@ from karptui.kube import resources
 from karptui.provisioning.type_verdict import Filter
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.prices import node_price_text
+from karptui.views.money import node_price_text
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.words import carries_text
-from karptui.views.units import count_text
+from karptui.views.units import count_text, counted
 
 _TITLES: Final = {
     Filter.REQUIREMENTS: ("REQUIRED", "Types that the NodePool's requirements allow."),
@@ -94,7 +94,7 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
         return f"none left: {worst.filter}", Tone.FAULT
     errors = sum(finding.severity is Severity.ERROR for finding in entry.findings)
     if entry.findings:
-        words = f"{len(entry.findings)} finding{'s' if len(entry.findings) > 1 else ''}"
+        words = counted(len(entry.findings), "finding")
         return words, Tone.FAULT if errors else Tone.WARNING
     return "", Tone.MUTED
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from karptui.views.money import node_price_text
 from karptui.views.names import short_name
-from karptui.views.prices import node_price_text
 from karptui.views.row import Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.line import Pieces, ResultLine, heading, listed, names_text, plural

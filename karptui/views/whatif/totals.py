@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from karptui.views.money import node_price_text
 from karptui.views.row import Tone
-from karptui.views.units import count_text, price_text
+from karptui.views.units import count_text
 from karptui.views.whatif.line import Pieces, ResultLine, heading
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import PoolChange
@@ -119,7 +120,7 @@ def _pool_line(pool: PoolChange, width: int) -> ResultLine:
         ),
         details=(
             ((f"    launches {count_text(pool.launched_before)} → {count_text(pool.launched_after)}", Tone.NORMAL),),
-            ((f"    {price_text(pool.price_before)}/h → {price_text(pool.price_after)}/h", Tone.NORMAL),),
+            ((f"    {node_price_text(pool.price_before)}/h → {node_price_text(pool.price_after)}/h", Tone.NORMAL),),
         ),
         object=("NodePool", pool.name) if pool.name and not pool.is_new else None,
     )

@@ -6,7 +6,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, duration_text
+from karptui.views.units import count_text, counted, duration_text
 from karptui.views.why.readiness import is_out_of_reach, outlook, unready_because
 
 Pieces = tuple[tuple[str, Tone], ...]
@@ -28,7 +28,7 @@ def freshness(view: ClusterView, now_ns: int) -> Pieces:
     behind = view.state.generation - analysis.generation
     parts = [f"computed by karptui {duration_text(age)} ago" if age else "computed by karptui just now"]
     if behind > 0:
-        parts.append(f"{count_text(behind)} change{'s' if behind > 1 else ''} behind")
+        parts.append(f"{counted(behind, 'change')} behind")
     if not analysis.is_complete:
         parts.append(f"{count_text(analysis.simulated)} of {count_text(analysis.managed)} nodes simulated")
     return ((", ".join(parts), Tone.MUTED if behind <= 0 else Tone.ACTIVE),)

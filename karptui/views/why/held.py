@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from karptui.views.money import per_hour_text
 from karptui.views.row import Tone
 from karptui.views.top_bar import Fact
 from karptui.views.units import NA
@@ -75,11 +76,10 @@ def held_text(held: Held) -> str:
     """Return ``$4.12/h``; with a plus where more may come to it, and ``…`` where nothing is known yet."""
     if held.waiting and not held.nodes:
         return "…"
-    symbol = {"USD": "$", "CNY": "¥"}.get(held.currency, f"{held.currency} ")
     if held.nodes and held.nodes == held.unpriced:
         return NA
     more = "+" if held.waiting or held.unpriced else ""
-    return f"{symbol}{held.per_hour:,.2f}/h{more}"
+    return f"{per_hour_text(held.per_hour, held.currency)}{more}"
 
 
 def held_fact(held: Held) -> Fact:

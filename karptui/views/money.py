@@ -1,0 +1,33 @@
+"""How money is written: four digits for one node's hour, two for sums."""
+
+from __future__ import annotations
+
+from typing import Final
+
+HOURS_PER_MONTH: Final = 730
+"""365 × 24 / 12, the month that AWS and eks-node-viewer bill by."""
+_SYMBOLS: Final = {"USD": "$", "CNY": "¥"}
+
+
+def node_price_text(amount: float, currency: str = "USD") -> str:
+    """Return what one node costs per hour: ``$0.0960``."""
+    return f"{_symbol(currency)}{amount:,.4f}"
+
+
+def per_hour_text(amount: float, currency: str = "USD") -> str:
+    """Return a sum per hour: ``$25.08/h``."""
+    return f"{_symbol(currency)}{amount:,.2f}/h"
+
+
+def per_month_text(amount_per_hour: float, currency: str = "USD") -> str:
+    """Return what a sum per hour comes to in a month: ``$18,310/mo``."""
+    return f"{_symbol(currency)}{amount_per_hour * HOURS_PER_MONTH:,.0f}/mo"
+
+
+def total_text(amount: float, currency: str = "USD") -> str:
+    """Return a sum: ``$25.08/h · $18,310/mo``."""
+    return f"{per_hour_text(amount, currency)} · {per_month_text(amount, currency)}"
+
+
+def _symbol(currency: str) -> str:
+    return _SYMBOLS.get(currency, f"{currency} ")

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.views.money import node_price_text, per_hour_text, per_month_text, total_text
+
+
+@pytest.mark.parametrize(
+    ("currency", "price", "total"),
+    [
+        ("USD", "$0.0960", "$25.08/h · $18,308/mo"),
+        ("CNY", "¥0.0960", "¥25.08/h · ¥18,308/mo"),
+        ("EUR", "EUR 0.0960", "EUR 25.08/h · EUR 18,308/mo"),
+    ],
+)
+def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, total: str) -> None:
+    assert node_price_text(0.096, currency) == price
+    assert total_text(25.08, currency) == total
+    assert f"{per_hour_text(25.08, currency)} · {per_month_text(25.08, currency)}" == total
