@@ -14,9 +14,7 @@ from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
-    from karptui.views.row import Tone
-
-    Pieces = tuple[tuple[str, Tone], ...]
+    from karptui.views.row import Pieces
 
 KINDS = {"pod": "pod", "pods": "pod", "po": "pod", "node": "node", "nodes": "node", "no": "node"} | {
     "pool": "pool",

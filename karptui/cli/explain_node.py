@@ -18,7 +18,7 @@ from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.values import node_values
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import pods_of_node_table
-from karptui.views.row import Cell, Tone
+from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.landings import with_landings
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
     from karptui.disruption.outlook import Outcome
 
-Pieces = tuple[tuple[str, Tone], ...]
 _SHOWN = ("name", "namespace", "cpu", "mem", "owner", "protection", "age", "lands_on")
 
 

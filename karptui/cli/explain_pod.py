@@ -22,12 +22,11 @@ from karptui.views.pending.remedy_table import gain_text, remedy_words
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import explain_pod as pod_sentence
 from karptui.views.pods.values import pod_values
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 from karptui.views.why.prepare import prepare_view
 
-Pieces = tuple[tuple[str, Tone], ...]
 Explained = tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]
 
 

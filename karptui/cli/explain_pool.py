@@ -15,10 +15,8 @@ from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_values
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.values import pool_row_values
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 
 def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.views.cluster_view import ClusterView
     from karptui.views.pools.entry import PoolRow
-
-    Pieces = tuple[tuple[str, object], ...]
+    from karptui.views.row import Pieces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from karptui.analyst import Focus
-from karptui.screens.frame import Pieces
 from karptui.screens.grouped_screen import GroupedScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.open_object import OpenObject
@@ -19,7 +18,7 @@ from karptui.views.advice.story import freshness, story_lines
 from karptui.views.advice.table import TABLE
 from karptui.views.cluster_view import ClusterView
 from karptui.views.grouping import Folding
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.whatif.opening import NOTHING, Opening
 

@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 
 from karptui.analyst import Focus
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.open_object import OpenObject
@@ -20,7 +19,7 @@ from karptui.views.advice.objects import TABLE
 from karptui.views.advice.opening import opening_of
 from karptui.views.advice.story import detail_lines
 from karptui.views.cluster_view import ClusterView
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.whatif.edits import ObjectRef
 from karptui.widgets.row_table import RowSelected

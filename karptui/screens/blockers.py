@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from karptui.analyst import Focus
-from karptui.screens.frame import Pieces
 from karptui.screens.grouped_screen import GroupedScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.table_screen import Recipe
@@ -26,7 +25,7 @@ from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
 from karptui.views.cluster_view import ClusterView
 from karptui.views.money import per_month_text
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.held import Held, held_of, held_text

@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.churn.book import ChurnBook, events_hidden, unknown_because
@@ -20,7 +19,7 @@ from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
 from karptui.views.churn.table import TABLE as POOLS
 from karptui.views.churn.words import came, pool_story, replacement_story, summary_lines
 from karptui.views.cluster_view import ClusterView
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected

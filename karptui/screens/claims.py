@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
 from karptui.screens.churn_key import ChurnKey
-from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.claims.entry import ClaimEntry, claim_entries
@@ -18,6 +17,7 @@ from karptui.views.claims.expiry import expiry_line
 from karptui.views.claims.table import TABLE
 from karptui.views.claims.words import claim_story
 from karptui.views.cluster_view import ClusterView
+from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 from karptui.widgets.row_table import RowSelected
 

@@ -10,14 +10,13 @@ from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
 from karptui.screens.churn_key import ChurnKey
-from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.cluster_view import ClusterView
 from karptui.views.events.entry import EventEntry
 from karptui.views.events.table import TABLE, event_story, event_text
 from karptui.views.events.timeline import Timeline
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.widgets.row_table import RowSelected
 
 TOLD_OF_A_NODE = 12

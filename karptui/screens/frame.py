@@ -14,7 +14,7 @@ from karptui.screens import commands
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.views.health import notice
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.tab_notes import tab_notes
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
@@ -63,7 +63,6 @@ KEY_ORDER: Final = (
 )
 """The footer's keys, the most important first."""
 
-Pieces = tuple[tuple[str, Tone], ...]
 _OPENS_PROMPT: Final = frozenset({"command", "filter"})
 
 

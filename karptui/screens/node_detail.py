@@ -12,7 +12,6 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
 from karptui.analyst import Focus
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.views.cluster_view import ClusterView
@@ -21,7 +20,7 @@ from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import explain_pod, pods_of_node_table
-from karptui.views.row import Cell, Tone
+from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines
 from karptui.views.why.freshness import freshness

@@ -10,14 +10,13 @@ from textual.binding import Binding, BindingType
 
 from karptui.analyst import Focus
 from karptui.screens.churn_key import ChurnKey
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.nodes.table import nodes_table
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.table import Sort
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import why_unknown

@@ -9,7 +9,6 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.analyst import Focus
-from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.pending_ledger import PendingLedger
 from karptui.screens.story_screen import StoryScreen
@@ -20,6 +19,7 @@ from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.story import story_lines
 from karptui.views.pending.table import TABLE
 from karptui.views.pending.words import TURN_HELP
+from karptui.views.row import Pieces
 from karptui.views.table import Rows
 from karptui.widgets.hanging import hanging
 from karptui.widgets.row_table import RowSelected

@@ -12,7 +12,6 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 
 from karptui.analyst import Focus
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.pending_ledger import PendingLedger
@@ -24,7 +23,7 @@ from karptui.views.pending.freshness import hears_events, pending_freshness
 from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.remedy_table import TABLE, RemedyEntry, remedy_entries, remedy_words
 from karptui.views.pending.remedy_text import remedy_text
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
 from karptui.widgets.row_table import RowSelected

@@ -8,12 +8,12 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import TABLE, explain_pod
+from karptui.views.row import Pieces
 from karptui.widgets.row_table import RowSelected
 
 

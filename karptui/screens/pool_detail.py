@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 
 from karptui.analyst import Focus
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.pools import CONSEQUENCES, MANY, WORKING
@@ -19,7 +18,7 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.pools.daemonsets import TABLE, DaemonRow, daemon_rows, daemon_sentence
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.pools.entry import PoolRow, pool_rows
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected

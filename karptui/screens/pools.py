@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from karptui.analyst import Focus
 from karptui.screens.churn_key import ChurnKey
-from karptui.screens.frame import Pieces
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.cluster_view import ClusterView
@@ -21,7 +20,7 @@ from karptui.views.pools.cluster import cluster_lines, cost_text
 from karptui.views.pools.entry import PoolRow, pool_rows
 from karptui.views.pools.story import pool_story
 from karptui.views.pools.table import pools_table
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.why.freshness import freshness
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase

@@ -11,14 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import TextArea
 
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.views.blockers.effect import effect_text
 from karptui.views.blockers.entry import BlockerEntry
 from karptui.views.blockers.remedies import objects_of, remedies, remedy_text, renewed
 from karptui.views.blockers.remedies_table import TABLE
 from karptui.views.cluster_view import ClusterView
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import Opening
 from karptui.whatif.blocker_remedies.remedy import BlockerRemedy

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.views.cluster_view import ClusterView
 from karptui.views.evidence import evidence_rows
 from karptui.views.health import KindStatus
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import TABLE
 

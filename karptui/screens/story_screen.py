@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual import getters, on
 from textual.app import ComposeResult
 
-from karptui.screens.frame import Pieces
 from karptui.screens.list_screen import ListScreen
 from karptui.views.fields import ItemT
+from karptui.views.row import Pieces
 from karptui.widgets.row_table import RowHighlighted
 from karptui.widgets.sentences import Sentences
 

@@ -11,11 +11,12 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from karptui.decode.kinds import Kind
-from karptui.screens.frame import FrameScreen, Pieces
+from karptui.screens.frame import FrameScreen
 from karptui.views.cluster_view import ClusterView
 from karptui.views.fields import FieldKind, ItemT
 from karptui.views.health import no_rows
 from karptui.views.query import EVERYTHING, FieldTerm, Query
+from karptui.views.row import Pieces
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.units import count_text

@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import TextArea
 
-from karptui.screens.frame import FrameScreen, Pieces
-from karptui.views.row import Tone
+from karptui.screens.frame import FrameScreen
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, clean_lines
 from karptui.views.units import count_text
 

@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.kube.pod import Pod
-from karptui.screens.frame import FrameScreen, Pieces
-from karptui.views.row import Tone
+from karptui.screens.frame import FrameScreen
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces

@@ -7,7 +7,7 @@ text.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,10 @@ class Tone(StrEnum):
     """Belongs to DaemonSets."""
     WORKLOAD = "workload"
     """Belongs to the workload."""
+
+
+Pieces: TypeAlias = tuple[tuple[str, Tone], ...]
+"""A line of text in pieces, each with its tone."""
 
 
 class Bar(msgspec.Struct, frozen=True, gc=False):

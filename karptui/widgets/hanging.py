@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from rich.cells import cell_len
 
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 
 def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.views.row import Tone
-from karptui.widgets.hanging import Pieces, hanging
+from karptui.views.row import Pieces, Tone
+from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 
 

@@ -13,9 +13,9 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.screens.frame import FrameScreen, Pieces
+from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.desk import Desk
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.compare import MOST_COMPARED, Compared, compare_lines
 from karptui.widgets.plain import phrase

@@ -10,11 +10,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from karptui.replayer import Replayer
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 from karptui.views.whatif.answer import Answer
-from karptui.views.whatif.line import Pieces, ResultLine
+from karptui.views.whatif.line import ResultLine
 from karptui.views.whatif.result import answer_lines, opened
 from karptui.views.whatif.totals import mode_text, totals_lines
 from karptui.views.whatif.trust import price_note, trust_lines, version_text

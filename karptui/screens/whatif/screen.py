@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
-from karptui.screens.frame import Pieces
 from karptui.screens.whatif.adding import Adding
 from karptui.screens.whatif.answering import Answering
 from karptui.screens.whatif.desk import Desk
@@ -19,7 +18,7 @@ from karptui.screens.whatif.documents import Documents
 from karptui.screens.whatif.exporting import Exporting
 from karptui.screens.whatif.result import ResultPane
 from karptui.screens.whatif.sweeping import Sweeping
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.opening import NOTHING, Opening

@@ -13,8 +13,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.screens.frame import FrameScreen, Pieces
-from karptui.views.row import Tone
+from karptui.screens.frame import FrameScreen
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 from karptui.views.whatif.sweep import sweep_lines

@@ -6,12 +6,10 @@ from karptui.advice.report import AdviceReport
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
 from karptui.views.cluster_view import ClusterView
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import duration_text
 from karptui.views.why.readiness import outlook
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 
 def story_lines(line: AdviceLine) -> tuple[Pieces, ...]:

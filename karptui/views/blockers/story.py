@@ -9,7 +9,7 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.blockers.effect import offer_text
 from karptui.views.blockers.entry import BlockerEntry, nodes_of
 from karptui.views.money import per_month_text
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text, counted, duration_text
 from karptui.views.why.held import held_of, held_text
@@ -18,7 +18,6 @@ from karptui.views.why.kinds import KINDS
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
 
-Pieces = tuple[tuple[str, Tone], ...]
 _BOUNDED = ("POD_DND", "PDB_EXHAUSTED", "PDB_MULTIPLE")
 
 

@@ -12,11 +12,10 @@ from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
 from karptui.views.budgets.strip import LEGEND, strip_text
 from karptui.views.instants import in_text, range_text, weekday_text
 from karptui.views.names import short_name
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import instant_text
 
-Pieces = tuple[tuple[str, Tone], ...]
 NAMED = 4
 """Nodes that are named before the rest is counted."""
 

@@ -10,12 +10,11 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.claims.entry import ClaimEntry
 from karptui.views.instants import in_text
 from karptui.views.names import short_name
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import age_text, duration_text, instant_text
 from karptui.views.why.kinds import kind_text
 from karptui.views.why.sentence import drain_text
 
-Pieces = tuple[tuple[str, Tone], ...]
 _DRIFT: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
 _BETWEEN: Final = (" · ", Tone.MUTED)
 

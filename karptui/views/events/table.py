@@ -12,12 +12,11 @@ from karptui.views.events.entry import EventEntry
 from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_name
 from karptui.views.query import Subject
-from karptui.views.row import NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, clean_lines
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.units import age_text, clock_text, count_text, instant_text
 
-Pieces = tuple[tuple[str, Tone], ...]
 _LIFE: Final = ("Created", "Launched", "Registered", "Initialized")
 _TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from karptui.views.cluster_view import ClusterView
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text, counted
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import NextCommand, NextReport
     from karptui.disruption.verdict import Replacement
 
-Pieces = tuple[tuple[str, Tone], ...]
 MOST_COMMANDS = 4
 MOST_NODES = 8
 

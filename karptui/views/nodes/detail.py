@@ -15,12 +15,10 @@ from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
-from karptui.views.row import FORBIDDEN, Tone
+from karptui.views.row import FORBIDDEN, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.shares import WAITING
 from karptui.views.units import age_text, count_text, cpu_text, memory_text, percent_text
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 _LINES: Final = ("capacity", "reserved", "allocatable", "DaemonSets", "workload", "free", "used", "Δ claim")
 MI: Final = 1 << 20

@@ -7,11 +7,10 @@ from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import age_text, count_text, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.views.why.sentence import why_sentence
 
-Pieces = tuple[tuple[str, Tone], ...]
 _BETWEEN = (" · ", Tone.MUTED)
 
 

@@ -11,7 +11,6 @@ from karptui.views.pending.group import MOST_PLACES, PendingGroup
 from karptui.views.pending.refusals import refusals_text
 from karptui.views.pending.standing import FAULTY
 from karptui.views.pending.words import (
-    Pieces,
     place_text,
     problem_lines,
     quote_lines,
@@ -20,7 +19,7 @@ from karptui.views.pending.words import (
     turn_sentence,
 )
 from karptui.views.pending.zones import zone_lines
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, counted
 from karptui.whatif.remedies.remedy import RemedyReport

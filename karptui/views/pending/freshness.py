@@ -9,12 +9,10 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.report import PendingReport
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text, counted, duration_text
 from karptui.views.why.readiness import outlook
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 
 def hears_events(view: ClusterView) -> bool:

@@ -12,11 +12,10 @@ import msgspec
 from karptui.provisioning import Gate, PodExplanation, PoolExplanation
 from karptui.provisioning.rejection import TypesExhausted
 from karptui.views.pending.misses import carried_text, is_for_daemons, miss_text
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 
-Pieces = tuple[tuple[str, Tone], ...]
 COLUMNS: Final = ("LIMITS", "TAINTS", "LABELS", "TOPOLOGY", "DAEMONSETS", "RESOURCES", "OFFERING")
 """In the order in which Karpenter asks; the last three and the labels of types are one look at every type."""
 _BY_GATE: Final = {

@@ -6,8 +6,8 @@ from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.misses import furthest, miss_text
 from karptui.views.pending.refusals import refusals_text
 from karptui.views.pending.standing import FAULTY, Turn
-from karptui.views.pending.words import Pieces, problem_lines, quote_lines, remark_lines, turn_sentence
-from karptui.views.row import Tone
+from karptui.views.pending.words import problem_lines, quote_lines, remark_lines, turn_sentence
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 

@@ -15,11 +15,10 @@ from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.misses import furthest, miss_text
 from karptui.views.pending.standing import SILENT, Place, Turn
 from karptui.views.pending.voices import Voice
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, counted, cpu_text, memory_text
 
-Pieces = tuple[tuple[str, Tone], ...]
 MOST_QUOTED: Final = 300
 """Characters of a message that are quoted where there is little room."""
 _SHORT: Final[Mapping[str, str]] = {

@@ -10,10 +10,8 @@ from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 
 def zone_lines(pod: Pod, state: ClusterState) -> tuple[Pieces, ...]:

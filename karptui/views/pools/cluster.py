@@ -12,12 +12,11 @@ from karptui.views.health import plural
 from karptui.views.pools.counts import LATELY_SECONDS, count_source
 from karptui.views.pools.entry import PoolRow
 from karptui.views.prices import total_of, total_words
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, instant_text
 from karptui.views.why.readiness import NEEDED
 
-Pieces = tuple[tuple[str, Tone], ...]
 _NAMED: Final = 3
 SPREAD: Final = (
     "no weight makes a ratio: for one, spread the pods (topologySpreadConstraints) over a label that the pools' "

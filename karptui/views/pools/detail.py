@@ -13,12 +13,11 @@ from karptui.views.pools.limits import amount_text, limit_sentence
 from karptui.views.pools.story import order_line, ordinal, pool_story
 from karptui.views.pools.words import budget_left, policy_text
 from karptui.views.prices import total_words
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.summary import filter_lines, reason_lines
 from karptui.views.units import count_text, counted, duration_text, instant_text
 
-Pieces = tuple[tuple[str, Tone], ...]
 _VALUES_SHOWN: Final = 8
 _NAME_WIDTH: Final = 20
 

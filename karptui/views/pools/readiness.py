@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 from karptui.kube.objects import Condition
 from karptui.views.pools.entry import PoolRow
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 
 def failing(conditions: Iterable[Condition]) -> tuple[Condition, ...]:

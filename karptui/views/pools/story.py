@@ -12,13 +12,12 @@ from karptui.views.pools.entry import Neighbour, PoolRow
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.readiness import ready_lines
 from karptui.views.pools.words import carries_line
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import why_text
 from karptui.views.types.summary import finding_lines
 from karptui.views.units import count_text, counted
 
-Pieces = tuple[tuple[str, Tone], ...]
 NAMED = 3
 _STEPS = tuple(Filter)
 

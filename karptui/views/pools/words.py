@@ -9,12 +9,11 @@ from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDER
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.type_verdict import Filter
 from karptui.views.pools.entry import PoolRow
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.words import requests_text, shortages_text
 from karptui.views.units import count_text, duration_text
 
-Pieces = tuple[tuple[str, Tone], ...]
 _POLICIES: Final = {
     WHEN_EMPTY: ("Empty", "Empty"),
     WHEN_EMPTY_OR_UNDERUTILIZED: ("Underutilized", "Underutil"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
-from karptui.views.whatif.line import Pieces
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import Totals

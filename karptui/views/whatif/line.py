@@ -8,10 +8,8 @@ from typing import Final
 
 import msgspec
 
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
-
-Pieces = tuple[tuple[str, Tone], ...]
 
 MOST_NAMES: Final = 3
 """Names that a line tells; opened, it tells all."""

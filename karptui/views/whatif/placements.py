@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
-from karptui.views.whatif.line import Pieces, ResultLine, heading, listed, names_text, plural
+from karptui.views.whatif.line import ResultLine, heading, listed, names_text, plural
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
 from karptui.whatif.place import Place, PlaceKind

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
-from karptui.views.whatif.line import Pieces
 from karptui.whatif.sweep import SweepPoint
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from karptui.views.money import node_price_text
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
-from karptui.views.whatif.line import Pieces, ResultLine, heading
+from karptui.views.whatif.line import ResultLine, heading
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import PoolChange
 from karptui.whatif.scenario import Replay

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.answer import Answer
-from karptui.views.whatif.line import Pieces, ResultLine, heading
+from karptui.views.whatif.line import ResultLine, heading
 from karptui.whatif.honesty import Honesty
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.names import short_name
 from karptui.views.nodes.entry import NodeEntry
-from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.kinds import kind_text
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from karptui.disruption.gates import GateCheck
     from karptui.disruption.verdict import Landing, Verdict
 
-Pieces = tuple[tuple[str, Tone], ...]
 UNLIMITED_FROM: Final = 1_000_000
 OPEN: Final[Mapping[str, str]] = {
     "IN_COMMAND": "in no command",

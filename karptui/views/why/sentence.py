@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.money import node_price_text
 from karptui.views.nodes.entry import NodeEntry
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.codes import MEANINGS, tone_of, why_text
 from karptui.views.why.no_place import no_place_text
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from karptui.disruption.blocker import Blocker
     from karptui.disruption.verdict import Verdict
 
-Pieces = tuple[tuple[str, Tone], ...]
 NAMED: Final = 2
 """Objects that are named before the rest is counted."""
 _BETWEEN: Final = (" · ", Tone.MUTED)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.consequences import blocker_lines
-from karptui.views.whatif.line import Pieces, ResultLine, wrapped
+from karptui.views.whatif.line import ResultLine, wrapped
 from karptui.views.whatif.result import opened, result_lines
 from karptui.views.whatif.totals import figures, mode_sentence, mode_text, totals_lines
 from karptui.whatif.blocker_difference import BlockerLine
