@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -15,8 +15,20 @@ from karptui.state.history import remember
 from karptui.state.links import is_relinking, link
 from karptui.state.usage import UsageTally
 
-_Changes = Mapping[str, tuple[Any, Any]]
-"""By key, the object before and after; None where there is none."""
+
+class _Changes(msgspec.Struct, frozen=True):
+    """What a delta comes to."""
+
+    come: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Objects that were not there before."""
+    others: Mapping[str, tuple[Any, Any]] = msgspec.field(default_factory=dict)
+    """By key, objects before and after; None after one that is gone."""
+
+    def __bool__(self) -> bool:
+        return bool(self.come or self.others)
+
+
+_NO_CHANGES: Final = _Changes()
 
 
 def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
@@ -44,14 +56,17 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
     pods_by_node, node_usage = state.pods_by_node, state.node_usage
     if Kind.POD in all_changes:
         tally = UsageTally(pods_by_node, node_usage)
-        for key, (old, new) in all_changes[Kind.POD].items():
+        for key, (old, new) in all_changes[Kind.POD].others.items():
             tally.change(key, old, new)
+        tally.add(all_changes[Kind.POD].come)
         pods_by_node, node_usage = tally.finish()
     links = state.links
-    ends = (*all_changes.get(Kind.NODE, {}).values(), *all_changes.get(Kind.NODECLAIM, {}).values())
-    if any(is_relinking(old, new) for old, new in ends):
+    ends = (all_changes.get(Kind.NODE, _NO_CHANGES), all_changes.get(Kind.NODECLAIM, _NO_CHANGES))
+    if any(one.come or any(is_relinking(old, new) for old, new in one.others.values()) for one in ends):
         links = link(objects.get(Kind.NODE, {}).values(), objects.get(Kind.NODECLAIM, {}).values())
-    history = remember(state.history, state, all_changes, at_ns) if at_ns else state.history
+    history = state.history
+    if at_ns:
+        history = remember(history, state, {kind: changes.others for kind, changes in all_changes.items()}, at_ns)
     return ClusterState(
         generation=state.generation + 1,
         objects=objects,
@@ -63,14 +78,22 @@ def reduce(state: ClusterState, batch: Batch, at_ns: int = 0) -> ClusterState:
 
 
 def _changes(before: Mapping[str, Any], delta: KindDelta) -> _Changes:
-    changes: dict[str, tuple[Any, Any]] = {}
+    objects = delta.objects
+    # While a cluster is listed all is new: told without a look at each.
+    if not delta.replaces and before.keys().isdisjoint(objects.keys()) and None not in objects.values():
+        return _Changes(objects)
+    others: dict[str, tuple[Any, Any]] = {}
     if delta.replaces:
-        changes = {key: (old, None) for key, old in before.items() if key not in delta.objects}
-    for key, new in delta.objects.items():
+        others = {key: (old, None) for key, old in before.items() if key not in objects}
+    come: dict[str, Any] = {}
+    for key, new in objects.items():
         old = before.get(key)
-        if old is not new and not _is_same(old, new):
-            changes[key] = (old, new)
-    return changes
+        if old is None:
+            if new is not None:
+                come[key] = new
+        elif old is not new and not _is_same(old, new):
+            others[key] = (old, new)
+    return _Changes(come, others)
 
 
 def _is_same(old: Any, new: Any) -> bool:
@@ -81,10 +104,11 @@ def _is_same(old: Any, new: Any) -> bool:
 
 
 def _applied(before: Mapping[str, Any], delta: KindDelta, changes: _Changes) -> Mapping[str, Any]:
+    come, others = changes.come, changes.others
     if delta.replaces:
-        return {key: new if key in changes else before[key] for key, new in delta.objects.items()}
-    after = dict(before)
-    for key, (_, new) in changes.items():
+        return {key: new if key in come or key in others else before[key] for key, new in delta.objects.items()}
+    after = {**before, **come}
+    for key, (_, new) in others.items():
         if new is None:
             del after[key]
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -14,6 +15,9 @@ from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.resources import PODS, ResourceList
 
 PodsByNode = Mapping[str, Mapping[str, Pod]]
+_Booking = tuple[bool, tuple[tuple[str, int], ...]]
+_bookings: Final[WeakKeyDictionary[PodTemplate, _Booking]] = WeakKeyDictionary()
+"""Templates never change, and looking at owners and requests takes longer than the sums."""
 
 
 class NodeUsage(msgspec.Struct, frozen=True, gc=False):
@@ -92,8 +96,8 @@ class UsageTally:
         self._pods_by_node = pods_by_node
         self._usage = usage
         self._touched: dict[str, _Sums] = {}
-        self._bookings: dict[PodTemplate, tuple[bool, tuple[tuple[str, int], ...]]] = {}
-        """By template, as looking at each pod's owners would take most of the time."""
+        self._bookings: dict[PodTemplate, _Booking] = {}
+        """Of the templates met so far, as plain dictionaries are quicker to look into than weak ones."""
 
     def change(self, key: str, old: Pod | None, new: Pod | None) -> None:
         """Take one pod out and put another in; None where there is none."""
@@ -108,6 +112,17 @@ class UsageTally:
             sums = self._sums(new.node_name)
             sums.pods[key] = new
             self._count(sums, new.template, 1)
+
+    def add(self, pods: Mapping[str, Pod]) -> None:
+        """Put pods in that were not there."""
+        touched, find = self._touched, self._sums
+        for key, pod in pods.items():
+            if pod.phase in ENDED:
+                continue
+            node_name = pod.node_name
+            sums = touched.get(node_name) or find(node_name)
+            sums.pods[key] = pod
+            self._count(sums, pod.template, 1)
 
     def finish(self) -> tuple[PodsByNode, Mapping[str, NodeUsage]]:
         """Return the new index and the new sums."""
@@ -134,14 +149,13 @@ class UsageTally:
         booking = self._bookings.get(template)
         if booking is None:
             booking = self._bookings[template] = _booking(template)
-        is_daemonset, amounts = booking
-        if is_daemonset:
+        if booking[0]:
             sums.daemonset_pods += sign
             changes = sums.daemonset
         else:
             sums.workload_pods += sign
             changes = sums.workload
-        for name, nano in amounts:
+        for name, nano in booking[1]:
             changes[name] = changes.get(name, 0) + sign * nano
 
 
@@ -150,7 +164,10 @@ def _takes_the_same(old: Pod, new: Pod) -> bool:
     return same_place and old.phase not in ENDED and new.phase not in ENDED
 
 
-def _booking(template: PodTemplate) -> tuple[bool, tuple[tuple[str, int], ...]]:
+def _booking(template: PodTemplate) -> _Booking:
     """Return whether pods of a template belong to a DaemonSet, and what each takes, with its slot."""
-    amounts = [(name, amount.nano) for name, amount in template.requests.items() if amount]
-    return template.is_daemonset_owned, (*amounts, (PODS, NANO))
+    booking = _bookings.get(template)
+    if booking is None:
+        amounts = [(name, amount.nano) for name, amount in template.requests.items() if amount]
+        booking = _bookings[template] = (template.is_daemonset_owned, (*amounts, (PODS, NANO)))
+    return booking
