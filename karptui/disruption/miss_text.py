@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from karptui.disruption.no_place import PoolMiss, Shortage
+if TYPE_CHECKING:
+    from karptui.disruption.no_place import PoolMiss, Shortage
 
 NO_TYPES: Final = "no NodePool has an instance type that it could launch"
 _WORDS: Final = {
