@@ -205,7 +205,9 @@ async def test_e_explains_whatever_is_under_the_cursor(make_story: MakeStory) ->
             (("9", "slash", *"worker-0", "enter", "e"), PendingDetailScreen),
             (("1", "e"), NodeDetailScreen),
         ):
-            await pilot.press(*keys)
+            await pilot.press(keys[0])
+            await settled(pilot)
+            await pilot.press(*keys[1:])
             await settled(pilot)
             assert isinstance(app.screen, screen), keys
             await pilot.press("e")
