@@ -106,15 +106,17 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
         times: How often to decide, for the time it takes; 0 does not measure.
         disruption: Whether to ask for disruption even if the snapshot does not.
     """
+    from karptui.cli.collector import collector_at_rest
     from karptui.cli.prepared import prepare_snapshot
     from karptui.provisioning.not_modelled import not_modelled
     from karptui.sources.base import SourceError
 
     try:
-        snapshot = reader.read([path], strict=True)
+        with collector_at_rest():
+            snapshot = reader.read([path], strict=True)
+            prepared = prepare_snapshot(snapshot, command="simulate")
     except SourceError as error:
         return {"name": _name_in(path), "error": str(error)}
-    prepared = prepare_snapshot(snapshot, command="simulate")
     millis, solution = _decide(prepared, times)
     document: dict[str, Any] = {"name": snapshot.name, "provisioning": solution.as_json()}
     if times:

@@ -38,6 +38,7 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
 
 def _of_snapshot(path: str) -> NamedBase:
     from karptui.aws.evidence import Evidence
+    from karptui.cli.collector import collector_at_rest
     from karptui.karpenter.inventory import Inventory
     from karptui.karpenter.settings import Settings
     from karptui.sources.base import SourceError
@@ -46,7 +47,8 @@ def _of_snapshot(path: str) -> NamedBase:
     from karptui.whatif.situation import TypesResult, WhatIfBase
 
     try:
-        snapshot = SnapshotReader().read([path], strict=True)
+        with collector_at_rest():
+            snapshot = SnapshotReader().read([path], strict=True)
     except SourceError as error:
         return NamedBase(path, None, str(error))
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
@@ -60,11 +62,13 @@ def _of_snapshot(path: str) -> NamedBase:
 
 
 def _of_flags(args: argparse.Namespace) -> NamedBase:
+    from karptui.cli.collector import collector_at_rest
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.views.whatif.base import base_of
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
-    loaded = load(args, needed)
+    with collector_at_rest():
+        loaded = load(args, needed)
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
     return NamedBase(name, base_of(loaded.view, loaded.now_ns), notes=(*loaded.complaints, *loaded.notes))
