@@ -17,6 +17,7 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.pending.desk import PendingDesk, answer_all
 from karptui.views.why.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
+from tests.idleness import shorten_waits
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
 from tests.ui.style_rules import remembering
 
@@ -54,6 +55,11 @@ class PromptAnalyst(Analyst):
         self._latest = study.analysis
 
     _studied: object = None
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_waits(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
