@@ -41,6 +41,8 @@ class PodKind(msgspec.Struct, frozen=True, kw_only=True):
 
     example: str
     """``namespace/name`` of one of them."""
+    examples: tuple[str, ...] = ()
+    """The same of one pod of each template, that of ``example`` first."""
     pods: int
     running: Mapping[str, int]
     """Pods by the NodePool of their node; ``UNMANAGED`` for nodes of none, ``PENDING`` for pods without a node."""
@@ -111,7 +113,7 @@ def overlap_steps(prepared: Prepared, generation: int = 0) -> Iterator[Overlap |
     kinds = []
     for first, running in census.running.items():
         yield None
-        kinds.append(check.kind(first, census.examples[first], running))
+        kinds.append(check.kind(first, census.examples[first].values(), running))
     kinds.sort(key=lambda one: (-one.pods, one.example))
     yield Overlap(
         pods=sum(one.pods for one in kinds),
@@ -135,7 +137,8 @@ class _Census:
         self._simple: dict[PodTemplate, dict[str, int] | None] = {}
         self.running: dict[Stage, dict[str, int]] = {}
         """By kind: pods by NodePool."""
-        self.examples: dict[Stage, str] = {}
+        self.examples: dict[Stage, dict[PodTemplate, str]] = {}
+        """By kind: one pod of each template."""
 
     def count(self, pods: Iterable[Pod]) -> None:
         """Count some more."""
@@ -162,7 +165,7 @@ class _Census:
             self._simple[template] = None
             return None
         first = self._first_stage(pod)
-        self.examples.setdefault(first, pod.key)
+        self.examples.setdefault(first, {}).setdefault(template, pod.key)
         running = self.running.setdefault(first, {})
         if not (pod.volumes or pod.own_labels or template.host_ports):
             self._simple[template] = running
@@ -179,7 +182,7 @@ class _PoolCheck:
             LimitState(template, prepared.remaining_limits(template, variant)) for template in prepared.templates
         ]
 
-    def kind(self, first: Stage, example: str, running: Mapping[str, int]) -> PodKind:
+    def kind(self, first: Stage, examples: Iterable[str], running: Mapping[str, int]) -> PodKind:
         """Return which NodePools could take a kind of pod, and which would."""
         owner, stages = first.owner, self._stages(first)
         pools = tuple(
@@ -187,8 +190,10 @@ class _PoolCheck:
             for limit in self._limits
             if any(self._types(owner, stage, limit.template, limit.template.types) for stage in stages)
         )
+        keys = tuple(examples)
         return PodKind(
-            example=example,
+            example=keys[0],
+            examples=keys,
             pods=sum(running.values()),
             running=dict(running),
             pools=pools,

@@ -14,6 +14,7 @@ from karptui.screens.open_object import OpenObject
 from karptui.screens.table_screen import Recipe
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceLine, advice_entries, counts_text
 from karptui.views.advice.groups import AdviceGrouping, grouped
+from karptui.views.advice.opening import pools_to_share
 from karptui.views.advice.story import freshness, story_lines
 from karptui.views.advice.table import TABLE
 from karptui.views.cluster_view import ClusterView
@@ -79,7 +80,8 @@ class AdviceScreen(OpenObject, ObjectKeys, GroupedScreen[AdviceLine, AdviceGroup
 
     def show_state(self) -> None:
         """Show the findings, and have the rules asked more often while they are looked at."""
-        self.host.look_at(Focus(wants_advice=True))
+        asks_shares = any(pools_to_share(one.finding) for one in self._entries[1])
+        self.host.look_at(Focus(wants_advice=True, wants_overlap=asks_shares))
         super().show_state()
 
     def summary(self) -> str:
@@ -108,6 +110,20 @@ class AdviceScreen(OpenObject, ObjectKeys, GroupedScreen[AdviceLine, AdviceGroup
         line = self.current
         ref = line.first if isinstance(line, AdviceEntry) else None
         return (ref.kind, ref.key) if ref is not None else None
+
+    def action_whatif(self) -> None:
+        """Begin a what-if with what the remedy would change; where weights look like shares, ask for the shares."""
+        pools = self._pools_to_share()
+        if not pools:
+            super().action_whatif()
+            return
+        from karptui.screens.proportion import ask_for_proportion  # noqa: PLC0415 - only when asked for
+
+        ask_for_proportion(self, pools)
+
+    def _pools_to_share(self) -> tuple[str, ...]:
+        line = self.current
+        return pools_to_share(line.finding) if isinstance(line, AdviceEntry) else ()
 
     def whatif_opening(self) -> Opening:
         """Begin a what-if with what the remedy would change."""

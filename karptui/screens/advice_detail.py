@@ -16,7 +16,7 @@ from karptui.screens.object_text import ObjectKeys
 from karptui.screens.open_object import OpenObject
 from karptui.views.advice.entry import AdviceEntry
 from karptui.views.advice.objects import TABLE
-from karptui.views.advice.opening import opening_of
+from karptui.views.advice.opening import opening_of, pools_to_share
 from karptui.views.advice.story import detail_lines
 from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Pieces, Tone
@@ -58,7 +58,8 @@ class AdviceDetailScreen(OpenObject, ObjectKeys, ListScreen[tuple[int, ObjectRef
 
     def show_state(self) -> None:
         """Show the finding, and whether it still holds."""
-        self.host.look_at(Focus(wants_advice=True))
+        wants_overlap = bool(pools_to_share(self._entry.finding))
+        self.host.look_at(Focus(wants_advice=True, wants_overlap=wants_overlap))
         self.lines.set_hanging(detail_lines(self._entry, can_try=opening_of(self._entry.finding) != NOTHING))
         super().show_state()
 
@@ -89,6 +90,16 @@ class AdviceDetailScreen(OpenObject, ObjectKeys, ListScreen[tuple[int, ObjectRef
     def current_object(self) -> tuple[str, str] | None:
         """Return the object under the cursor."""
         return (self.current[1].kind, self.current[1].key) if self.current is not None else None
+
+    def action_whatif(self) -> None:
+        """Begin a what-if with what the remedy would change; where weights look like shares, ask for the shares."""
+        pools = pools_to_share(self._entry.finding)
+        if not pools:
+            super().action_whatif()
+            return
+        from karptui.screens.proportion import ask_for_proportion  # noqa: PLC0415 - only when asked for
+
+        ask_for_proportion(self, pools)
 
     def whatif_opening(self) -> Opening:
         """Begin a what-if with what the remedy would change."""

@@ -50,6 +50,7 @@ KEY_ORDER: Final = (
     "replacements.events",
     "pools.nodes",
     "pools.types",
+    "pools.share",
     "pool.nodes",
     "pool.types",
     "screen.whatif",

@@ -46,6 +46,9 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
         Binding("o", "open_nodes", "Nodes", id="pools.nodes", tooltip="The nodes of the pool"),
         Binding("t", "open_types", "Types", id="pools.types", tooltip="The instance types of the pool"),
         Binding("b", "open_budgets", "Budgets", show=False, id="pools.budgets"),
+        Binding(
+            "p", "share_out", "Proportion", id="pools.share", tooltip="What keeps a proportion of pools: a what-if"
+        ),
     ]
 
     entry_name = "pools"
@@ -136,6 +139,16 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
         """Show the budgets of the pool."""
         if self.current is not None:
             self.host.open_screen("budgets", filter_text=f"pool={self.current.name}")
+
+    def action_share_out(self) -> None:
+        """Ask for a proportion between the pool and the one it shares most pods with."""
+        if self.current is None:
+            return
+        from karptui.screens.proportion import ask_for_proportion  # noqa: PLC0415 - only when asked for
+        from karptui.views.pools.proportion import partners_of  # noqa: PLC0415 - brings the engines with it
+
+        analysis = self.host.view.analysis
+        ask_for_proportion(self, partners_of(self.current.name, analysis.overlap if analysis is not None else None))
 
     def action_open_types(self) -> None:
         """Show the instance types of the pool."""

@@ -16,6 +16,17 @@ _MOST_DOCUMENTS: Final = 3
 _DISRUPTION: Final = "disruption"
 
 
+PROPORTION_RULES: Final = frozenset({"pool-weight-order"})
+"""Rules about NodePools whose weights look like shares: for them the proportion that is meant is asked for."""
+
+
+def pools_to_share(finding: Finding) -> tuple[str, ...]:
+    """Return the NodePools whose proportion is asked for before the what-if; nothing for other findings."""
+    if finding.rule not in PROPORTION_RULES:
+        return ()
+    return tuple(ref.name for ref in finding.objects if ref.kind == "NodePool")
+
+
 def opening_of(finding: Finding) -> Opening:
     """Return the objects of a finding as documents, and what the remedy would change."""
     documents = [ref for ref in finding.objects if ref.kind in _DOCUMENTS][:_MOST_DOCUMENTS]

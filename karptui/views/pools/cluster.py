@@ -19,8 +19,8 @@ from karptui.views.why.readiness import NEEDED
 
 _NAMED: Final = 3
 SPREAD: Final = (
-    "no weight makes a ratio: for one, spread the pods (topologySpreadConstraints) over a label that the pools' "
-    "templates set, or over karpenter.sh/capacity-type"
+    "no weight makes a ratio: for one, spread the pods over a label that the pools' templates set (p tries it as a "
+    "what-if), or over karpenter.sh/capacity-type"
 )
 
 

@@ -1,0 +1,154 @@
+"""A proportion between NodePools, asked for on Pools and on Advice, and what becomes of it in the what-if."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
+from karptui.config import Config
+from karptui.screens.dialogs import AskScreen
+from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.sources.snapshot.reader import SnapshotReader
+from karptui.sources.snapshot.source import SnapshotSource
+from karptui.widgets.prompt import PromptInput
+from tests.ui.fleet import screen_text
+from tests.ui.test_advice import AdvisedAnalyst
+from tests.ui.test_by_question import settled
+
+CASE = Path(__file__).parents[2] / "docs" / "cases" / "a-weights.yaml"
+MakeApp = Callable[..., KarptuiApp]
+
+
+def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return story A with a StatefulSet whose pods any of its NodePools could take."""
+    found: dict[str, Any] = yaml.safe_load(CASE.read_text())
+    found["objects"] = [one for one in found["objects"] if one["kind"] != "Pod"]
+    labels = {"app": "web"} if labels is None else labels
+    containers = [{"name": "app", "image": "x", "resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}]
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    api = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
+    selector = {"matchLabels": labels}
+    found["objects"].append(
+        {
+            **api,
+            "metadata": {"name": "web", "namespace": "shop", "uid": "sts"},
+            "spec": {"replicas": replicas, "serviceName": "web", "selector": selector, "template": template},
+        }
+    )
+    refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    found["objects"] += [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"web-{index}",
+                "namespace": "shop",
+                "uid": f"web-{index}",
+                "labels": {**labels, "statefulset.kubernetes.io/pod-name": f"web-{index}"},
+                "ownerReferences": [{**api, "name": "web", "uid": "sts", "controller": True}],
+            },
+            "spec": template["spec"],
+            "status": {"phase": "Pending", "conditions": [refused]},
+        }
+        for index in range(replicas)
+    ]
+    return found
+
+
+@pytest.fixture
+def make_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeApp:
+    """Return what makes the app over the story."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(PromptInput, "cursor_blink", False)
+    monkeypatch.setattr("karptui.session.Analyst", AdvisedAnalyst)
+
+    def make(screen: str = "pools", **given: Any) -> KarptuiApp:
+        path = tmp_path / "story-a.json"
+        path.write_text(json.dumps(document(**given)))
+        snapshot = SnapshotReader().read([path], keeps_manifests=True)
+        clock = FrozenClock(snapshot.captured_at_ns)
+        app = KarptuiApp(SnapshotSource(snapshot), config=Config(screen=screen), clock=clock)
+        app.animation_level = "none"
+        return app
+
+    return make
+
+
+async def test_pools_asks_for_a_proportion_and_the_what_if_keeps_it(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(160, 60)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p")
+        await settled(pilot)
+        assert isinstance(app.screen, AskScreen)
+        text = screen_text(app)
+        assert "Proportion of first and" in text
+        assert "first=2 second=1" in text
+        assert "12 pods of StatefulSet/shop/web may go to" in text
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        text = screen_text(app)
+        assert "from scratch" in text
+        assert "first 2, second 1" in text
+        assert "capacity-spread" in text
+        assert "2 × first  m5.2xlarge" in text
+        assert "shop/web-0, shop/web-1 and 6 more" in text
+        assert "+ second  m5.2xlarge" in text
+        assert "shop/web-10, shop/web-3 and 2 more" in text
+
+
+async def test_what_cannot_be_had_is_said_and_can_be_corrected(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p")
+        await settled(pilot)
+        await pilot.press("ctrl+a", "ctrl+k", *"73/27")
+        assert "it takes 100 values of the label" in screen_text(app)
+        await pilot.press("enter")
+        assert isinstance(app.screen, AskScreen)
+        await pilot.press("ctrl+a", "ctrl+k", *"70/30", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+        assert "first 7, second 3" in screen_text(app)
+
+
+async def test_advice_asks_where_weights_look_like_shares(make_app: MakeApp) -> None:
+    async with make_app("advice").run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("slash", *"pool-weight-order", "enter")
+        await settled(pilot)
+        await pilot.press("ctrl+t")
+        await settled(pilot)
+        assert isinstance(app.screen, AskScreen)
+        assert "Proportion of first and second" in screen_text(app)
+        await pilot.press("escape", "enter", "ctrl+t")
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, WhatIfScreen)
+
+
+async def test_pods_without_labels_cannot_be_spread(make_app: MakeApp) -> None:
+    async with make_app(labels={}).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p")
+        await settled(pilot)
+        await pilot.press("enter")
+        assert "no pod with labels of its own" in screen_text(app)
+
+
+async def test_nothing_to_share_out(make_app: MakeApp) -> None:
+    async with make_app(replicas=0).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p")
+        assert not isinstance(app.screen, AskScreen)
+        text = screen_text(app)
+        assert "there is nothing to share out" in text or "still being worked out" in text

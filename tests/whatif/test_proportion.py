@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.kube.pod import PodTemplate
+from karptui.whatif.edits import ObjectRef, SetField
+from karptui.whatif.proportion import (
+    LABEL,
+    MOST_VALUES,
+    REQUIREMENTS,
+    Bearer,
+    ProportionError,
+    parse_shares,
+    proportion_edits,
+)
+from tests.builders import a_nodepool, a_pod_template
+
+KNOWN = ("primary", "rest", "spare")
+SPOT = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}
+
+
+def a_pool(name: str, *requirements: dict[str, object]) -> object:
+    written = {"spec": {"template": {"spec": {"requirements": list(requirements)}}}}
+    return a_nodepool(name=name, raw=written)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("70/30", {"primary": 7, "spare": 3}),
+        ("1:1", {"primary": 1, "spare": 1}),
+        ("primary=50 rest=25 spare=25", {"primary": 2, "rest": 1, "spare": 1}),
+        ("spare=1, rest=4", {"spare": 1, "rest": 4}),
+    ],
+)
+def test_shares(text: str, expected: dict[str, int]) -> None:
+    assert dict(parse_shares(text, ("primary", "spare"), KNOWN)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "2 numbers are needed, for primary, spare; or name=number each"),
+        ("70", "2 numbers are needed"),
+        ("primary=1", "a proportion needs two NodePools"),
+        ("primary=1 other=2", "there is no NodePool other"),
+        ("primary=0 spare=2", "primary=0: a share is a whole number from 1 up"),
+        ("1.5/2", "primary=1.5: a share is a whole number from 1 up"),
+        ("-1/2", "a share is a whole number"),
+        ("1/99999999999999999999", "a share is a whole number"),
+        ("²/1", "a share is a whole number"),
+        ("73/27", "it takes 100 values of the label, each with a node of its own; 8/3 comes near with 20 at the most"),
+        ("999/1", "it takes 1,000 values of the label, each with a node of its own; 19/1 comes near"),
+    ],
+)
+def test_what_cannot_be_had(text: str, sentence: str) -> None:
+    with pytest.raises(ProportionError) as error:
+        parse_shares(text, ("primary", "spare"), KNOWN)
+    assert sentence in str(error.value)
+
+
+@given(st.integers(1, 200), st.integers(1, 200))
+def test_shares_are_kept_or_refused_with_one_that_can_be_had(first: int, second: int) -> None:
+    try:
+        values = parse_shares(f"{first}/{second}", ("primary", "spare"), KNOWN)
+    except ProportionError as error:
+        near = str(error).partition("own; ")[2].partition(" comes")[0]
+        values = parse_shares(near, ("primary", "spare"), KNOWN)
+        assert abs(values["primary"] / sum(values.values()) - first / (first + second)) < 0.05
+    else:
+        assert values["primary"] * second == values["spare"] * first
+    assert sum(values.values()) <= MOST_VALUES
+
+
+def test_edits() -> None:
+    labels = {"app": "web", "pod-template-hash": "5c9"}
+    template = a_pod_template(labels=labels)
+    bare: PodTemplate = a_pod_template(labels={"pod-template-hash": "5c9"})
+    web, one = ObjectRef("Deployment", "web", "shop"), ObjectRef("Pod", "once", "shop")
+    pools = {"primary": a_pool("primary", SPOT, {"key": LABEL, "operator": "Exists"}), "spare": a_pool("spare")}
+    bearers = (Bearer(web, template), Bearer(one, template), Bearer(ObjectRef("Deployment", "bare", "shop"), bare))
+    edits = proportion_edits({"primary": 2, "spare": 1}, pools, bearers)  # type: ignore[arg-type]
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": LABEL,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    own = {"key": LABEL, "operator": "In"}
+    assert edits == (
+        SetField(ObjectRef("NodePool", "primary"), REQUIREMENTS, [SPOT, own | {"values": ["1", "2"]}]),
+        SetField(ObjectRef("NodePool", "spare"), REQUIREMENTS, [own | {"values": ["3"]}]),
+        SetField(web, ("spec", "template", "spec", "topologySpreadConstraints"), [spread]),
+        SetField(one, ("spec", "topologySpreadConstraints"), [spread]),
+    )
+
+
+def test_a_pool_that_is_not_known_as_it_was_written() -> None:
+    for pools in ({}, {"primary": a_nodepool(name="primary")}):
+        with pytest.raises(ProportionError, match="primary is not known as it was written"):
+            proportion_edits({"primary": 2, "spare": 1}, pools, ())
