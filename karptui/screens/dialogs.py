@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
-from textual import getters, on
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from karptui.screens.dimmed import DimmedScreen
 from karptui.views.sanitize import clean
 
 FILTER_FROM: Final = 10
-"""From so many choices up a line is there to narrow them."""
+"""From so many choices up a line is there to narrow them; of fewer, as soon as something is typed."""
+_LEAVES: Final = " enter takes it · esc leaves "
+_NOTHING: Final = " nothing has these words · esc leaves "
 
 
 class Choice(NamedTuple):
@@ -40,16 +42,19 @@ def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Content:
     return Content.assemble(sign, (f"{clean(choice.title):<{width}}", "$foreground"), detail)
 
 
-class PickScreen(ModalScreen["str | None"]):
-    """Asks for one of several; gives its id, or None."""
+class PickScreen(DimmedScreen["str | None"]):
+    """Asks for one of several; gives its id, or None. What is typed narrows the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="pick.cancel"),
-        Binding("down", "move(1)", "Down", show=False, id="pick.down", priority=True),
-        Binding("up", "move(-1)", "Up", show=False, id="pick.up", priority=True),
+        Binding("down", "move('cursor_down')", "Down", show=False, id="pick.down", priority=True),
+        Binding("up", "move('cursor_up')", "Up", show=False, id="pick.up", priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, id="pick.page-down", priority=True),
+        Binding("pageup", "move('page_up')", "Page up", show=False, id="pick.page-up", priority=True),
     ]
 
     options = getters.query_one(OptionList)
+    line = getters.query_one(Input)
 
     def __init__(self, title: str, choices: Sequence[Choice], *, current: str = "") -> None:
         """Make the question.
@@ -65,31 +70,47 @@ class PickScreen(ModalScreen["str | None"]):
         self._current = current
 
     def compose(self) -> ComposeResult:
-        """Yield the list, below a line to narrow it where it is long."""
+        """Yield the list, below a line to narrow it."""
         with Vertical(classes="dialog") as frame:
             frame.border_title = Content(f" {self._heading} ")
-            frame.border_subtitle = Content(" enter takes it · esc leaves ")
-            if len(self._choices) >= FILTER_FROM:
-                yield Input(placeholder="type to narrow", select_on_focus=False)
+            frame.border_subtitle = Content(_LEAVES)
+            line = Input(placeholder="type to narrow", select_on_focus=False)
+            line.display = len(self._choices) >= FILTER_FROM
+            yield line
             yield OptionList(*_lines(self._choices, None), markup=False)
 
     def on_mount(self) -> None:
         """Put the cursor where it belongs."""
         ids = [one.id for one in self._choices]
         self.options.highlighted = ids.index(self._current) if self._current in ids else 0
-        if len(self._choices) < FILTER_FROM:
-            self.options.focus()
+        self.set_focus(self.line if self.line.display else self.options)
+
+    def on_resize(self) -> None:
+        """Take the height that the whole list needs, and keep it: one that follows what is typed would jump about."""
+        self.query_one(".dialog").styles.min_height = None
+        self.call_after_refresh(self._keep_height)
+
+    def _keep_height(self) -> None:
+        if not self.line.value:
+            frame = self.query_one(".dialog")
+            frame.styles.min_height = frame.outer_size.height
+
+    def on_key(self, event: events.Key) -> None:
+        """Open the line with the first letter that is typed."""
+        if event.character is not None and event.is_printable and not self.line.display:
+            event.stop()
+            self.line.display = True
+            self.line.value = event.character.lstrip()
+            self.line.cursor_position = len(self.line.value)
+            self.set_focus(self.line)
 
     def action_give_up(self) -> None:
         """Leave without an answer."""
         self.dismiss(None)
 
-    def action_move(self, step: int) -> None:
-        """Move the cursor in the list."""
-        if step > 0:
-            self.options.action_cursor_down()
-        else:
-            self.options.action_cursor_up()
+    async def action_move(self, how: str) -> None:
+        """Move the cursor in the list, as the list itself does."""
+        await self.options.run_action(how)
 
     @on(Input.Changed)
     def _narrowed(self, event: Input.Changed) -> None:
@@ -97,6 +118,9 @@ class PickScreen(ModalScreen["str | None"]):
         left = [one for one in self._choices if all(word in f"{one.title} {one.detail}".casefold() for word in words)]
         self.options.set_options(_lines(left, None))
         self.options.highlighted = 0 if left else None
+        self.query_one(".dialog").border_subtitle = Content(
+            _LEAVES if left else " nothing has these words · esc leaves "
+        )
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
@@ -108,7 +132,7 @@ class PickScreen(ModalScreen["str | None"]):
         self.dismiss(event.option.id)
 
 
-class ChecklistScreen(ModalScreen["frozenset[str] | None"]):
+class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
     """Asks for some of several; gives their ids, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -170,7 +194,7 @@ class ChecklistScreen(ModalScreen["frozenset[str] | None"]):
             self._toggle(event.option.id)
 
 
-class AskScreen(ModalScreen["str | None"]):
+class AskScreen(DimmedScreen["str | None"]):
     """Asks for a line of text; gives it, or None. What is refused stays to be corrected."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "Cancel", id="ask.cancel", priority=True)]
@@ -198,7 +222,7 @@ class AskScreen(ModalScreen["str | None"]):
         """Yield the line above its hint."""
         with Vertical(classes="dialog") as frame:
             frame.border_title = Content(f" {self._heading} ")
-            frame.border_subtitle = Content(" enter takes it · esc leaves ")
+            frame.border_subtitle = Content(_LEAVES)
             yield Input(self._value, select_on_focus=True)
             yield Static(Content.styled(self._hint, "$karp-muted"), markup=False)
 

@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from karptui.screens.dimmed import DimmedScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import host_of
 from karptui.sources.cluster.role import cluster_role_lines
@@ -21,7 +21,7 @@ _TERM_WIDTH = 24
 Section = tuple[str, Sequence[tuple[str, ...]]]
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(DimmedScreen[None]):
     """Keys, commands, columns and filters of the screen below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

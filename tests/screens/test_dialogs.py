@@ -50,6 +50,43 @@ async def test_a_long_list_is_narrowed_by_every_word() -> None:
         assert await app.ask(pilot, PickScreen("Which", MANY), *"zzz", "enter") is None
 
 
+async def test_a_short_list_is_narrowed_as_soon_as_something_is_typed() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        assert await app.ask(pilot, PickScreen("Which", FEW), "m", "enter") == "c"
+        assert await app.ask(pilot, PickScreen("Which", FEW), "m", "backspace", "b", "enter") == "b"
+        assert await app.ask(pilot, PickScreen("Which", FEW), "space", "down", "enter") == "b"
+        assert await app.ask(pilot, PickScreen("Which", FEW), *"zz", "enter") is None
+
+
+async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 40)) as pilot:
+        assert await app.ask(pilot, PickScreen("Which", MANY)) is UNANSWERED
+        frame = app.screen.query_one(".dialog")
+        before = frame.region
+        await pilot.press(*"11")
+        await pilot.pause()
+        assert frame.region == before
+        await pilot.press("x")
+        await pilot.pause()
+        assert "nothing has these words" in str(frame.border_subtitle)
+        await pilot.resize_terminal(80, 12)
+        for _ in range(20):
+            await pilot.pause()
+            if app.screen.size.height == 12:
+                break
+        await pilot.pause()
+        assert frame.region.height <= 12
+
+
+async def test_pages_move_in_a_long_list() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 10)) as pilot:
+        assert await app.ask(pilot, PickScreen("Which", MANY), "pagedown", "enter") != "n0"
+        assert await app.ask(pilot, PickScreen("Which", MANY), "pagedown", "pageup", "enter") == "n0"
+
+
 async def test_a_checklist_gives_what_is_on() -> None:
     app = Host()
     async with app.run_test() as pilot:

@@ -1,0 +1,105 @@
+"""A screen before another, which shows through dimmed and costs next to nothing.
+
+Textual tints the whole screen behind, cell by cell, whenever anything in it changes. Here it is looked at once a
+second, a line is tinted when it changed, and each style once.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Region, Size
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.strip import Strip
+
+LOOK_SECONDS: Final = 1.0
+"""How often the screen behind is looked at."""
+RESIZE_SECONDS: Final = 0.05
+"""After so long it has taken over another size."""
+
+
+class DimmedScreen(ModalScreen[ScreenResultType]):
+    """Subclasses have a background with some transparency, and widgets before it."""
+
+    def __init__(self) -> None:
+        self._seen: list[Strip] = []
+        """The lines of the screen behind, as it draws them."""
+        self._tinted: dict[int, Strip] = {}
+        """The same, finished."""
+        self._tinted_for: tuple[Size, Color] | None = None
+        self._tints: dict[Style | None, Style | None] = {}
+        """By the style of the screen behind, the same dimmed."""
+        super().__init__()
+
+    def on_mount(self) -> None:
+        """Look again from time to time."""
+        self.set_interval(LOOK_SECONDS, self._look_behind)
+
+    def on_resize(self) -> None:
+        """Look again once the screen behind has the new size too."""
+        self.set_timer(RESIZE_SECONDS, self._look_behind)
+
+    def _look_behind(self) -> None:
+        """Have lines drawn again that have changed."""
+        behind = self._behind()
+        if behind is not None and self._seen and self.app.screen is self:
+            lines = _lines_of(behind, self.size)
+            pairs = zip(self._seen, lines, strict=False)
+            changed = [Region(0, y, self.size.width, 1) for y, (old, new) in enumerate(pairs) if old != new]
+            self._seen = lines
+            if changed:
+                self.refresh(*changed)
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Have lines drawn again: those in the regions, all without any."""
+        if repaint:
+            for y in {y for region in regions for y in region.line_range}:
+                self._tinted.pop(y, None)
+            if not regions:
+                self._tinted, self._seen = {}, []
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw the screen behind, dimmed."""
+        behind, colour = self._behind(), self.styles.background
+        if behind is None or colour.a in (0, 1):
+            return super().render_lines(crop)
+        if self._tinted_for != (self.size, colour):
+            self._tinted_for = (self.size, colour)
+            self._tinted, self._tints, self._seen = {}, {}, []
+        known = self._tinted
+        if missing := [y for y in crop.line_range if y not in known]:
+            self._seen = lines = self._seen or _lines_of(behind, self.size)
+            filters = self.get_line_filters()
+            for y in missing:
+                strip = self._tint(lines[y], colour) if y < len(lines) else Strip.blank(self.size.width)
+                for each in filters:
+                    strip = strip.apply_filter(each, colour)
+                known[y] = strip
+        strips = [known[y] for y in crop.line_range]
+        if crop.column_span != (0, self.size.width):
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
+    def _behind(self) -> Screen[object] | None:
+        stack = self.app.screen_stack
+        position = stack.index(self) if self in stack else 0
+        return stack[position - 1] if position else None
+
+    def _tint(self, strip: Strip, colour: Color) -> Strip:
+        tints, under = self._tints, Style(color=self.rich_style.color)
+        segments: list[Segment] = []
+        for text, style, _ in strip:
+            if style not in tints:
+                [tinted] = BackgroundScreen.process_segments([Segment(text, style)], colour)
+                tints[style] = under + tinted.style
+            segments.append(Segment(text, tints[style]))
+        return Strip(segments, strip.cell_length)
+
+
+def _lines_of(screen: Screen[object], size: Size) -> list[Strip]:
+    return screen._compositor.render_strips(size)  # noqa: SLF001 - as Textual's own drawing of it does
