@@ -8,7 +8,7 @@ Karpenter would not have made a NodeClaim, and what filled them may be gone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -33,9 +33,12 @@ from karptui.whatif.situation import Situation, WhatIfBase
 from karptui.whatif.vacate import as_pending
 
 CLAIMS: Final = 20
-"""NodeClaims that are looked at, the newest first."""
+"""NodeClaims that are looked at, the newest first, and those that were made together with the last of them."""
+_GAP_NS: Final = 2 * NS_PER_SECOND
+"""NodeClaims of one run of the provisioner follow each other at once; the API server keeps whole seconds."""
 _BATCH_NS: Final = 10 * NS_PER_SECOND
-"""NodeClaims this close together come from one run of the provisioner, as a rule."""
+"""How far apart they are at most."""
+_WITH_OTHERS: Final = "what was made together with it cannot be compared"
 _FULL: Final = Taint("karptui.dev/full", NO_SCHEDULE)
 
 
@@ -95,35 +98,49 @@ def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = sil
 
     Args:
         base: The cluster as it is.
-        last: How many NodeClaims to look at.
+        last: How many NodeClaims to look at at least, where there are so many.
         reporter: Told of progress in NodeClaims; may raise `Cancelled`.
 
     Raises:
         Cancelled: when the reporter does.
     """
     launched = [claim for claim in base.inventory.nodeclaims if claim.created_ns and claim.is_true("Launched")]
-    newest = sorted(launched, key=lambda claim: (-claim.created_ns, claim.name))[:last]
+    newest = sorted(launched, key=lambda claim: (-claim.created_ns, claim.name))
     findings: list[ClaimFinding] = []
-    for batch in _batches(newest):
-        reporter(len(findings), len(newest))
-        findings.extend(_check(base, batch, launched))
-    reporter(len(findings), len(newest))
+    on_nodes = _OnNodes(base.inventory)
+    for batch in _batches(newest, on_nodes):
+        if len(findings) >= last:
+            break
+        reporter(len(findings), max(min(last, len(newest)), len(findings) + len(batch)))
+        findings.extend(_check(base, batch, launched, on_nodes))
+    reporter(len(findings), len(findings))
     return SelfCheck(tuple(findings))
 
 
-def _batches(newest: Sequence[NodeClaim]) -> list[list[NodeClaim]]:
-    batches: list[list[NodeClaim]] = []
+def _batches(newest: Sequence[NodeClaim], pods: _OnNodes) -> Iterator[list[NodeClaim]]:
+    """Yield the NodeClaims of each run of the provisioner: one older than a pod of another is of a run before."""
+    batch: list[NodeClaim] = []
+    youngest_ns = 0
     for claim in newest:
-        if batches and batches[-1][0].created_ns - claim.created_ns <= _BATCH_NS:
-            batches[-1].append(claim)
-        else:
-            batches.append([claim])
-    return batches
+        is_apart = batch and (
+            batch[-1].created_ns - claim.created_ns > _GAP_NS
+            or batch[0].created_ns - claim.created_ns > _BATCH_NS
+            or youngest_ns > claim.created_ns
+        )
+        if is_apart:
+            yield batch
+            batch, youngest_ns = [], 0
+        batch.append(claim)
+        youngest_ns = max(youngest_ns, *(pod.created_ns for pod in pods.made_for(claim)), 0)
+    if batch:
+        yield batch
 
 
-def _check(base: WhatIfBase, batch: Sequence[NodeClaim], launched: Sequence[NodeClaim]) -> list[ClaimFinding]:
-    by_claim = {claim.name: _pods_of(base.inventory, claim) for claim in batch}
-    gone = {claim.name: _not_comparable(base, claim, by_claim[claim.name]) for claim in batch}
+def _check(
+    base: WhatIfBase, batch: Sequence[NodeClaim], launched: Sequence[NodeClaim], on_nodes: _OnNodes
+) -> list[ClaimFinding]:
+    by_claim = {claim.name: on_nodes.made_for(claim) for claim in batch}
+    gone = {claim.name: _not_comparable(base, claim, by_claim[claim.name], on_nodes) for claim in batch}
     left = [claim for claim in batch if not gone[claim.name]]
     found = [_finding(claim, Finding.NOT_COMPARABLE, gone[claim.name]) for claim in batch if gone[claim.name]]
     if not left:
@@ -134,30 +151,38 @@ def _check(base: WhatIfBase, batch: Sequence[NodeClaim], launched: Sequence[Node
     then = Situation(inventory, base.settings, base.types, max(claim.created_ns for claim in batch))
     outcome = replay(then, Replay.PENDING)
     made = list(outcome.claims)
-    for claim in left:
+    # Those whose list of types is found again go first, so that none of the others takes theirs.
+    for claim in sorted(left, key=lambda one: not any(_has_types(other, one) for other in made)):
         match = _match(claim, made)
-        if match is None:
-            found.append(_finding(claim, Finding.DIFFERS, _why(claim, by_claim[claim.name], outcome)))
-        else:
+        if match is not None:
             made.remove(match)
-            same = set(match.instance_type_names) == _types_of(claim)
-            found.append(replace(_finding(claim, Finding.REPRODUCED), has_same_types=same))
+            found.append(replace(_finding(claim, Finding.REPRODUCED), has_same_types=_has_types(match, claim)))
+        elif len(left) < len(batch):
+            found.append(_finding(claim, Finding.NOT_COMPARABLE, _WITH_OTHERS))
+        else:
+            found.append(_finding(claim, Finding.DIFFERS, _why(claim, by_claim[claim.name], outcome)))
     return sorted(found, key=lambda one: one.claim_name)
 
 
-def _pods_of(inventory: Inventory, claim: NodeClaim) -> list[Pod]:
-    """Return the pods on a NodeClaim's node that were there before it, and so may be what it was made for."""
-    return [
-        pod
-        for pod in inventory.pods
-        if claim.node_name
-        and pod.node_name == claim.node_name
-        and pod.created_ns <= claim.created_ns
-        and is_reschedulable(pod)
-    ]
+class _OnNodes:
+    """Pods by the node that they run on."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._pods: dict[str, list[Pod]] = {}
+        for pod in inventory.pods:
+            if pod.node_name:
+                self._pods.setdefault(pod.node_name, []).append(pod)
+
+    def of(self, claim: NodeClaim) -> Sequence[Pod]:
+        """Return the pods on a NodeClaim's node."""
+        return self._pods.get(claim.node_name, ()) if claim.node_name else ()
+
+    def made_for(self, claim: NodeClaim) -> list[Pod]:
+        """Return those that were there before it, and so may be what it was made for."""
+        return [pod for pod in self.of(claim) if pod.created_ns <= claim.created_ns and is_reschedulable(pod)]
 
 
-def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod]) -> str:
+def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod], on_nodes: _OnNodes) -> str:
     """Return why a NodeClaim cannot be compared, empty where it can."""
     pool = next((one for one in base.inventory.nodepools if one.name == claim.labels.get(NODEPOOL, "")), None)
     if pool is None:
@@ -169,9 +194,10 @@ def _not_comparable(base: WhatIfBase, claim: NodeClaim, pods: Sequence[Pod]) -> 
         return "its NodePool is static: it was not made for pods"
     if not pods:
         return "the pods that it was made for are gone"
+    present_pods = (*pods, *(pod for pod in on_nodes.of(claim) if not is_reschedulable(pod)))
     for resource in (CPU, MEMORY):
-        asked = claim.requests.get(resource)
-        present = sum(pod.requests[resource].nano for pod in pods if resource in pod.requests)
+        asked = claim.requests.get(resource)  # with those of DaemonSets, as Karpenter writes it
+        present = sum(pod.requests[resource].nano for pod in present_pods if resource in pod.requests)
         if asked is not None and present < asked.nano // 2:
             return "most of what it was made for is gone"
     return ""
@@ -206,7 +232,11 @@ def _match(claim: NodeClaim, made: Sequence[NewClaim]) -> NewClaim | None:
     """Return the NodeClaim of the replay that stands for one that was made, rather one with the same list of types."""
     pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
     fitting = [one for one in made if one.nodepool_name == pool and launched in one.instance_type_names]
-    return next((one for one in fitting if set(one.instance_type_names) == _types_of(claim)), next(iter(fitting), None))
+    return next((one for one in fitting if _has_types(one, claim)), next(iter(fitting), None))
+
+
+def _has_types(made: NewClaim, claim: NodeClaim) -> bool:
+    return made.nodepool_name == claim.labels.get(NODEPOOL, "") and set(made.instance_type_names) == _types_of(claim)
 
 
 def _types_of(claim: NodeClaim) -> set[str]:

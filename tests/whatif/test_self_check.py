@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, NODEPOOL_HASH, ZONE
 from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.quantity import parse_quantity
 from karptui.provisioning.reporter import Cancelled
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -24,6 +25,7 @@ from tests.builders import (
     a_nodeclaim,
     a_pod,
     an_instance_type,
+    an_owner,
 )
 from tests.whatif.snapshots import base, base_of, documents
 from tests.whatif.test_apply import POOL
@@ -132,7 +134,8 @@ def test_what_differs() -> None:
     tight = {**POOL, "spec": {**POOL["spec"], "limits": {"cpu": "0"}}}
     finding, because = check(start, nodepools=base(tight).inventory.nodepools)
     assert finding is Finding.DIFFERS
-    assert because.startswith("the model finds no place for its pods: the limits of NodePool general")
+    assert because.startswith("the model finds no place for its pods: ")
+    assert "the limits of NodePool general" in because
     made = launched(start)
     other = replace(
         made.inventory.nodeclaims[0], labels={**made.inventory.nodeclaims[0].labels, INSTANCE_TYPE: "x9.huge"}
@@ -176,3 +179,52 @@ def test_it_reports_and_can_be_cancelled() -> None:
 
     with pytest.raises(Cancelled):
         self_check(made, reporter=stop)
+
+
+def test_nodeclaims_of_one_run_of_the_provisioner_are_replayed_together() -> None:
+    made = launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1")))
+    first, second = made.inventory.nodeclaims
+
+    def found(seconds: float, **pod_fields: Any) -> list[Finding]:
+        apart = replace(second, created_ns=first.created_ns + int(seconds * SECOND_NS))
+        pods = tuple(
+            replace(pod, **pod_fields) if pod.node_name == second.node_name else pod for pod in made.inventory.pods
+        )
+        inventory = replace(made.inventory, nodeclaims=(first, apart), pods=pods)
+        checked = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns), last=1)
+        return [one.finding for one in checked.claims]
+
+    assert found(1) == [Finding.REPRODUCED] * 2, "the whole run, as one is not made without the other"
+    assert found(5) == [Finding.REPRODUCED]
+    assert found(1, created_ns=first.created_ns + 1) == [Finding.REPRODUCED], "its pods were not there for the first"
+
+
+def test_what_was_made_with_others_that_are_gone_is_not_held_against_the_model() -> None:
+    made = launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1")))
+    pods = tuple(pod for pod in made.inventory.pods if pod.node_name != "new-0")
+    claims = tuple(
+        replace(one, labels={**one.labels, INSTANCE_TYPE: "x9.huge"}) if one.node_name == "new-1" else one
+        for one in made.inventory.nodeclaims
+    )
+    inventory = replace(made.inventory, pods=pods, nodeclaims=claims)
+    checked = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns))
+    assert {one.finding for one in checked.claims} == {Finding.NOT_COMPARABLE}
+    assert "what was made together with it cannot be compared" in [one.because for one in checked.claims]
+
+
+def test_daemonset_pods_count_for_what_a_nodeclaim_asked() -> None:
+    made = launched(base(POOL, types=TYPES, pods=waiting(1, cpu="100m")))
+    (claim,) = made.inventory.nodeclaims
+    asked = {"cpu": parse_quantity("800m"), "memory": parse_quantity("1152Mi")}
+    bigger = replace(claim, requests=asked)
+    daemon = a_pod(
+        name="agent", node=claim.node_name, owner=an_owner(kind="DaemonSet", name="agent"), cpu="700m", memory="1Gi"
+    )
+
+    def found(*pods: Any) -> Finding:
+        inventory = replace(made.inventory, nodeclaims=(bigger,), pods=(*made.inventory.pods, *pods))
+        (one,) = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns)).claims
+        return one.finding
+
+    assert found() is Finding.NOT_COMPARABLE
+    assert found(daemon) is Finding.REPRODUCED

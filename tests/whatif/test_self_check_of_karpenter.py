@@ -1,0 +1,97 @@
+"""The self-check on NodeClaims that Karpenter's own code decided on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+from karptui.whatif.self_check import Finding, self_check
+from tests.whatif.karpenter_made import snapshots
+from tests.whatif.snapshots import FOLDER, base_of
+
+FAMILIES = (
+    "aws", "bigmem", "daemons", "existing", "flex", "hostports", "minvalues", "mixed", "overlays", "preferences",
+    "reserved", "storyA", "storyB", "storyC", "storyD", "topology", "volumes", "weights", "zonal",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_nodeclaim_that_karpenter_made_is_made_again(family: str) -> None:
+    made = [
+        one
+        for document in snapshots(family)
+        for one in self_check(base_of(document)).claims
+        if one.claim_name.startswith("made-")
+    ]
+    assert made
+    assert [one for one in made if one.finding is not Finding.REPRODUCED or not one.has_same_types] == []
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> tuple[dict[str, Any], Path]:
+    """Return a snapshot of two NodePools with four NodeClaims that Karpenter has just made, and where to put it."""
+    document = next(one for one in snapshots("weights") if len(_made(one)) == 4)
+    document["catalog"] = str(FOLDER / document["catalog"])
+    return document, tmp_path / "recorded.json"
+
+
+def _made(document: dict[str, Any]) -> list[dict[str, Any]]:
+    claims = [one for one in document["objects"] if one["kind"] == "NodeClaim"]
+    return [one for one in claims if one["metadata"]["name"].startswith("made-")]
+
+
+def answer(document: dict[str, Any], path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any], str]:
+    """Return exit status, answer and table of ``karptui simulate --self-check``."""
+    path.write_text(json.dumps(document))
+    assert main(["simulate", str(path), "--self-check", "-o", "json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    return main(["simulate", str(path), "--self-check"]), found, capsys.readouterr().out
+
+
+def test_headless_all_are_reproduced(recorded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    document, path = recorded
+    status, found, table = answer(document, path, capsys)
+    assert status == 0
+    assert (found["reproduced"], found["comparable"]) == (4, 4)
+    assert "self-check: the model reproduces 4 of the last 4 NodeClaims" in table
+    assert table.count("reproduced, same list of types") == 4
+
+
+def test_headless_those_that_differ_are_named_with_the_reason(
+    recorded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document, path = recorded
+    claim = _made(document)[2]
+    right = claim["metadata"]["labels"]["karpenter.sh/nodepool"]
+    wrong = next(
+        one["metadata"]["name"]
+        for one in document["objects"]
+        if one["kind"] == "NodePool" and one["metadata"]["name"] != right
+    )
+    claim["metadata"]["labels"]["karpenter.sh/nodepool"] = wrong
+    status, found, table = answer(document, path, capsys)
+    assert status == 1
+    assert (found["reproduced"], found["comparable"]) == (3, 4)
+    (other,) = [one for one in found["nodeClaims"] if one["finding"] != "reproduced"]
+    assert other["name"] == "made-2"
+    assert other["because"] == f"the model uses NodePool {right}"
+    assert f"made-2 ({wrong}, {other['instanceType']}) differs: the model uses NodePool {right}" in table
+
+
+def test_headless_what_was_edited_since_is_not_counted(recorded: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    document, path = recorded
+    claim = _made(document)[1]
+    document["objects"] = [
+        one
+        for one in document["objects"]
+        if one["kind"] != "Pod" or one["spec"].get("nodeName") != claim["status"]["nodeName"]
+    ]
+    status, found, table = answer(document, path, capsys)
+    gone = {one["name"]: one["because"] for one in found["nodeClaims"] if one["finding"] == "not comparable"}
+    assert gone["made-1"] == "the pods that it was made for are gone"
+    assert status == 0
+    assert "cannot be compared any more" in table
