@@ -10,7 +10,7 @@ from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_mo
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
-from karptui.disruption.calendar import Happening, of_node
+from karptui.disruption.expiry import expiry_of
 from karptui.disruption.candidate import find_candidates
 from karptui.disruption.command import Method
 from karptui.disruption.commanded import commanded_names
@@ -139,7 +139,9 @@ def test_a_schedule_of_every_minute_is_followed_for_so_long_only():
 
 def test_an_expiry_without_a_grace_period_has_no_forced_end():
     fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(expire_after_ns=DAY_NS)])
-    assert Happening.EXPIRY_FORCED not in [entry.happening for entry in of_node(fleet, fleet.nodes[0])]
+    expiry = expiry_of(fleet.nodes[0])
+    assert expiry is not None
+    assert expiry.forced_end_ns is None
 
 
 def test_drift_weighs_annotations_of_pods_that_the_gates_did_not_reach():

@@ -372,7 +372,7 @@ class TestWithBotocore:
 
 def test_botocore_is_not_imported_before_it_is_needed() -> None:
     code = (
-        "import sys, karptui.sources.aws.source, karptui.sources.aws.region, karptui.sources.metrics.source\n"
+        "import sys, karptui.sources.aws.source, karptui.sources.metrics.source\n"
         "sys.exit(str([name for name in ('botocore', 'boto3', 'kubernetes', 'textual') if name in sys.modules]) "
         "if any(name in sys.modules for name in ('botocore', 'boto3', 'kubernetes', 'textual')) else 0)"
     )
