@@ -41,12 +41,18 @@ def by_savings(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: (-candidate.savings_ratio, candidate.name))
 
 
-def compute(candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> tuple[Command, ...]:
-    """Return the one command that deletes every empty node that the budgets allow."""
+def within_budgets(candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:
+    """Return the candidates, in order, that the budgets of their NodePools leave room for."""
     left = dict(budgets)
     chosen: list[Candidate] = []
-    for candidate in by_savings(candidates):
+    for candidate in candidates:
         if left.get(candidate.pool.name, 0):
             chosen.append(candidate)
             left[candidate.pool.name] -= 1
+    return chosen
+
+
+def compute(candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> tuple[Command, ...]:
+    """Return the one command that deletes every empty node that the budgets allow."""
+    chosen = within_budgets(by_savings(candidates), budgets)
     return (Command(tuple(chosen)),) if chosen else ()

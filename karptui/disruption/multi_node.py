@@ -12,7 +12,7 @@ from karptui.disruption.balanced import BalancedPolicy, Score
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command, Decision
 from karptui.disruption.consolidation import Consolidator, Refusal, below
-from karptui.disruption.emptiness import by_savings
+from karptui.disruption.emptiness import by_savings, within_budgets
 from karptui.disruption.min_values import unmet_keys
 from karptui.disruption.price import UNREACHABLE
 from karptui.disruption.simulation import NewNode
@@ -32,13 +32,7 @@ def compute(
     Raises:
         SimulationError: when there is no NodePool to schedule with.
     """
-    left = dict(budgets)
-    chosen: list[Candidate] = []
-    for candidate in by_savings(candidates):
-        if left.get(candidate.pool.name, 0):
-            chosen.append(candidate)
-            left[candidate.pool.name] -= 1
-    command, scores = _search(chosen, consolidator, policy)
+    command, scores = _search(within_budgets(by_savings(candidates), budgets), consolidator, policy)
     if scores is not None:
         policy.say(scores)
     return () if command is None else (command,)

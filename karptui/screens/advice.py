@@ -9,7 +9,6 @@ from textual.binding import Binding, BindingType
 
 from karptui.analyst import Focus
 from karptui.screens.grouped_screen import GroupedScreen
-from karptui.screens.object_text import ObjectKeys
 from karptui.screens.open_object import OpenObject
 from karptui.screens.table_screen import Recipe
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceLine, advice_entries, counts_text
@@ -24,7 +23,7 @@ from karptui.views.table import Rows
 from karptui.views.whatif.opening import NOTHING, Opening
 
 
-class AdviceScreen(OpenObject, ObjectKeys, GroupedScreen[AdviceLine, AdviceGrouping]):
+class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
     """One row for each finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

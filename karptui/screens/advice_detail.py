@@ -12,7 +12,6 @@ from textual.containers import VerticalScroll
 
 from karptui.analyst import Focus
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.object_text import ObjectKeys
 from karptui.screens.open_object import OpenObject
 from karptui.views.advice.entry import AdviceEntry
 from karptui.views.advice.objects import TABLE
@@ -26,7 +25,7 @@ from karptui.widgets.row_table import RowSelected
 from karptui.widgets.sentences import Sentences
 
 
-class AdviceDetailScreen(OpenObject, ObjectKeys, ListScreen[tuple[int, ObjectRef]]):
+class AdviceDetailScreen(OpenObject, ListScreen[tuple[int, ObjectRef]]):
     """A finding at length; it stays as it was found while the cluster goes on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -150,7 +150,7 @@ class ReplacementsScreen(ObjectKeys, StoryScreen[Replacement]):
         self._made: tuple[object, tuple[Replacement, ...]] = (None, ())
 
     @property
-    def title_text(self) -> str:  # type: ignore[override]
+    def table_title(self) -> str:
         """What the table is called."""
         return "Replacements" if self._pool is None else f"Replacements of {self._pool or 'no known NodePool'}"
 

@@ -85,7 +85,7 @@ class GroupedScreen(StoryScreen[ItemT], Generic[ItemT, GroupingT]):
         """
         shown = self._shown_count
         count = count_text(total) if shown == total else f"{count_text(shown)}/{count_text(total)}"
-        yield f"{self.title_text} [{count}]"
+        yield f"{self.table_title} [{count}]"
         yield self.summary()
         yield f"by {self._grouping}" if self._grouping.has_groups else self.ungrouped_text
         yield clean(self.filter_query.text)

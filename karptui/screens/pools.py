@@ -61,7 +61,7 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
         super().__init__(pools_table())
 
     @property
-    def title_text(self) -> str:  # type: ignore[override]
+    def table_title(self) -> str:
         """What the table is called, and what all pools cost."""
         view = self.host.view
         cost = "" if self._rows is None or self.host.config.disable_pricing else cost_text(view)

@@ -44,6 +44,11 @@ class TableScreen(FrameScreen, Generic[ItemT]):
 
     table = getters.query_one(RowTable)
 
+    @property
+    def table_title(self) -> str:
+        """What the title of the table begins with."""
+        return self.title_text
+
     def __init__(self, spec: TableSpec[ItemT], *, sort: Sort | None = None, filter_text: str = "") -> None:
         """Make the screen.
 
@@ -166,7 +171,7 @@ class TableScreen(FrameScreen, Generic[ItemT]):
             return
         is_partial = len(rows) != rows.total
         count = f"{count_text(len(rows))}/{count_text(rows.total)}" if is_partial else count_text(rows.total)
-        title = f" {self.title_text} [{count}] "
+        title = f" {self.table_title} [{count}] "
         if query:
             title += f"─ {clean(query)} "
         if self.is_notable_only:

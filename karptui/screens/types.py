@@ -134,7 +134,7 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
         self._made: tuple[object, bool, tuple[TypeEntry, ...]] = (None, False, ())
 
     @property
-    def title_text(self) -> str:  # type: ignore[override]
+    def table_title(self) -> str:
         """What the table is called: the NodePool."""
         return f"Types of {clean(self._pool)}{' ─ all' if self._shows_all else ''}"
 

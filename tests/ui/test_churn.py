@@ -163,7 +163,7 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         await ready(pilot)
         screen = app.screen
         assert isinstance(screen, ReplacementsScreen)
-        assert screen.title_text == "Replacements of general"
+        assert screen.table_title == "Replacements of general"
         assert [item.life.pool for item in screen.items_of(app.view)] == ["general"] * 7
         await pilot.press("slash", *"why=Underutilized", "enter")
         await ready(pilot)
@@ -190,7 +190,7 @@ async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
         await pilot.press("r")
         await ready(pilot)
         assert isinstance(app.screen, ReplacementsScreen)
-        assert app.screen.title_text == "Replacements"
+        assert app.screen.table_title == "Replacements"
         claim = app.screen.current_object()
         assert claim is not None
         assert claim[0] == "NodeClaim"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.decode.kinds import Kind
-from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.report import PendingReport
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, counted, duration_text
+from karptui.views.units import count_text
+from karptui.views.why.freshness import computed
 from karptui.views.why.readiness import outlook
 
 
@@ -48,14 +48,9 @@ def pending_freshness(view: ClusterView, now_ns: int) -> Pieces:
 
 
 def _age(report: PendingReport, generation: int, now_ns: int) -> Pieces:
-    age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
-    behind = generation - report.generation
-    parts = [f"computed by karptui {duration_text(age)} ago" if age else "computed by karptui just now"]
-    if behind > 0:
-        parts.append(f"{counted(behind, 'change')} behind")
-    if report.explained < len(report.groups):
-        parts.append(f"{count_text(report.explained)} of {count_text(len(report.groups))} groups explained")
-    return ((", ".join(parts), Tone.MUTED if behind <= 0 else Tone.ACTIVE),)
+    is_open = report.explained < len(report.groups)
+    still_open = f"{count_text(report.explained)} of {count_text(len(report.groups))} groups explained"
+    return computed(now_ns - report.now_ns, generation - report.generation, still_open if is_open else "")
 
 
 def _notes(notes: Sequence[str]) -> Pieces:

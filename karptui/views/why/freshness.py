@@ -22,13 +22,19 @@ def freshness(view: ClusterView, now_ns: int) -> Pieces:
         return (outlook(view, "being worked out"),)
     if analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
-    age = max(now_ns - analysis.now_ns, 0) // NS_PER_SECOND
+    still_open = f"{count_text(analysis.simulated)} of {count_text(analysis.managed)} nodes simulated"
     behind = view.state.generation - analysis.generation
-    parts = [f"computed by karptui {duration_text(age)} ago" if age else "computed by karptui just now"]
+    return computed(now_ns - analysis.now_ns, behind, "" if analysis.is_complete else still_open)
+
+
+def computed(age_ns: int, behind: int, still_open: str = "") -> Pieces:
+    """Return how old what karptui has worked out is, how many changes of the cluster it lacks, and what is open."""
+    seconds = max(age_ns, 0) // NS_PER_SECOND
+    parts = [f"computed by karptui {duration_text(seconds)} ago" if seconds else "computed by karptui just now"]
     if behind > 0:
         parts.append(f"{counted(behind, 'change')} behind")
-    if not analysis.is_complete:
-        parts.append(f"{count_text(analysis.simulated)} of {count_text(analysis.managed)} nodes simulated")
+    if still_open:
+        parts.append(still_open)
     return ((", ".join(parts), Tone.MUTED if behind <= 0 else Tone.ACTIVE),)
 
 
