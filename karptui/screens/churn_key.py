@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 
 class ChurnKey(Screen[None]):
-    """Mixed into screens of nodes, NodeClaims, NodePools and events."""
+    """Mixed into screens of NodeClaims, NodePools and events; on Nodes habit from elsewhere takes ``u`` for uncordon."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

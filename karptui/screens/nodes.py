@@ -9,7 +9,6 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.analyst import Focus
-from karptui.screens.churn_key import ChurnKey
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.views.cluster_view import ClusterView
@@ -23,7 +22,7 @@ from karptui.views.why.freshness import why_unknown
 from karptui.widgets.row_table import RowSelected
 
 
-class NodesScreen(ChurnKey, ObjectKeys, ListScreen[NodeEntry]):
+class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
     """Nodes and NodeClaims, and what pods ask of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
