@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 
 class ChurnKey(Screen[None]):
-    """Mixed into screens of NodeClaims, NodePools and events; on Nodes habit from elsewhere takes ``u`` for uncordon."""
+    """Mixed into screens of NodeClaims, NodePools and events; on Nodes habit takes ``u`` for uncordon."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
