@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, flat, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
                 _print_json(churn, {"replacements": [replacement_values(item) for item in removed.items]})
             else:
                 _print_lines(churn, args, loaded)
-                print_rows(removed, lambda item: _flat(replacement_values(item)), args)
+                print_rows(removed, lambda item: flat(replacement_values(item)), args)
             return report("churn", loaded)
         rows = rows_of(POOLS, pool_entries(loaded.view, churn), args, loaded.now_ns)
     except UsageError as error:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         _print_json(churn, _details(churn, [pool_values(item) for item in rows.items]))
     else:
         _print_lines(churn, args, loaded)
-        print_rows(rows, lambda item: _flat(pool_values(item)), args)
+        print_rows(rows, lambda item: flat(pool_values(item)), args)
     return report("churn", loaded)
 
 
@@ -80,17 +80,6 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
     if args.pool is not None and args.pool not in state.nodepools:
         raise UsageError(f"there is no NodePool {args.pool}; there are: {', '.join(state.nodepools) or 'none'}")
     return loaded, churn_of(inventory_of(state), loaded.now_ns, state.history)
-
-
-def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values without lists and objects, which have no place in a CSV cell."""
-    return {name: _joined(value) for name, value in values.items()}
-
-
-def _joined(value: object) -> object:
-    if isinstance(value, dict):
-        return " ".join(f"{name}={one}" for name, one in value.items())
-    return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None:

@@ -92,6 +92,17 @@ def print_rows(
         _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=frozenset(left_out))
 
 
+def flat(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values without lists and objects, which have no place in a CSV cell."""
+    return {name: _joined(value) for name, value in values.items()}
+
+
+def _joined(value: object) -> object:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={one}" for name, one in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
 def _print_json(rows: list[dict[str, Any]]) -> None:
     import json
 

@@ -26,6 +26,7 @@ COMMANDS: Final = MappingProxyType(
         "simulate": "say what Karpenter would do with snapshots, or what scenarios change: provisioning and disruption",
         "sweep": "say what each value of a setting or field comes to: nodes, costs, pending pods",
         "blockers": "list everything that keeps Karpenter from disrupting each node",
+        "next": "say what Karpenter would do next, and which nodes would go without what keeps them",
         "claims": "list NodeClaims: their life, drift, expiry and drain",
         "churn": "say how often nodes are replaced, why, how long they live, and whether it is a loop",
         "budgets": "list how many nodes of each NodePool may be disrupted, now and when",

@@ -84,6 +84,10 @@ EXAMPLES: Final[Mapping[str, Sequence[Entry]]] = MappingProxyType(
             Entry("karptui blockers", "everything that keeps nodes"),
             Entry("karptui blockers incident.json --node ip-10-0-71-204 -o json", "what keeps one node"),
         ),
+        "next": (
+            Entry("karptui next", "the next command, and nodes that would go, the dearest first"),
+            Entry("karptui next --filter 'why=DND saves>0.5' -o csv", "what do-not-disrupt costs"),
+        ),
         "claims": (
             Entry("karptui claims --sort-by deadline=asc", "drains that nothing ends first, then by deadline"),
             Entry("karptui claims --filter 'drift=AMIDrift' -o csv", "NodeClaims that drifted by their image"),

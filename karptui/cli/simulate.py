@@ -190,10 +190,9 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    import msgspec
+    from karptui.cli.json_text import json_text
 
-    sys.stdout.write(msgspec.json.encode(document).decode())
-    sys.stdout.write("\n")
+    sys.stdout.write(json_text(document) + "\n")
 
 
 HEADINGS: Final = ("NODEPOOL", "PODS", "CPU", "MEMORY", "TYPES", "FROM $/H", "FIRST TYPES")

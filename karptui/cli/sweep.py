@@ -142,9 +142,9 @@ def _print(document: dict[str, Any], form: str) -> None:
     from karptui.views.sanitize import clean
 
     if form == "json":
-        import msgspec
+        from karptui.cli.json_text import json_text
 
-        sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+        sys.stdout.write(json_text(document) + "\n")
     elif form == "csv" and "points" in document:
         import csv
 

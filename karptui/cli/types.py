@@ -72,10 +72,9 @@ def _read(path: str) -> Any:
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    import msgspec
+    from karptui.cli.json_text import json_text
 
-    sys.stdout.write(msgspec.json.encode(document).decode())
-    sys.stdout.write("\n")
+    sys.stdout.write(json_text(document) + "\n")
 
 
 COLUMNS: Final = (
@@ -96,7 +95,7 @@ def _print_rows(document: dict[str, Any], form: str) -> None:
 
     rows = [_row(name, one, document) for name, one in document["types"].items()]
     if form == "csv":
-        writer = csv.writer(sys.stdout)
+        writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(rows)
         return

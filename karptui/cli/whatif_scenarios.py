@@ -204,9 +204,9 @@ def _say(sentence: str) -> None:
 
 def _print(document: dict[str, Any], form: str) -> None:
     if form == "json":
-        import msgspec
+        from karptui.cli.json_text import json_text
 
-        sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+        sys.stdout.write(json_text(document) + "\n")
         return
     from karptui.cli.whatif_table import lines_of
     from karptui.views.sanitize import clean

@@ -117,7 +117,11 @@ FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
 TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
     noun="nodes that would go",
     columns=COLUMNS,
-    subject=Subject(text=lambda entry: f"{entry.name} {entry.pool} {entry.instance_type}".lower(), fields=FIELDS),
+    subject=Subject(
+        text=lambda entry: f"{entry.name} {entry.pool} {entry.instance_type}".lower(),
+        fields=FIELDS,
+        labels=lambda entry: entry.labels,
+    ),
     key=lambda entry: entry.key,
     default_sort=Sort("saves", is_descending=True),
     is_notable=lambda entry: entry.findings is not None and bool(entry.findings.blockers),

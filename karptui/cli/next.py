@@ -1,0 +1,94 @@
+"""`karptui next`: what Karpenter would do next, and the nodes that would go without what keeps them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from karptui.cli.evidence import add_price_flags
+from karptui.cli.flags import add_cluster_flags
+from karptui.cli.listing import add_row_flags, flat, print_rows, report, rows_of
+from karptui.cli.source import UsageError, fail
+
+if TYPE_CHECKING:
+    from karptui.cli.loading import Loaded
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cluster_flags(parser)
+    add_price_flags(parser)
+    add_row_flags(parser, labels_of="nodes")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the next command and the nodes; 1 where something is missing from them."""
+    from karptui.views.next.document import node_values, report_values
+    from karptui.views.next.table import TABLE, going_nodes
+
+    try:
+        loaded = _load(args)
+        rows = rows_of(TABLE, going_nodes(loaded.view), args, loaded.now_ns)
+    except UsageError as error:
+        fail(str(error), "next")
+    if args.output == "json":
+        nodes = [node_values(entry) for entry in rows.items]
+        _print_json({"next": report_values(loaded.view), "nodes": nodes})
+    else:
+        _print_lines(args, loaded)
+        print_rows(rows, lambda entry: flat(_with_words(node_values(entry))), args)
+    return report("next", loaded)
+
+
+def _load(args: argparse.Namespace) -> Loaded:
+    """Return the cluster with every removal simulated, and what Karpenter would do next.
+
+    Raises:
+        UsageError: when nothing can be said of it.
+    """
+    from dataclasses import replace
+
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.disruption.study import Study, study_all
+    from karptui.views.cluster_view import ClusterView
+    from karptui.views.why.prepare import prepare_view
+    from karptui.views.why.readiness import unready_because
+
+    loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB))
+    reason = unready_because(loaded.view)
+    if reason:
+        raise UsageError(f"what comes next cannot be told: {reason}")
+    before = loaded.view
+    prepared, notes = prepare_view(before, loaded.now_ns)
+    study = Study(prepared, before.state.generation)
+    study_all(study)
+    study.ask_next()
+    view = ClusterView(before.state, before.statuses, before, evidence=before.evidence, analysis=study.analysis)
+    return replace(loaded, view=view, notes=(*loaded.notes, *notes))
+
+
+def _with_words(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a node's values with its replacements as ``pool:type``, the cheapest type of each."""
+    made = [f"{one['pool']}:{one['types'][0] if one['types'] else '-'}" for one in values["replaced_by"]]
+    return {**values, "replaced_by": made}
+
+
+def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
+    """Print the command above a table."""
+    from karptui.views.next.command import next_lines
+
+    if args.output not in ("table", "wide") or args.no_headers:
+        return
+    for line in next_lines(loaded.view):
+        sys.stdout.write("".join(text for text, _ in line).rstrip() + "\n")
+    sys.stdout.write("\n")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
+    # ASCII only: names from a cluster may hold what a terminal would act on.
+    json.dump(document, sys.stdout, indent=2)
+    sys.stdout.write("\n")
