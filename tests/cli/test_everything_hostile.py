@@ -73,7 +73,7 @@ def test_nothing_hostile_is_printed(command: str, file: str, capsys: pytest.Capt
         assert harmless(out, is_json=words[-1] == "json"), ascii(out[:2000])
         assert harmless(err, is_json=False), ascii(err)
         if words[-1] == "json":
-            for line in out.splitlines() if command in ("simulate",) else [out]:
+            for line in out.splitlines() if command == "simulate" else [out]:
                 json.loads(line)
         assert out or words[-1] == "csv", "without rows CSV has no header"
 
