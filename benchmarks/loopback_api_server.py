@@ -3,8 +3,7 @@
     python benchmarks/loopback_api_server.py [PODS] [NODES] [--no-streaming-lists]
 
 Prints its URL once everything is made. Pods come from benchmarks/pods.py; every other kind is there and empty. What
-goes over the wire is made beforehand, chunks and pages included, so that the server costs the measured machine nothing
-but copying.
+goes over the wire is made beforehand, so that the server costs the measured machine nothing but copying.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ import gc
 import json
 import random
 import sys
+from array import array
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event
 from urllib.parse import parse_qs, urlsplit
@@ -22,53 +23,51 @@ import pods
 VERSION = "20000000"
 KARPENTER = {"nodepools": "NodePool", "nodeclaims": "NodeClaim"}
 _END = {"metadata": {"resourceVersion": VERSION, "annotations": {"k8s.io/initial-events-end": "true"}}}
-
-
-PAGE_LIMIT = 500
 SLICE_BYTES = 1 << 18
+_LINE = b'{"type":"%b","object":%b}\n'
 
 
 class BigCluster:
-    """Collections as they are sent: streaming lists in chunks, and lists in pages."""
+    """Collections as they are sent: streaming lists in chunks, and pages cut out of the same bytes."""
 
     def __init__(self, pod_count: int, node_count: int, *, streams_lists: bool) -> None:
         rnd = random.Random(1)
         self.streams_lists = streams_lists
-        self._streams: dict[str, bytes] = {}
-        self._pages: dict[tuple[str, int, int], bytes] = {}
-        self._keep("nodes", [_text(node(number, rnd)) for number in range(node_count)])
-        self._keep("pods", [_text(pods.pod(number, rnd, 4000)) for number in range(pod_count)])
+        self._streams: dict[str, bytearray] = {}
+        self._places: dict[str, array[int]] = {}
+        """Where each object begins in its stream, and ends."""
+        self._keep("nodes", (_text(node(number, rnd)) for number in range(node_count)))
+        self._keep("pods", (_text(pods.pod(number, rnd, 4000)) for number in range(pod_count)))
 
     def page(self, plural: str, start: int, limit: int) -> bytes:
-        """Return a page of a list."""
-        return self._pages.get((plural, start, min(limit, PAGE_LIMIT))) or _page([], 0, limit)
+        """Return a page of a list; a limit of 0 asks for all."""
+        wire, places = memoryview(self._streams.get(plural, bytearray())), self._places.get(plural, ())
+        count = len(places) // 2
+        end = min(start + limit, count) if limit else count
+        objects = [wire[places[2 * at] : places[2 * at + 1]] for at in range(start, end)]
+        metadata: pods.JSON = {"resourceVersion": VERSION}
+        if end < count:
+            metadata |= {"continue": str(end), "remainingItemCount": count - end}
+        return b'{"kind":"List","metadata":' + _text(metadata) + b',"items":[' + b",".join(objects) + b"]}"
 
-    def initial_events(self, plural: str) -> bytes:
-        """Return a streaming list."""
-        return self._streams.get(plural) or _stream([])
+    def initial_events(self, plural: str) -> bytes | bytearray:
+        """Return a streaming list: a chunk per event, as kube-apiserver sends them."""
+        return self._streams.get(plural) or _chunk(b"BOOKMARK", _text(_END))
 
-    def _keep(self, plural: str, objects: list[bytes]) -> None:
-        self._pages[plural, 0, 1] = _page(objects, 0, 1)
-        if self.streams_lists:
-            self._streams[plural] = _stream(objects)
-            return
-        for start in range(0, len(objects), PAGE_LIMIT):
-            self._pages[plural, start, PAGE_LIMIT] = _page(objects, start, PAGE_LIMIT)
-
-
-def _page(objects: list[bytes], start: int, limit: int) -> bytes:
-    end = min(start + limit, len(objects)) if limit else len(objects)
-    metadata: pods.JSON = {"resourceVersion": VERSION}
-    if end < len(objects):
-        metadata |= {"continue": str(end), "remainingItemCount": len(objects) - end}
-    return b'{"kind":"List","metadata":' + _text(metadata) + b',"items":[' + b",".join(objects[start:end]) + b"]}"
+    def _keep(self, plural: str, objects: Iterable[bytes]) -> None:
+        wire, places = bytearray(), array("q")
+        for one in objects:
+            wire += _chunk(b"ADDED", one)
+            end = len(wire) - len(b"}\n\r\n")
+            places.extend((end - len(one), end))
+        wire += _chunk(b"BOOKMARK", _text(_END))
+        self._streams[plural] = wire
+        self._places[plural] = places
 
 
-def _stream(objects: list[bytes]) -> bytes:
-    """Return a chunk per event, as kube-apiserver sends them."""
-    lines = [b'{"type":"ADDED","object":%b}\n' % one for one in objects]
-    lines.append(b'{"type":"BOOKMARK","object":%b}\n' % _text(_END))
-    return b"".join(b"%x\r\n%b\r\n" % (len(line), line) for line in lines)
+def _chunk(type_: bytes, document: bytes) -> bytes:
+    line = _LINE % (type_, document)
+    return b"%x\r\n%b\r\n" % (len(line), line)
 
 
 def node(number: int, rnd: random.Random) -> pods.JSON:

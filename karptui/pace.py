@@ -20,8 +20,14 @@ SLICE_SECONDS: Final = 0.002
 PAUSE_SECONDS: Final = 0.0005
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
-REST_FACTOR: Final = 2.0
+REST_FACTOR: Final = 4.0
 """For so many times as long as taking over changes took, changes collect before they are taken over again."""
+ANSWER_FACTOR: Final = 6.0
+"""For so many times as long as an answer kept the processor, changes collect before the next is worked out."""
+WORK_FACTOR: Final = 1.5
+"""And for so many times as long as all work that came with it did, the processor is left to others."""
+BETWEEN_SECONDS: Final = (0.5, 4.0)
+"""Within these bounds."""
 
 
 @contextmanager
@@ -67,3 +73,38 @@ class Turns:
         if time.monotonic() >= self._until:
             time.sleep(PAUSE_SECONDS)
             self._until = time.monotonic() + SLICE_SECONDS
+
+
+class Rhythm:
+    """When a thread that follows a cluster may begin again: the longer its work kept the processor, the later.
+
+    Clocks are given: ``now`` in seconds that pass, ``worked`` in seconds of the thread's processor time.
+    """
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._due = 0.0
+        self._is_over = True
+
+    def begin(self, worked: float) -> None:
+        """Work begins."""
+        self._began, self._due, self._is_over = worked, 0.0, False
+
+    def answered(self, now: float, worked: float) -> None:
+        """What matters most is known; what follows may be broken off."""
+        self._due = now + _bounded(ANSWER_FACTOR * (worked - self._began))
+
+    def end(self, now: float, worked: float) -> None:
+        """Everything is done, or broken off; heard once."""
+        if not self._is_over:
+            self._is_over = True
+            self._due = max(self._due, now + min(WORK_FACTOR * (worked - self._began), BETWEEN_SECONDS[1]))
+
+    def wait_seconds(self, now: float) -> float:
+        """How long it is until the next may begin."""
+        return max(0.0, self._due - now)
+
+
+def _bounded(seconds: float) -> float:
+    least, most = BETWEEN_SECONDS
+    return min(max(least, seconds), most)
