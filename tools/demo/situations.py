@@ -23,7 +23,7 @@ from karptui.sources.demo.manifests import (
 )
 from tools.demo.machines import HOUR_NS, MINUTE_NS, Machine
 from tools.demo.pools import DAY_NS
-from tools.demo.workloads import ON_TRINO, Planter, Workload
+from tools.demo.workloads import ON_TRINO, TRINO_RUNNING, Planter, Workload, pod_template
 
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEADLINE: Final = "karpenter.sh/nodeclaim-termination-timestamp"
@@ -170,6 +170,12 @@ def waiting_pods(planter: Planter, now_ns: int) -> list[Manifest]:
     workers = next(
         one for one in planter.objects if one["kind"] == "StatefulSet" and one["metadata"]["name"] == trino.name
     )
+    # The workers that wait are of a newer revision than those that run: the StatefulSet replaces none by itself.
+    workers["spec"] |= {
+        "replicas": TRINO_RUNNING.replicas + trino.replicas,
+        "template": pod_template(trino, workers["spec"]["selector"]["matchLabels"]),
+        "updateStrategy": {"type": "OnDelete"},
+    }
     settle, finetune = planter.controller(gold), planter.controller(large)
     return [
         *(planter.new_pod(trino, workers, index, now_ns - 14 * MINUTE_NS) for index in (8, 9, 10)),

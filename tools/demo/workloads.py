@@ -57,6 +57,7 @@ AT_EDGE: Final = {
     "tolerations": ({"key": EDGE["key"], "operator": "Exists"},),
     "node_selector": {"company.io/tier": "edge"},
 }
+_JOBS_ONLY: Final[Mapping[str, Mapping[str, Any]]] = {"Job": {"restartPolicy": "Never"}}
 TEAMS: Final = ("orders", "users", "pricing", "stock", "mail", "reviews", "offers", "returns", "geo", "flags")
 
 GENERAL: Final = (
@@ -140,12 +141,6 @@ class Planter:
         elif workload.kind == "Job":
             own = self._add(_job(self._rng, workload, created_ns, labels))
             name = f"{own['metadata']['name']}-{a_suffix(self._rng)}"
-        spec = pod_spec(
-            cpu=f"{workload.cpu_millis}m",
-            memory=f"{workload.memory_mib}Mi",
-            image=f"registry.example/{workload.namespace}/{workload.name}:v{1 + len(workload.name)}.4",
-            **{key: _with_labels(value, labels) for key, value in workload.options.items()},
-        )
         meta = metadata(
             name,
             uid=a_uid(self._rng),
@@ -155,7 +150,7 @@ class Planter:
             annotations=workload.annotations,
             owner=owner_of(own),
         )
-        return pod(meta, spec)
+        return pod(meta, _spec(workload, labels))
 
     def place(self, manifest: Manifest, machines: Sequence[Machine]) -> Machine | None:
         """Add a pod, running on one of these machines if there is room."""
@@ -244,20 +239,47 @@ def namespaces(rng: random.Random, names: Iterable[str], now_ns: int) -> Iterato
 
 
 def _controller(rng: random.Random, workload: Workload, created_ns: int, labels: Mapping[str, str]) -> Manifest:
-    is_job = workload.kind == "Job"
     meta = metadata(workload.name, uid=a_uid(rng), created_ns=created_ns, namespace=workload.namespace, labels=labels)
+    template = pod_template(workload, labels)
+    if workload.kind == "Job":
+        spec = {"schedule": "*/20 * * * *", "jobTemplate": {"spec": {"template": template}}}
+        return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": meta, "spec": spec}
     return {
-        "apiVersion": "batch/v1" if is_job else "apps/v1",
-        "kind": "CronJob" if is_job else workload.kind,
+        "apiVersion": "apps/v1",
+        "kind": workload.kind,
         "metadata": meta,
-        "spec": {} if is_job else {"replicas": workload.replicas, "selector": {"matchLabels": dict(labels)}},
+        "spec": {
+            "replicas": workload.replicas,
+            "selector": {"matchLabels": dict(labels)},
+            "template": template,
+            **({"serviceName": workload.name} if workload.kind == "StatefulSet" else {}),
+        },
     }
+
+
+def pod_template(workload: Workload, labels: Mapping[str, str]) -> Manifest:
+    """Return what a controller makes its pods of."""
+    meta: Manifest = {"labels": dict(labels)}
+    if workload.annotations:
+        meta["annotations"] = dict(workload.annotations)
+    return {"metadata": meta, "spec": _spec(workload, labels)}
+
+
+def _spec(workload: Workload, labels: Mapping[str, str]) -> Manifest:
+    return pod_spec(
+        cpu=f"{workload.cpu_millis}m",
+        memory=f"{workload.memory_mib}Mi",
+        image=f"registry.example/{workload.namespace}/{workload.name}:v{1 + len(workload.name)}.4",
+        **_JOBS_ONLY.get(workload.kind, {}),
+        **{key: _with_labels(value, labels) for key, value in workload.options.items()},
+    )
 
 
 def _job(rng: random.Random, workload: Workload, created_ns: int, labels: Mapping[str, str]) -> Manifest:
     name = f"{workload.name}-{29_000_000 + created_ns // 60_000_000_000 % 1_000_000}{a_suffix(rng, 2)}"
     meta = metadata(name, uid=a_uid(rng), created_ns=created_ns, namespace=workload.namespace, labels=labels)
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {}}
+    spec = {"backoffLimit": 6, "template": pod_template(workload, labels)}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
 
 
 def _with_labels(value: Any, labels: Mapping[str, str]) -> Any:

@@ -71,14 +71,27 @@ class Adding(QuickEditing, Asking):
 
     async def _open_object(self) -> None:
         chosen = await self._pick_object("Which document", _openable(self.host.view.state))
-        if chosen is None:
+        if chosen is None or not await self._have_document(chosen):
             return
+        self._show_document(chosen)
+
+    async def _have_document(self, ref: ObjectRef) -> bool:
+        """Add an object's document unless it is there already; return whether it is there then."""
+        if self.documents.parsed.find(ref) is not None:
+            return True
         try:
-            text = await self.read_document(chosen)
+            text = await self.read_document(ref)
         except SourceError as error:
             self.say(str(error), Tone.WARNING)
-            return
-        self.put_text(joined([self.desk.sheet.text, text]), f"{chosen.kind} {chosen.key} opened")
+            return False
+        self.put_text(joined([self.desk.sheet.text, text]), f"{ref.kind} {ref.key} opened")
+        return True
+
+    def _show_document(self, ref: ObjectRef) -> None:
+        """Put the cursor into a document, so that quick edits are of it."""
+        document = self.documents.parsed.find(ref)
+        if document is not None:
+            self.show_line(document.first_line)
 
     async def _pick_object(self, title: str, refs: Iterator[ObjectRef]) -> ObjectRef | None:
         found = list(refs)
@@ -104,6 +117,7 @@ class Adding(QuickEditing, Asking):
             self._write(
                 lambda text: split_pool(text, document.index, name=name, key=key, values=tuple(sorted(chosen or ()))),
                 f"{document.name} split",
+                ObjectRef("NodePool", name),
             )
 
     async def _own_pool(self, document: Document) -> None:
@@ -111,33 +125,33 @@ class Adding(QuickEditing, Asking):
         pools = sorted(self.host.view.state.nodepools)
         pool = await self.app.push_screen_wait(PickScreen("Copy which NodePool", [Choice(one, one) for one in pools]))
         name = pool and await self._ask_name("Name of its own pool", document.name)
-        if not pool or not name:
+        if not pool or not name or not await self._have_document(ObjectRef("NodePool", pool)):
             return
-        ref = ObjectRef("NodePool", pool)
-        try:
-            if self.documents.parsed.find(ref) is None:
-                self.put_text(joined([self.desk.sheet.text, await self.read_document(ref)]), f"NodePool {pool} opened")
-        except SourceError as error:
-            self.say(str(error), Tone.WARNING)
-            return
-        self._write(lambda text: own_pool(text, ref, document.ref, name=name), f"own pool for {document.name}")
+        own = ObjectRef("NodePool", name)
+        self._write(
+            lambda text: own_pool(text, ObjectRef("NodePool", pool), document.ref, name=name),
+            f"own pool for {document.name}",
+            own,
+        )
 
     async def _daemonset(self) -> None:
         name = await self._ask_name("Name of the DaemonSet", "agent")
         if name:
-            self._write(lambda text: add_daemonset(text, name), f"DaemonSet {name}")
+            ref = ObjectRef("DaemonSet", name)
+            self._write(lambda text: add_daemonset(text, name), f"DaemonSet {name}", ref)
 
     async def _ask_name(self, title: str, value: str) -> str:
         answer = await self.app.push_screen_wait(AskScreen(title, value=value, check=needed))
         return answer.strip() if answer is not None else ""
 
-    def _write(self, change: TextChange, why: str) -> None:
+    def _write(self, change: TextChange, why: str, made: ObjectRef) -> None:
         try:
             text = change(self.desk.sheet.text)
         except EditRefusedError as error:
             self.say(str(error), Tone.WARNING)
         else:
             self.put_text(text, why)
+            self._show_document(made)
 
     # Edits beside the documents
 

@@ -32,6 +32,10 @@ class QuickEditing(Offering):
         """Take over a text that a quick edit made."""
         raise NotImplementedError
 
+    def show_line(self, line: int) -> None:
+        """Put the cursor on a line of the text."""
+        raise NotImplementedError
+
     def changed(self) -> None:
         """Show the sheet in front after something other than typing has changed it."""
         raise NotImplementedError

@@ -113,6 +113,10 @@ class Typing(FrameScreen):
         self.load_sheet()
         self.ask_soon()
 
+    def show_line(self, line: int) -> None:
+        """Put the cursor on a line of the text."""
+        self.editor.show_place(line)
+
     def changed(self) -> None:
         """Show the sheet in front after something other than typing has changed it."""
         self.load_sheet()

@@ -27,7 +27,7 @@ def ci_job(rng: random.Random, number: int, created_ns: int, protection: str = "
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": metadata(name, uid=a_uid(rng), created_ns=created_ns, namespace=NAMESPACE, labels=labels),
-        "spec": {},
+        "spec": {"backoffLimit": 0},
     }
     spec = pod_spec(
         cpu=rng.choice(("500m", "1", "2")),
@@ -37,13 +37,15 @@ def ci_job(rng: random.Random, number: int, created_ns: int, protection: str = "
         node_selector={"karpenter.sh/nodepool": NODE_POOL},
         restartPolicy="Never",
     )
+    annotations = {DO_NOT_DISRUPT: protection}
+    job["spec"]["template"] = {"metadata": {"labels": dict(labels), "annotations": dict(annotations)}, "spec": spec}
     meta = metadata(
         f"{name}-{a_suffix(rng)}",
         uid=a_uid(rng),
         created_ns=created_ns,
         namespace=NAMESPACE,
         labels=labels,
-        annotations={DO_NOT_DISRUPT: protection},
+        annotations=annotations,
         owner=owner_of(job),
     )
     return job, pod(meta, spec)

@@ -118,7 +118,12 @@ def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> s
         patch = merge_patch(change.old, new)
     words = [*kubectl, "patch", resource_name(kind, document.ref), document.name, *_namespace(document.ref)]
     words += ["--type", "strategic" if is_strategic else "merge", "-p", json.dumps(patch, ensure_ascii=False)]
-    return shlex.join(words)
+    command = shlex.join(words)
+    if document.kind == "Job" and "template" in patch.get("spec", ()):
+        # https://kubernetes.io/docs/concepts/workloads/controllers/job/: the template of a Job is immutable.
+        said = f"the template of a Job cannot be changed once it exists: change what creates {document.ref.key}, like so"
+        return f"# {_comment(said)}\n# {' '.join(command.splitlines())}"
+    return command
 
 
 def _apply(document: str, kubectl: list[str]) -> str:

@@ -62,10 +62,18 @@ async def story_e(pilot: Pilot[Any]) -> None:
     await press(pilot, "a", *"cordon", "enter", *"ip-10-0-102-46", "enter")
 
 
+async def story_e_own_pool(pilot: Pilot[Any]) -> None:
+    """The same node without its runners, of which one gets a pool of its own."""
+    await begin(pilot, "whatif Node ip-10-0-15-85.ec2.internal")
+    await press(pilot, "a", *"open", "enter", *"Job gitlab/ci-4700", "enter")
+    await press(pilot, "a", *"own", "enter", *"runners", "enter", "ctrl+u", *"ci-long", "enter")
+
+
 STORIES: dict[str, Story] = {
     "a": story_a,
     "b": story_b,
     "c": story_c,
     "d": story_d,
     "e": story_e,
+    "e-own-pool": story_e_own_pool,
 }

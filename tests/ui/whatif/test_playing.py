@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ui.whatif.bench import control, delta, make_app, prepare, press, shown
-from tests.ui.whatif.stories import story_a, story_b, story_c, story_d, story_e
+from karptui.whatif.edits import ObjectRef
+from tests.ui.whatif.bench import begin, control, delta, make_app, prepare, press, shown
+from tests.ui.whatif.stories import story_a, story_b, story_c, story_d, story_e, story_e_own_pool
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +84,33 @@ async def test_story_e_a_pinned_node_and_the_remedies() -> None:
         assert "ip-10-0-102-46.ec2.internal" not in cordoned
         await press(pilot, "x", "enter")
         assert "kubectl cordon ip-10-0-102-46" in app.screen.area.text  # type: ignore[attr-defined]
+
+
+async def test_story_e_a_pool_of_its_own_for_a_protected_job() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await story_e_own_pool(pilot)
+        screen, found = app.screen, app.desk.answers[0].difference
+        assert found is not None
+        (claim,) = found.claims
+        assert (claim.pool_name, tuple(claim.pods)) == ("ci-long", ("gitlab/ci-4700-7z74t",))
+        elsewhere = {line.after.node_name for line in found.moves if "gitlab/ci-4700-7z74t" not in line.pods}
+        assert elsewhere <= {"ip-10-0-102-46.ec2.internal", "ip-10-0-56-201.ec2.internal"}
+        assert screen.documents.problems == ()  # type: ignore[attr-defined]
+        assert screen.focused_document().name == "ci-long"  # type: ignore[attr-defined]
+        await press(pilot, "x", "enter")
+        said = app.screen.area.text  # type: ignore[attr-defined]
+        assert "ci-long" in said
+        assert "kubectl patch jobs.batch ci-4700 -n gitlab" in said
+        await press(pilot, "escape", "u")
+        assert screen.documents.parsed.find(ObjectRef("NodePool", "ci-long")) is None  # type: ignore[attr-defined]
+
+
+async def test_a_document_that_is_open_is_gone_to_and_not_opened_twice() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        for _ in range(2):
+            await press(pilot, "a", *"open", "enter", *"Job gitlab/ci-4700", "enter")
+            assert screen.focused_document().kind == "Job"  # type: ignore[union-attr]
+        assert [one.kind for one in screen.documents.parsed.documents] == ["NodePool", "EC2NodeClass", "Job"]

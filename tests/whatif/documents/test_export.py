@@ -364,3 +364,23 @@ def test_a_diff_has_the_comments_of_the_text_that_was_opened() -> None:
     assert export_diff(fresh).splitlines()[0] == "--- /dev/null"
     assert "+kind: Zebra" in export_diff(fresh)
     assert "-  weight: 50" in export_diff(changes_of(parse(text), ORIGINALS))
+
+
+def test_the_template_of_a_job_is_not_patched() -> None:
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "ci-1", "namespace": "gitlab"},
+        "spec": {"backoffLimit": 0, "template": {"spec": {"containers": [{"name": "main", "image": "ci:1"}]}}},
+    }
+    text, ref = as_document(job), ObjectRef("Job", "ci-1", "gitlab")
+
+    def said(*path: str, value: Any) -> str:
+        parsed = parse(set_value(text, ref, path, value))
+        return export_commands(changes_of(parsed, {ref: job}, {ref: text}), (), shipped_schemas())
+
+    refused = said("spec", "template", "spec", "nodeSelector", "pool", value="own")
+    first, second = refused.splitlines()
+    assert first == "# the template of a Job cannot be changed once it exists: change what creates gitlab/ci-1, like so"
+    assert second.startswith("# kubectl patch jobs.batch ci-1 -n gitlab")
+    assert said("spec", "backoffLimit", value=2).startswith("kubectl patch jobs.batch ci-1")
