@@ -121,8 +121,8 @@ def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> s
     command = shlex.join(words)
     if document.kind == "Job" and "template" in patch.get("spec", ()):
         # https://kubernetes.io/docs/concepts/workloads/controllers/job/: the template of a Job is immutable.
-        said = f"the template of a Job cannot be changed once it exists: change what creates {document.ref.key}, like so"
-        return f"# {_comment(said)}\n# {' '.join(command.splitlines())}"
+        said = f"the template of a Job cannot be changed once it exists: change what creates {document.ref.key}"
+        return f"# {_comment(said)}, like so\n# {' '.join(command.splitlines())}"
     return command
 
 
