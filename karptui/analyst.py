@@ -5,17 +5,14 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karptui.pace import Turns
+from karptui.pace import Rhythm, Turns
+from karptui.patient_engine import PatientEngine, Superseded
 
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis
-    from karptui.disruption.candidate import Candidate
-    from karptui.disruption.removal import EngineSimulator
-    from karptui.disruption.simulation import Simulation
     from karptui.disruption.study import Study
     from karptui.provisioning.reporter import Reporter
     from karptui.views.advice.desk import AdviceDesk
@@ -33,10 +30,6 @@ REST_SECONDS: Final = 1.0
 """For how long those of other nodes are at most: every generation gets on with a few of them."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
-PACE_FACTOR: Final = 6.0
-"""For so many times as long as a generation kept the processor, changes collect before the next is looked at."""
-PACE_SECONDS: Final = (1.0, 4.0)
-"""Within these bounds; what somebody looks at anew is looked up at once."""
 FREEZE_FROM_PODS: Final = 5_000
 """From so many pods up the objects of a cluster are kept out of the search for garbage."""
 STALE_SECONDS: Final = 15
@@ -67,20 +60,13 @@ class _Job(NamedTuple):
     now_ns: int
 
 
-class _Superseded(Exception):  # noqa: N818 - not an error
-    """There is something newer to look at."""
-
-
 class Analyst:
     """Takes views, publishes analyses; everything heavy happens in its thread."""
 
     def __init__(self) -> None:
         self._wake = threading.Condition()
         self._job: _Job | None = None
-        self._due = 0.0
-        """When the next job may begin, by the monotonic clock."""
-        self._began_at = 0.0
-        """When the present one began, by its thread's processor time."""
+        self._rhythm = Rhythm()
         self._focus = Focus()
         self._is_stopped = False
         self._thread: threading.Thread | None = None
@@ -148,26 +134,19 @@ class Analyst:
 
     def _run(self) -> None:
         while (job := self._next_job()) is not None:
-            self._began_at, self._due = time.thread_time(), 0.0
+            self._rhythm.begin(time.thread_time())
             try:
                 self._work(job)
-            except _Superseded:
+            except Superseded:
                 pass
             except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
                 self._fail(f"{type(error).__name__}: {error}")
-            self._put_off_next()
-
-    def _put_off_next(self) -> None:
-        """Let the next job wait after this one, unless it does already."""
-        if not self._due:
-            least, most = PACE_SECONDS
-            busy_seconds = time.thread_time() - self._began_at
-            self._due = time.monotonic() + min(max(least, PACE_FACTOR * busy_seconds), most)
+            self._rhythm.end(time.monotonic(), time.thread_time())
 
     @property
     def _wait_seconds(self) -> float | None:
-        """How long the job at hand has to wait yet; None where there is none."""
-        return None if self._job is None else max(0.0, self._due - time.monotonic())
+        """How long the job at hand has to wait yet; None where there is none. What is asked anew does not wait."""
+        return None if self._job is None else self._rhythm.wait_seconds(time.monotonic())
 
     def _fail(self, problem: str) -> None:
         from msgspec.structs import replace  # noqa: PLC0415 - as below
@@ -215,6 +194,7 @@ class Analyst:
                 return
         self._failure = ""
         self._latest = study.analysis
+        self._rhythm.answered(time.monotonic(), time.thread_time())
         self._advice = self._advice or AdviceDesk()
         self._advice.begin(prepared, job.view, study)
         if self._focus.wants_advice:
@@ -282,7 +262,7 @@ class Analyst:
         elif focus.wants_next and "next" not in answered:
             answered.add("next")
             self._latest = study.analysis
-            study.ask_next(_Patient(study.engine(), self, turns, began))
+            study.ask_next(PatientEngine(study.engine(), turns, lambda: self.is_superseded(began)))
         elif "advice" not in answered:
             # After the nodes on the screen, before all others.
             answered.add("advice")
@@ -298,14 +278,14 @@ class Analyst:
         def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - nobody is shown how far it is
             turns.take()
             if self._is_stopped:
-                raise _Superseded
+                raise Superseded
 
         return take_turns
 
     def _rest_until_asked(self, study: Study, focus: Focus) -> bool:
         """Wait until somebody looks elsewhere; return False when there is a newer cluster, or an end."""
         self._latest = study.analysis
-        self._put_off_next()
+        self._rhythm.end(time.monotonic(), time.thread_time())
         with self._wake:
             while (seconds := self._wait_seconds) != 0 and not self._is_stopped and self._focus == focus:
                 self._wake.wait(seconds)
@@ -314,17 +294,3 @@ class Analyst:
     def is_superseded(self, began: float) -> bool:
         """Whether work that began then should be broken off: its results would be of the past."""
         return self._is_stopped or (self._job is not None and time.monotonic() - began > LEAST_SECONDS)
-
-
-class _Patient:
-    """Removes nodes for the long question, and gives way between two removals."""
-
-    def __init__(self, engine: EngineSimulator, analyst: Analyst, turns: Turns, began: float) -> None:
-        self._engine, self._analyst, self._turns, self._began = engine, analyst, turns, began
-
-    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
-        """Remove nodes on the engine."""
-        if self._analyst.is_superseded(self._began):
-            raise _Superseded
-        self._turns.take()
-        return self._engine.remove(candidates, is_consolidation=is_consolidation)

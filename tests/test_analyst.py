@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
 from karptui import analyst as module
+from karptui import pace
 from karptui.analyst import Analyst, Focus
 from karptui.decode.kinds import Kind
 from karptui.disruption.study import Study
@@ -222,7 +224,7 @@ def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
 
 
 def test_changes_collect_while_the_analyst_rests(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PACE_SECONDS", (3600.0, 3600.0))
+    monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()
     second = changed(first)
     third = changed(second, "newest")
@@ -230,14 +232,14 @@ def test_changes_collect_while_the_analyst_rests(worker: Analyst, monkeypatch: p
     until(lambda: is_complete(worker, first.state.generation))
     worker.submit(second, NOW_NS)
     worker.submit(third, NOW_NS)
-    until(lambda: worker._due > 0)
+    until(lambda: worker._rhythm.wait_seconds(time.monotonic()) > 0)
     assert known(worker).generation == first.state.generation
     assert worker._job is not None
     assert worker._job.view is third
 
 
 def test_what_is_looked_at_is_looked_up_during_the_rest(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PACE_SECONDS", (3600.0, 3600.0))
+    monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()
     worker.submit(first, NOW_NS)
     until(lambda: is_complete(worker, first.state.generation))
