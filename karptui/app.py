@@ -244,6 +244,10 @@ class KarptuiApp(App[None]):
         """Say which nodes are looked at, so that they are analysed first."""
         self.session.analyst.look_at(focus)
 
+    def want_usage(self) -> None:
+        """Say that live usage is looked at."""
+        self.session.want_usage()
+
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows."""
         session = self.session

@@ -97,18 +97,31 @@ class Session:
     def _poll(self, now_ns: int) -> bool:
         mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
         analysis, pending, advice = self.analyst.latest, self.analyst.pending, self.analyst.advice
+        usage = self.evidence.live_usage()
         is_same = analysis is before.analysis and pending is before.pending and advice is before.advice
+        is_same = is_same and usage is before.live_usage
         if mail.is_empty and evidence is before.evidence and is_same:
             return False
         state = reduce(before.state, mail.batch, now_ns) if mail.batch.deltas else before.state
         statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
         view = ClusterView(
-            state, statuses, before, evidence=evidence, analysis=analysis, pending=pending, advice=advice
+            state,
+            statuses,
+            before,
+            evidence=evidence,
+            analysis=analysis,
+            pending=pending,
+            advice=advice,
+            live_usage=usage,
         )
         _ = view.facts  # worked out here, where it may take its time
         self.view = view
         self.evidence.use_region(self.view.place.region)
         return True
+
+    def want_usage(self) -> None:
+        """Say that somebody looks at live usage."""
+        self.evidence.want_usage()
 
     def analyse(self, now_ns: int) -> None:
         """Have the nodes looked at, once enough is known of the cluster."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from karptui.sources.controller.source import ControllerSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.metrics.source import MetricsSource
+    from karptui.sources.usage.source import UsageSource
     from karptui.state.cluster import ClusterState
 
 
@@ -84,7 +85,11 @@ def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
     base = Evidence(settings=settings, settings_origin=origin, price_settings=prices)
     if isinstance(source, ClusterSource):
         return EvidenceSource(
-            base, metrics=_metrics(source), aws=_aws(config) if config.aws else None, controller=_controller(source)
+            base,
+            metrics=_metrics(source),
+            aws=_aws(config) if config.aws else None,
+            controller=_controller(source),
+            usage=_usage(source),
         )
     return EvidenceSource(base)
 
@@ -145,6 +150,12 @@ def _controller(source: ClusterSource) -> ControllerSource:
     from karptui.sources.controller.source import ControllerSource
 
     return ControllerSource(source)
+
+
+def _usage(source: ClusterSource) -> UsageSource:
+    from karptui.sources.usage.source import UsageSource
+
+    return UsageSource(source)
 
 
 def _aws(config: Config) -> AwsSource:

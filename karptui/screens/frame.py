@@ -144,6 +144,10 @@ class FrameScreen(Screen[None]):
     def show_state(self) -> None:
         """Show the state and the time of the host."""
 
+    def shows_usage(self) -> bool:
+        """Whether live usage is to be seen now: metrics-server is asked only then."""
+        return False
+
     def explain(self) -> Pieces:
         """Return what the information line says."""
         return ()
@@ -162,6 +166,8 @@ class FrameScreen(Screen[None]):
         """Show the state again if it, or the second, has changed."""
         if not self.is_mounted:
             return
+        if self.shows_usage():
+            self.host.want_usage()
         now_ns = self.host.now_ns()
         shown = (id(self.host.view), now_ns // 1_000_000_000)
         self.top_bar.values = self.host.top_bar()

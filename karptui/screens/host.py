@@ -42,6 +42,10 @@ class Host(Protocol):
         """Say which nodes are looked at, so that they are analysed first."""
         ...
 
+    def want_usage(self) -> None:
+        """Say that live usage is looked at: metrics-server is asked only then."""
+        ...
+
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows now."""
         ...

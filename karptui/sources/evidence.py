@@ -6,9 +6,11 @@ import msgspec
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller
 from karptui.aws.region_facts import FactPhase
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.controller.source import ControllerNews, ControllerSource
 from karptui.sources.metrics.source import MetricsNews, MetricsSource
+from karptui.sources.usage.source import UsageSource
 
 
 class EvidenceSource:
@@ -21,6 +23,7 @@ class EvidenceSource:
         metrics: MetricsSource | None = None,
         aws: AwsSource | None = None,
         controller: ControllerSource | None = None,
+        usage: UsageSource | None = None,
     ) -> None:
         """Set up without asking anybody.
 
@@ -29,10 +32,12 @@ class EvidenceSource:
             metrics: Reads Karpenter's metrics.
             aws: Asks the AWS APIs; begins when the cluster has named its region.
             controller: Reads what Karpenter was started with.
+            usage: Asks metrics-server while somebody looks.
         """
         self._metrics = metrics
         self._aws = aws
         self._controller = controller
+        self._usage = usage
         self._base = base
         self._region = ""
         self._heard: tuple[MetricsNews | None, AwsNews | None, ControllerNews | None] = (None, None, None)
@@ -44,6 +49,8 @@ class EvidenceSource:
             self._metrics.start()
         if self._controller is not None:
             self._controller.start()
+        if self._usage is not None:
+            self._usage.start()
 
     def stop(self) -> None:
         """Ask no more."""
@@ -51,6 +58,8 @@ class EvidenceSource:
             self._metrics.stop()
         if self._controller is not None:
             self._controller.stop()
+        if self._usage is not None:
+            self._usage.stop()
         if self._aws is not None:
             self._aws.stop()
 
@@ -68,6 +77,15 @@ class EvidenceSource:
         else:
             self._aws.start(region)
         self._region = region
+
+    def want_usage(self) -> None:
+        """Say that somebody looks at live usage; cheap, from any thread."""
+        if self._usage is not None:
+            self._usage.want()
+
+    def live_usage(self) -> LiveUsage:
+        """Return what is known of live usage; not part of the rest, as it changes all the time and decides nothing."""
+        return self._usage.latest() if self._usage is not None else NO_LIVE_USAGE
 
     @property
     def is_settled(self) -> bool:

@@ -13,6 +13,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.node import Node
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.health import KindStatus
@@ -60,6 +61,7 @@ class ClusterView:
         analysis: Analysis | None = None,
         pending: PendingReport | None = None,
         advice: AdviceReport | None = None,
+        live_usage: LiveUsage = NO_LIVE_USAGE,
     ) -> None:
         """Make a view.
 
@@ -71,6 +73,7 @@ class ClusterView:
             analysis: why nodes are still here, of this generation or one before it.
             pending: why pods wait, of this generation or one before it.
             advice: what the rules find, of this generation or one before it.
+            live_usage: what nodes and pods really use, where metrics-server tells.
         """
         self.state = state
         self.statuses = statuses
@@ -78,11 +81,13 @@ class ClusterView:
         self.analysis = analysis
         self.pending = pending
         self.advice = advice
+        self.live_usage = live_usage
         self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}
         self._owners_before = before.known_owners() if before is not None else None
         is_same = before is not None and before.state is state and before.evidence is evidence
+        is_same = is_same and before is not None and before.live_usage is live_usage
         if before is not None and is_same and before.access is self.access:
             # Only the source has spoken: everything worked out still holds, as the same objects.
             kept = _WORKED_OUT if before.analysis is analysis else _POD_PARTS
@@ -147,7 +152,11 @@ class ClusterView:
         """Return an entry for every pod of a node."""
         node = self.state.nodes.get(node_name)
         pool = _pool(node) if node is not None else ""
-        return tuple(PodEntry(pod, pool, self._owners.of(pod)) for pod in self.state.pods_on(node_name).values())
+        used = self.live_usage.pods
+        return tuple(
+            PodEntry(pod, pool, self._owners.of(pod), used.get(key))
+            for key, pod in self.state.pods_on(node_name).items()
+        )
 
     def node_entry(self, key: str) -> NodeEntry | None:
         """Return the entry of a key, None where it is not there (any more)."""
@@ -186,6 +195,7 @@ class ClusterView:
         self, known: NodeEntry | None, node: Node | None, claim: NodeClaim | None, access: PodAccess
     ) -> NodeEntry:
         usage = self.state.node_usage.get(node.name) if node is not None else None
+        used = self.live_usage.nodes.get(node.name) if node is not None else None
         findings = self._findings_of(node, claim)
         if (
             known is not None
@@ -195,12 +205,13 @@ class ClusterView:
             and known.access is access
             and known.findings is findings
             and known.hidden == self.hidden
+            and known.used is used
             and self._is_same_book
         ):
             return known
         is_same_object = known is not None and known.node is node and known.claim is claim and self._is_same_book
         price = known.price if known is not None and is_same_object else self._price(NodeEntry(node, claim))
-        entry = NodeEntry(node, claim, usage, access, price, findings, self.hidden)
+        entry = NodeEntry(node, claim, usage, access, price, findings, self.hidden, used)
         if known is not None and known.node is node and known.claim is claim and known.usage is usage:
             entry.take_over(known)
         return entry
@@ -220,7 +231,7 @@ class ClusterView:
 
     @cached_property
     def _pods_by_key(self) -> dict[str, PodEntry]:
-        before = self._pod_entries_before
+        before, used = self._pod_entries_before, self.live_usage.pods
         pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._owners
         entries: dict[str, PodEntry] = {}
         for key, pod in self.state.pods.items():
@@ -229,7 +240,8 @@ class ClusterView:
             pool = pools.get(pod.node_name, "")
             known = before.get(key)
             same = known is not None and known.pod is pod and known.pool == pool and owners is self._owners_before
-            entries[key] = known if same and known is not None else PodEntry(pod, pool, owners.of(pod))
+            same = same and known is not None and known.used is used.get(key)
+            entries[key] = known if same and known is not None else PodEntry(pod, pool, owners.of(pod), used.get(key))
         self._pod_entries_before = {}
         return entries
 

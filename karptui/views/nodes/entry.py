@@ -12,6 +12,7 @@ from karptui.aws.prices import Price
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
+from karptui.kube.live_usage import Used
 from karptui.kube.node import Node
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
@@ -69,6 +70,8 @@ class NodeEntry:
     """Why it is still here; None until that is worked out."""
     hidden: frozenset[str] = frozenset()
     """Kinds that may not be listed."""
+    used: Used | None = None
+    """What the node really uses; None where metrics-server does not tell."""
 
     @property
     def is_managed(self) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 
 from karptui.karpenter import labels as karpenter_labels
 from karptui.kube import resources
+from karptui.kube.live_usage import Used
 from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
@@ -36,6 +37,8 @@ class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Empty while it is not bound, or bound to a node that Karpenter does not manage."""
     made_by: PodOwner | None = None
     """The workload behind it; None where that has not been looked for, or there is none."""
+    used: Used | None = None
+    """What its containers really use; None where metrics-server does not tell."""
 
     @property
     def cpu_millis(self) -> int:

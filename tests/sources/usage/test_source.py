@@ -1,0 +1,187 @@
+"""Live usage is read page by page while somebody looks, and its faults are sentences, over a loopback API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from loopback import Call, LoopbackServer
+
+from karptui.clock import FrozenClock
+from karptui.kube.live_usage import Sample, first_seen
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.sources.base import SourceError
+from karptui.sources.cluster.transport import Transport
+from karptui.sources.usage.reader import ROOT, UsageError, read_nodes, read_pods
+from karptui.sources.usage.source import IDLE_SECONDS, UsageSource
+from sources.cluster.live import transport_to
+from tests.sources.turns import Turns
+
+NOW = 1_795_259_891_000_000_000
+MI = 1 << 20
+
+
+def measured(name: str, *amounts: tuple[str, str], ago: int = 5, window: str = "20s", **fields: Any) -> dict[str, Any]:
+    namespace, _, own = name.rpartition("/")
+    item: dict[str, Any] = {
+        "metadata": {"name": own, **({"namespace": namespace} if namespace else {})},
+        "timestamp": format_timestamp(NOW - ago * NS_PER_SECOND),
+        "window": window,
+        **fields,
+    }
+    parts = [{"cpu": cpu, "memory": memory} for cpu, memory in amounts]
+    if namespace:
+        return {**item, "containers": [{"name": f"c{at}", "usage": part} for at, part in enumerate(parts)]}
+    return {**item, "usage": parts[0]}
+
+
+class Api:
+    """Answers with pages that it is given, or with an error."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, list[Any]] = {"nodes": [[]], "pods": [[]]}
+        self.status = 200
+        self.calls: list[tuple[str, dict[str, str]]] = []
+
+    def __call__(self, call: Call) -> None:
+        self.calls.append((call.path, call.query))
+        resource = call.path.removeprefix(f"{ROOT}/")
+        if self.status != 200:
+            call.error(self.status, "the server could not find the requested resource")
+            return
+        at = int(call.query.get("continue", "0"))
+        page = self.pages[resource][at]
+        if isinstance(page, bytes):
+            call.text(page)
+            return
+        more = {"continue": str(at + 1)} if at + 1 < len(self.pages[resource]) else {}
+        call.json({"metadata": more, "items": page})
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[Transport]:
+    with LoopbackServer(api) as server:
+        transport = transport_to(server)
+        yield transport
+        transport.close()
+
+
+def test_nodes_in_cores_and_bytes(api: Api, client: Transport) -> None:
+    api.pages["nodes"] = [[measured("node-1", ("1204567891n", "3482916Ki")), measured("node-2", ("250m", "1Gi"))]]
+    found = read_nodes(client)
+    assert found.samples == {
+        "node-1": Sample(NOW - 5 * NS_PER_SECOND, 1205, 3482916 << 10),
+        "node-2": Sample(NOW - 5 * NS_PER_SECOND, 250, 1 << 30),
+    }
+    assert found.window_ns == 20 * NS_PER_SECOND
+    assert api.calls == [(f"{ROOT}/nodes", {"limit": "500"})]
+
+
+def test_pods_page_by_page_with_their_containers_together(api: Api, client: Transport) -> None:
+    api.pages["pods"] = [
+        [measured("web/a", ("1500u", "10Mi"), ("2m", "5Mi"))],
+        [measured("db/b", ("0", "7Mi"), window="10s"), measured("db/c")],
+    ]
+    found = read_pods(client)
+    assert found.samples["web/a"] == Sample(NOW - 5 * NS_PER_SECOND, 4, 15 * MI)
+    assert found.samples["db/c"] == Sample(NOW - 5 * NS_PER_SECOND, 0, 0)
+    assert [query for _, query in api.calls] == [{"limit": "500"}, {"limit": "500", "continue": "1"}]
+
+
+def test_what_cannot_be_read_is_left_out(api: Api, client: Transport) -> None:
+    api.pages["nodes"] = [
+        [
+            measured("a", ("much", "1Gi")),
+            measured("b", ("1", "1Gi"), window="soon"),
+            measured("c", ("1", "1Gi"), timestamp="yesterday"),
+            measured("d", ("1", "1Gi")),
+        ]
+    ]
+    assert list(read_nodes(client).samples) == ["d"]
+
+
+@pytest.mark.parametrize(
+    ("status", "says", "is_refusal"),
+    [
+        (404, "metrics-server is not installed", True),
+        (403, "needs permission to list nodes of metrics.k8s.io", True),
+        (503, "metrics-server does not answer", False),
+        (418, "the API server answered 418", False),
+    ],
+)
+def test_faults_are_sentences(api: Api, client: Transport, status: int, says: str, *, is_refusal: bool) -> None:
+    api.status = status
+    with pytest.raises(SourceError, match=says) as caught:
+        read_nodes(client)
+    assert isinstance(caught.value, UsageError) == is_refusal
+
+
+def test_an_answer_that_is_no_list(api: Api, client: Transport) -> None:
+    api.pages["pods"] = [b"<html>"]
+    with pytest.raises(SourceError, match="metrics-server's answer cannot be read"):
+        read_pods(client)
+
+
+def test_nobody_is_asked_until_somebody_looks(api: Api, client: Transport) -> None:
+    clock, turns = FrozenClock(NOW), Turns()
+    source = UsageSource(client, clock=clock, wait=turns.wait)
+    api.pages["nodes"] = [[measured("node-1", ("1", "1Gi"))]]
+    assert turns.read(source).read_at_ns == 0
+    assert api.calls == []
+    assert turns.seconds == [IDLE_SECONDS]
+    source.want()
+    found = turns.read(source)
+    assert (found.nodes["node-1"].samples, found.is_asked, found.read_at_ns) == (1, True, NOW)
+    assert turns.seconds[-1] == 20.0
+    clock.instant_ns += 61 * NS_PER_SECOND
+    assert turns.read(source) is found
+    assert len(api.calls) == 2
+    turns.end(source)
+
+
+def test_the_most_of_all_samples_is_kept(api: Api, client: Transport) -> None:
+    clock, turns = FrozenClock(NOW), Turns()
+    source = UsageSource(client, clock=clock, wait=turns.wait)
+    source.want()
+    told = [("2", "1Gi", 30), ("1", "3Gi", 15), ("1", "3Gi", 15)]
+    for cpu, memory, ago in told:
+        api.pages["nodes"] = [[measured("node-1", (cpu, memory), ago=ago, window="5s")]]
+        api.pages["pods"] = [[measured("web/a", (cpu, memory), ago=ago)] if ago == 30 else []]
+        found = turns.read(source)
+    used = found.nodes["node-1"]
+    assert (used.latest.cpu_millis, used.latest.memory_bytes) == (1000, 3 << 30)
+    assert (used.peak_cpu_millis, used.peak_memory_bytes) == (2000, 3 << 30)
+    # The same measurement again is no further one.
+    assert (used.samples, used.first_ns) == (2, NOW - 30 * NS_PER_SECOND)
+    assert found.pods == {}
+    assert turns.seconds[-1] == 15.0
+    turns.end(source)
+
+
+@pytest.mark.parametrize(("status", "rest"), [(403, 300.0), (404, 300.0), (503, 60.0)])
+def test_what_was_read_stays_when_it_fails(api: Api, client: Transport, status: int, rest: float) -> None:
+    clock, turns = FrozenClock(NOW), Turns()
+    source = UsageSource(client, clock=clock, wait=turns.wait)
+    source.want()
+    api.pages["nodes"] = [[measured("node-1", ("1", "1Gi"), window="10m0s")]]
+    before = turns.read(source)
+    assert turns.seconds[-1] == 60.0
+    api.status = status
+    after = turns.read(source)
+    assert after.nodes is before.nodes
+    assert (after.sentence != "", after.retry_at_ns) == (True, NOW + int(rest) * NS_PER_SECOND)
+    assert turns.seconds[-1] == rest
+    api.status = 200
+    assert turns.read(source).sentence == ""
+    turns.end(source)
+
+
+def test_the_first_sample_is_the_most() -> None:
+    used = first_seen(Sample(NOW, 5, 7))
+    assert (used.peak_cpu_millis, used.peak_memory_bytes, used.samples, used.first_ns) == (5, 7, 1, NOW)
