@@ -11,9 +11,9 @@ ABSENT_NS: Final = 0
 """Stands for a timestamp that an object does not carry."""
 
 _INSTANT: Final = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:)([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})"
+    r"(?:\.([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )
-_HOUR: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HOUR_LENGTH: Final = len("2006-01-02T15:")
 _PLAIN_LENGTH: Final = len("2006-01-02T15:04:05Z")
@@ -50,7 +50,7 @@ def _parse_any(text: str) -> int:
     match = _INSTANT.fullmatch(text.upper())
     if match is None:
         raise _not_an_instant(text)
-    hour, minute, second, fraction, sign, offset_hours, offset_minutes = match.groups()
+    year, month, day, hour, minute, second, fraction, sign, offset_hours, offset_minutes = match.groups()
     # RFC 3339 allows a leap second; the calendar does not.
     is_valid = minute < "60" and second <= "60" and (offset_minutes or "") < "60"
     if not is_valid or int(offset_hours or 0) > _MAX_OFFSET_HOURS:
@@ -58,20 +58,11 @@ def _parse_any(text: str) -> int:
     offset = int(offset_hours or 0) * 60 + int(offset_minutes or 0)
     minutes = int(minute) - (-offset if sign == "-" else offset)
     try:
-        hour_ns = _hour_ns(hour)
+        moment = datetime(int(year), int(month), int(day), int(hour), tzinfo=UTC)
     except ValueError:
         raise _not_an_instant(text) from None
+    hour_ns = (moment - _EPOCH) // timedelta(seconds=1) * NS_PER_SECOND
     return hour_ns + (minutes * 60 + int(second)) * NS_PER_SECOND + int((fraction or "")[:9].ljust(9, "0"))
-
-
-def _hour_ns(text: str) -> int:
-    """Return the instant an hour begins, from text such as ``2006-01-02T15:``."""
-    match = _HOUR.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    year, month, day, hour = map(int, match.groups())
-    moment = datetime(year, month, day, hour, tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(seconds=1) * NS_PER_SECOND
 
 
 def _not_an_instant(text: str) -> ValueError:

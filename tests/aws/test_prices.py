@@ -45,6 +45,18 @@ def test_the_most_trusted_source_wins() -> None:
     assert (second.per_hour, second.origin) == (0.3, AWS)
 
 
+@pytest.mark.parametrize(
+    ("origin", "label"),
+    [
+        (PriceOrigin(PriceSource.SNAPSHOT, 0), "snapshot"),
+        (KARPENTER, "Karpenter's metrics, 2026-11-21 10:05 UTC"),
+        (PriceOrigin(PriceSource.BUILT_IN, NOW, "us-east-1"), "built-in list, 2026-11-21, of us-east-1"),
+    ],
+)
+def test_origins_in_words(origin: PriceOrigin, label: str) -> None:
+    assert origin.label == label
+
+
 def test_unknown_is_none() -> None:
     assert PriceBook().price("m5.large", "z", "on-demand") is None
     assert PriceBook().origins == ()

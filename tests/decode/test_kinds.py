@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from karptui.decode.errors import DecodeError
-from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, kind_of
+from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, kind_named, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget
@@ -316,3 +316,11 @@ def test_text_and_mappings_are_read_alike() -> None:
                 assert "managedFields" not in from_text.raw["metadata"]
             elif kind is not Kind.REPLICATION_CONTROLLER:
                 assert from_text == reader.convert(sample(kind))
+
+
+@pytest.mark.parametrize(
+    ("api_kind", "kind"),
+    [("EC2NodeClass", Kind.NODECLASS), ("AKSNodeClass", Kind.NODECLASS), ("Pod", Kind.POD), ("Secret", None)],
+)
+def test_what_objects_of_a_kind_are_kept_as(api_kind: str, kind: Kind | None) -> None:
+    assert kind_named(api_kind) is kind

@@ -5,13 +5,14 @@ import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 import msgspec
 import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.decode.pod import build_pod
-from karptui.decode.pod_template import TEMPLATES, TemplateInterner
+from karptui.decode.pod_template import TEMPLATES, TemplateInterner, _forget
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_text_wire import TextPod
 from karptui.decode.pod_wire import WirePod
@@ -23,6 +24,7 @@ from karptui.kube.pod import (
     HostPort,
     Pod,
     PodAffinityTerm,
+    PodTemplate,
     PodVolume,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
@@ -485,6 +487,16 @@ def test_threads_share_templates() -> None:
     assert len(pods) == 2000
     assert len({id(pod.template) for pod in pods}) == 50
     assert all(found() is not None for found in TEMPLATES.by_text.values())
+
+
+def test_a_text_that_another_thread_has_read_anew_is_not_forgotten() -> None:
+    known, newer = TemplateInterner(), PodTemplate()
+    known.keep_text(b"text", newer)
+    kept = known.by_text[b"text"]
+    _forget(known.by_text, b"text", ref(PodTemplate(node_selector={"older": "one"})))
+    assert known.by_text[b"text"] is kept
+    _forget(known.by_text, b"text", kept)
+    assert known.of_text(b"text") is None
 
 
 @both

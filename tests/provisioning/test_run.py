@@ -27,6 +27,7 @@ from karptui.provisioning import Cancelled, Prepared, Solution, prepare
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.events import provisioning_events
+from karptui.provisioning.go_sort import go_least
 from tests.builders import (
     MINUTE_NS,
     NOW_NS,
@@ -81,6 +82,16 @@ class TestResults:
         assert [one.name for one in claim.instance_types] == claim.instance_type_names[::-1]
         assert claim.catalogue.types == tuple(TYPES)
         assert claim.cheapest_price_per_hour == 0.096
+
+    def test_of_many_types_of_one_price_the_cheapest_are_those_of_gos_sort(self) -> None:
+        prices = [0.1 if i % 7 else 0.2 for i in range(720)]
+        types = [
+            an_instance_type(name=f"t{i:03}", zones=("us-east-1a",), prices={"on-demand": price})
+            for i, price in enumerate(prices)
+        ]
+        inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),))
+        [claim] = prepare(inventory, types, Settings(), NOW_NS).solve().claims
+        assert claim.instance_type_names == sorted(f"t{i:03}" for i in go_least(prices, 600))
 
     def test_given_types_by_nodepool(self) -> None:
         inventory = Inventory(pods=(a_pod(),), nodepools=(a_nodepool(), a_nodepool(name="bare", weight=5)))

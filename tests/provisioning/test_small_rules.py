@@ -6,7 +6,7 @@ import pytest
 
 from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import HOSTNAME
+from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.karpenter.overlay import NodeOverlay
 from karptui.karpenter.settings import Settings
 from karptui.kube.node_selector import NodeSelectorTerm
@@ -397,3 +397,18 @@ class TestVolumes:
         assert index.attachments(pods["late"]) == (("ebs.csi.aws.com", "default/late"),)
         assert index.attachments(pods["bound"]) == (("ebs.csi.aws.com", "default/bound"),)
         assert index.attachments(pods["local"]) == ()
+
+    def test_where_each_volume_can_be_reached(self) -> None:
+        zone = NodeSelectorTerm((a_requirement(ZONE, "In", "us-east-1a"),))
+        index = VolumeIndex(
+            Inventory(
+                claims=(
+                    PersistentVolumeClaim(name="zonal", namespace="default", volume_name="pv"),
+                    PersistentVolumeClaim(name="anywhere", namespace="default"),
+                ),
+                volumes=(PersistentVolume(name="pv", required_node_terms=(zone,), is_aws_ebs=True),),
+            )
+        )
+        pod = a_pod(volumes=[PodVolume(name=name, claim_name=name) for name in ("anywhere", "zonal")])
+        [(claim, reach)] = index.reach(pod)
+        assert (claim, [str(one) for one in reach]) == ("default/zonal", [f"{ZONE} In [us-east-1a]"])
