@@ -1,4 +1,4 @@
-"""Fixtures of every test: snapshots in the top-level folder, no network but loopback."""
+"""What holds for every test: snapshots in the top-level folder, no network but loopback, the longest files first."""
 
 from __future__ import annotations
 
@@ -7,12 +7,31 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import pytest_textual_snapshot
 from syrupy.location import PyTestLocation
 
 TESTS_ROOT = Path(__file__).resolve().parent
 SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
+LONGEST_FIRST = ("ui/whatif", "e2e", "ui", "cli", "sources", "whatif", "hygiene")
+"""Folders by how long their files take: a long one that comes last keeps one processor busy and the others idle."""
+
+# The same examples in every run, so that a run says something about the change and not about luck; the thorough
+# profile (--hypothesis-profile=thorough) looks further with every run.
+hypothesis.settings.register_profile("steady", max_examples=50, deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("thorough", max_examples=2000, deadline=None)
+hypothesis.settings.load_profile("steady")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the folders that take longest first, and leave the order within them."""
+
+    def rank(item: pytest.Item) -> int:
+        folder = item.path.parent.relative_to(TESTS_ROOT).as_posix()
+        return next((place for place, name in enumerate(LONGEST_FIRST) if folder.startswith(name)), len(LONGEST_FIRST))
+
+    items.sort(key=rank)
 
 
 class RepoSVGExtension(pytest_textual_snapshot.SVGImageExtension):  # type: ignore[misc]

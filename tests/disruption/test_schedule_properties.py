@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from karptui.disruption.budget_calendar import open_spans
@@ -46,7 +46,6 @@ def _hits(line, moment):
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(LINES)
 def test_the_next_hit_is_the_first_minute_that_fits(line):
     hit = parse_schedule(line).next_after(NOW_NS)
@@ -57,7 +56,6 @@ def test_the_next_hit_is_the_first_minute_that_fits(line):
     assert int(moment.timestamp()) * 10**9 == hit
 
 
-@settings(max_examples=60, deadline=None)
 @given(LINES, st.integers(1, 3000), st.lists(st.integers(0, 2879), min_size=1, max_size=20))
 def test_a_window_is_open_within_its_spans_and_nowhere_else(line, minutes, moments):
     window = Window(parse_schedule(line), minutes * MINUTE_NS)

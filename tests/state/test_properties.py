@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.decode.kinds import Kind
@@ -71,20 +71,17 @@ def from_scratch(state: ClusterState) -> ClusterState:
     return state_of(inventory_of(state))
 
 
-@settings(max_examples=40)
 @given(st.lists(changes(), max_size=40), st.lists(st.booleans(), max_size=40), st.lists(st.booleans(), max_size=40))
 def test_portions_do_not_matter(told: list[Any], first: list[bool], second: list[bool]) -> None:
     assert content(after(*batches(told, first))) == content(after(*batches(told, second)))
 
 
-@settings(max_examples=40)
 @given(st.lists(changes(), max_size=40), st.lists(st.booleans(), max_size=40))
 def test_bit_by_bit_is_the_same_as_from_scratch(told: list[Any], cuts: list[bool]) -> None:
     state = after(*batches(told, cuts))
     assert content(state) == content(from_scratch(state))
 
 
-@settings(max_examples=40)
 @given(st.lists(changes(), max_size=20))
 def test_telling_the_last_word_again_changes_nothing(told: list[Any]) -> None:
     state = after(*batches(told, []))
@@ -93,7 +90,6 @@ def test_telling_the_last_word_again_changes_nothing(told: list[Any]) -> None:
     assert after(*again, begin=state) is state
 
 
-@settings(max_examples=40)
 @given(st.lists(changes(), max_size=20), st.lists(changes(), max_size=20))
 def test_a_new_list_makes_whatever_was_there_before_irrelevant(told: list[Any], listed: list[Any]) -> None:
     objects: dict[Kind, dict[str, Any]] = {kind: {} for kind in KINDS}
@@ -104,7 +100,6 @@ def test_a_new_list_makes_whatever_was_there_before_irrelevant(told: list[Any], 
     assert content(reduce(after(*batches(told, [])), lists)) == content(after(lists))
 
 
-@settings(max_examples=40)
 @given(st.permutations(["pods", "nodes", "claims"]), st.lists(pods, max_size=8), st.lists(nodes, max_size=4))
 def test_the_order_of_kinds_does_not_matter(order: list[str], some_pods: list[Pod], some_nodes: list[Any]) -> None:
     portions = {
@@ -116,7 +111,6 @@ def test_the_order_of_kinds_does_not_matter(order: list[str], some_pods: list[Po
     assert content(after(*(batches(portions[name], [])[0] for name in order))) == content(expected)
 
 
-@settings(max_examples=40)
 @given(st.lists(pods, max_size=30))
 def test_usage_is_the_sum_over_the_pods_of_each_node(some: list[Pod]) -> None:
     state = after(*(Batch({Kind.POD: KindDelta({one.key: one})}) for one in some))

@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from karptui.whatif.documents.export import changes_of, export_commands, export_diff, export_yaml
 from karptui.whatif.documents.parse import parse
@@ -139,7 +139,6 @@ def test_keeps_annotations_of_people() -> None:
     assert clean_object({"metadata": {"name": "a"}}) == {"metadata": {"name": "a"}}
 
 
-@settings(deadline=None)
 @given(MAPPINGS)
 def test_documents_say_what_their_objects_say(value: dict[str, Any]) -> None:
     value = {"o": value}
@@ -160,7 +159,6 @@ def merged(target: Any, patch: Any) -> Any:
     return result
 
 
-@settings(deadline=None)
 @given(MAPPINGS, MAPPINGS)
 def test_a_merge_patch_makes_the_new_object(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert merged(old, merge_patch(old, new)) == new

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.whatif.documents.parse import parse
@@ -53,7 +53,6 @@ def test_texts_say_what_they_were_drawn_from(drawn: tuple[str, dict[str, Any]]) 
     assert body_of(drawn[0]) == drawn[1]
 
 
-@settings(max_examples=150)
 @given(texts(), st.data())
 def test_sets_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, before = drawn
@@ -66,7 +65,6 @@ def test_sets_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.Data
     assert_lines_kept(text, after, path)
 
 
-@settings(max_examples=150)
 @given(texts(), st.data())
 def test_removes_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, before = drawn
@@ -81,7 +79,6 @@ def test_removes_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.D
         assert_lines_kept(text, after, path)
 
 
-@settings(max_examples=150)
 @given(texts(), st.data())
 def test_adds_exactly_the_field(drawn: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, before = drawn
