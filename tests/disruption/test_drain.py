@@ -1,4 +1,4 @@
-"""Stages, deadlines, tiers and holds of a node on its way out; expiry; who set it going."""
+"""Stages, deadlines, tiers and holds of a node on its way out; who set it going."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from karptui.disruption.deadline import Deadline, deadline_of, forced_at, is_forced
 from karptui.disruption.drain import Hold, Stage, drain_state
-from karptui.disruption.expiry import Expiry, expiry_calendar
 from karptui.disruption.initiator import Initiator
 from karptui.karpenter import labels
 from karptui.kube.taints import NO_SCHEDULE, Taint, Toleration
@@ -18,7 +17,6 @@ from tests.builders import (
     SECOND_NS,
     a_condition,
     a_node,
-    a_nodeclaim,
     a_nodepool,
     a_pdb,
     a_pod,
@@ -210,21 +208,3 @@ def _expiring(at_ns):
 )
 def test_who_set_it_going(claim, objects, initiator):
     assert _state(claim=claim, **objects).initiator is initiator
-
-
-def test_expiries_in_order():
-    fleet = a_fleet(
-        nodes=[a_node(name="a"), a_node(name="b"), a_node(name="u", pool="")],
-        nodeclaims=[
-            a_claim("a", created_ns=NOW_NS, expire_after_ns=DAY_NS),
-            a_claim("b", created_ns=NOW_NS, expire_after_ns=HOUR_NS, termination_grace_period_ns=MINUTE_NS),
-            a_nodeclaim(name="lone", stage="Launched", node="x", created_ns=NOW_NS, expire_after_ns=2 * DAY_NS),
-            a_claim("never"),
-            a_claim("gone", deletion_ns=NOW_NS, expire_after_ns=HOUR_NS),
-        ],
-    )
-    assert expiry_calendar(fleet.nodes) == (
-        Expiry("claim-b", "b", NOW_NS + HOUR_NS, NOW_NS + HOUR_NS + MINUTE_NS),
-        Expiry("claim-a", "a", NOW_NS + DAY_NS, None),
-        Expiry("lone", "", NOW_NS + 2 * DAY_NS, None),
-    )

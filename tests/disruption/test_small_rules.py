@@ -10,7 +10,6 @@ from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_mo
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
-from karptui.disruption.expiry import expiry_of
 from karptui.disruption.candidate import find_candidates
 from karptui.disruption.command import Method
 from karptui.disruption.commanded import commanded_names
@@ -135,13 +134,6 @@ def test_nodes_outside_the_nodepools_with_candidates_do_not_count():
 def test_a_schedule_of_every_minute_is_followed_for_so_long_only():
     window = read_window(DisruptionBudget("0", "* * * * *", "1s"))
     assert sum(1 for _ in open_spans(window, NOW_NS, NOW_NS + 30 * DAY_NS)) == 20_000
-
-
-def test_an_expiry_without_a_grace_period_has_no_forced_end():
-    fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(expire_after_ns=DAY_NS)])
-    expiry = expiry_of(fleet.nodes[0])
-    assert expiry is not None
-    assert expiry.forced_end_ns is None
 
 
 def test_drift_weighs_annotations_of_pods_that_the_gates_did_not_reach():

@@ -42,6 +42,8 @@ def test_everything_about_a_node():
     assert first.outlook.without == (Outcome.NO, Outcome.NO)
     assert first.outlook.without_code == {Code.POD_DND: first.outlook.lifted.outcome}
     assert first.outlook.lifted.outcome is Outcome.DELETE
+    assert first.outlook.lifted.goes
+    assert not first.outlook.now.goes
     assert first.outlook.lifted.savings_per_hour == pytest.approx(0.4)
 
 
@@ -146,6 +148,14 @@ def test_what_comes_next():
     assert (report.method, report.reason, report.generation) == ("Emptiness", "Empty", 5)
     assert [(one.decision, one.node_names) for one in report.commands] == [("delete", ("node-3",))]
     assert report.asked == (("Emptiness", 1),)
+
+
+def test_pools_are_compared_step_by_step():
+    study = Study(_cluster(pods=[a_pod(name="waits")]), 5)
+    assert study.analysis.overlap is None
+    for _ in study.compare_pools():
+        pass
+    assert study.analysis.overlap.generation == 5
 
 
 def test_a_long_question_may_be_broken_off():
