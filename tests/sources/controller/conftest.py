@@ -1,0 +1,62 @@
+"""A loopback API server with Karpenter's Deployment, or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from loopback import Call, LoopbackServer
+
+from karptui.sources.cluster.transport import Transport
+from sources.cluster.live import transport_to
+
+DEPLOYMENTS, PODS = "/apis/apps/v1/deployments", "/api/v1/pods"
+
+
+def deployment(
+    name: str = "karpenter", *, namespace: str = "kube-system", replicas: int = 2, **env: str
+) -> dict[str, Any]:
+    variables = [{"name": key, "value": value} for key, value in env.items()]
+    container = {"name": "controller", "image": "karpenter/controller:1.14.1", "env": variables}
+    return {
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"replicas": replicas, "template": {"spec": {"containers": [container]}}},
+    }
+
+
+def pod(name: str, phase: str, **env: str) -> dict[str, Any]:
+    spec = deployment(**env)["spec"]["template"]["spec"]
+    return {"metadata": {"name": name, "namespace": "karpenter"}, "spec": spec, "status": {"phase": phase}}
+
+
+class Api:
+    """Lists what it is given; forbids everything else."""
+
+    def __init__(self) -> None:
+        self.lists: dict[str, Any] = {}
+        self.calls: list[tuple[str, dict[str, str]]] = []
+        self.status = 403
+
+    def __call__(self, call: Call) -> None:
+        self.calls.append((call.path, call.query))
+        found = self.lists.get(call.path)
+        if found is None:
+            call.error(self.status)
+        elif isinstance(found, bytes):
+            call.text(found)
+        else:
+            call.json({"items": found})
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[Transport]:
+    with LoopbackServer(api) as server:
+        transport = transport_to(server)
+        yield transport
+        transport.close()
