@@ -10,8 +10,10 @@ UV := $(shell command -v uv 2>/dev/null)
 demo: $(VENV)/.installed
 	$(BIN)/karptui --demo
 
+# A file's tests stay in one process, for what they share; tests/conftest.py says which files come first.
+# Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own.
 test: $(VENV)/.installed-dev
-	$(BIN)/pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -37,7 +39,7 @@ else
 endif
 
 ifdef UV
-INSTALL := VIRTUAL_ENV=$(VENV) uv pip install --quiet
+INSTALL := VIRTUAL_ENV=$(VENV) uv pip install --quiet --compile-bytecode
 else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
