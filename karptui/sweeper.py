@@ -92,7 +92,9 @@ class Sweeper:
         with contextlib.redirect_stderr(sys.__stderr__):
             resource_tracker.ensure_running()
         stop = context.Event()
-        given = dumps((self._base.inventory, self._base.settings, self._base.types, self._base.now_ns))
+        given = dumps(
+            (self._base.inventory, self._base.settings, self._base.types, self._base.now_ns, self._base.prices)
+        )
         with ProcessPoolExecutor(self._jobs, context, initializer=_begin, initargs=(given, stop)) as pool:
             try:
                 sweep, futures = dumps(self._sweep), {}
@@ -158,10 +160,10 @@ _STATE: dict[str, Any] = {}
 def _begin(given: bytes, stop: EventType) -> None:
     from karptui.whatif.situation import WhatIfBase  # noqa: PLC0415 - as above
 
-    inventory, settings, types, now_ns = pickle.loads(given)  # noqa: S301 - made by this program
+    inventory, settings, types, now_ns, prices = pickle.loads(given)  # noqa: S301 - made by this program
     _STATE["stop"] = stop
     _STATE["types"] = types
-    _STATE["base"] = WhatIfBase(inventory, lambda *_: _current_types(), settings, now_ns)
+    _STATE["base"] = WhatIfBase(inventory, lambda *_: _current_types(), settings, now_ns, prices=prices)
 
 
 def _current_types() -> TypesResult:

@@ -159,7 +159,7 @@ def _notes(nodeclass: Ec2NodeClass, market: Market) -> Iterable[str]:
     if market.on_demand.region != market.region:
         yield f"prices are the {market.on_demand.label}: there is no list of {market.region or 'this region'}"
     if market.spot_price_per_hour is None:
-        yield "no spot prices are known: spot counts at the on-demand price, an upper bound"
+        yield "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound"
     unknown = sorted(
         reservation.id
         for reservations in nodeclass.reservations.values()

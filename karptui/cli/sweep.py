@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import Sweep, SweepPoint
 
-COLUMNS: Final = ("value", "nodes", "launched", "pricePerHour", "pending", "drifted", "unpriced", "problem")
+COLUMNS: Final = (
+    "value",
+    "nodes",
+    "launched",
+    "pricePerHour",
+    "pending",
+    "drifted",
+    "unpriced",
+    "unpricedAtMostPerHour",
+    "problem",
+)
 CHART_WIDTH: Final = 30
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
@@ -122,6 +132,7 @@ def _point(point: SweepPoint) -> dict[str, Any]:
         "pending": point.pending,
         "drifted": point.drifted,
         "unpriced": point.unpriced,
+        "unpricedAtMostPerHour": point.unpriced_at_most_per_hour,
         "problem": point.problem or None,
     }
 

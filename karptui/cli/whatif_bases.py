@@ -37,7 +37,8 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
 
 
 def _of_snapshot(path: str) -> NamedBase:
-    from karptui.aws.evidence import Evidence
+    from karptui.aws.evidence import Evidence, prices_of
+    from karptui.aws.place import place_of
     from karptui.cli.collector import collector_at_rest
     from karptui.karpenter.inventory import Inventory
     from karptui.karpenter.settings import Settings
@@ -57,7 +58,9 @@ def _of_snapshot(path: str) -> NamedBase:
         types, notes = pool_instance_types(inventory, settings, evidence)
         return TypesResult(types, notes, is_fixed=snapshot.instance_types is not None)
 
-    base = WhatIfBase(snapshot.inventory, types_for, snapshot.settings, snapshot.captured_at_ns)
+    inventory = snapshot.inventory
+    prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
+    base = WhatIfBase(inventory, types_for, snapshot.settings, snapshot.captured_at_ns, prices=prices)
     return NamedBase(snapshot.name, base, notes=snapshot.notes)
 
 

@@ -39,9 +39,12 @@ class Condition(NamedTuple):
         if self.kind == "drift":
             count = len(difference.drift_gained)
             return f"{count} NodeClaims would drift" if count else ""
-        before, change = difference.before.price_per_hour, difference.price_delta_per_hour
+        # Nodes on spot whose price nobody knows count as on demand here, so that no rise goes unseen.
+        sides = difference.before
+        before, change = sides.price_per_hour + sides.unpriced_at_most_per_hour, difference.at_most_delta_per_hour
         limit = before * self.amount if self.is_share else self.amount
-        return f"costs rise by {change:.4f} $/h from {before:.4f} $/h" if change > limit + _CENT else ""
+        most = "at most " if change != difference.price_delta_per_hour else ""
+        return f"costs rise by {most}{change:.4f} $/h from {before:.4f} $/h" if change > limit + _CENT else ""
 
 
 def parse_condition(text: str) -> Condition:

@@ -90,8 +90,10 @@ def _totals(document: dict[str, Any]) -> Iterator[str]:
         ("$/h", f"{price:.4f}", f"{after['pricePerHour']:.4f}", f"{change:+.4f}{share}"),
     ]
     yield from table(rows)
-    if after["unpriced"]:
-        yield f"{after['unpriced']} nodes without a known price count as nothing"
+    if before["unpriced"] or after["unpriced"]:
+        most = [side["unpricedAtMostPerHour"] for side in (before, after)]
+        bound = f", at most {most[0]:.4f} -> {most[1]:.4f} $/h more" if any(most) else ""
+        yield f"nodes without a known price are left out: {before['unpriced']} -> {after['unpriced']}{bound}"
 
 
 def _pools(pools: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -128,10 +130,16 @@ def _claims(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
             continue
         types = claim["instanceTypes"]
         first = types[0] if types else {"name": "no type", "pricePerHour": None, "capacityType": "", "zone": ""}
-        price = "n/a" if first["pricePerHour"] is None else f"${first['pricePerHour']:.4f}/h"
+        price = _price(claim)
         more = f" or {len(types) - 1} dearer types" if len(types) > 1 else ""
         where = " ".join(filter(None, (first["capacityType"], first["zone"])))
         yield f"{claim['nodePool']}: {first['name']} {price} {where}{more}, for {_names(claim['pods'])}"
+
+
+def _price(claim: dict[str, Any]) -> str:
+    if claim["pricePerHour"] is not None:
+        return f"${claim['pricePerHour']:.4f}/h"
+    return "n/a" if claim["atMostPerHour"] is None else f"n/a (at most ${claim['atMostPerHour']:.4f}/h)"
 
 
 def _moves(moves: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -45,10 +45,10 @@ class ClaimTypes:
             chosen = self._chosen[key] = ranking.of(claim.type_mask)
         return chosen
 
-    def price(self, claim: NewClaim) -> float | None:
-        """Return the least price per hour of any of its types, None without one."""
+    def first(self, claim: NewClaim) -> TypeOption | None:
+        """Return the cheapest of them, None without any."""
         options = self.of(claim)
-        return options[0].price_per_hour if options else None
+        return options[0] if options else None
 
     def number(self, claim: NewClaim) -> int:
         """Return a number that claims have in common if they have the same types in the same order."""
@@ -70,10 +70,10 @@ class _Ranking:
 
     def __init__(self, catalogue: Catalogue, requirements: Requirements) -> None:
         best = _best_offerings(catalogue, requirements)
-        options = [
-            (i, TypeOption(one.name, *best[i]) if i in best else TypeOption(one.name, None))
-            for i, one in enumerate(catalogue.types)
-        ]
+        options = []
+        for i, one in enumerate(catalogue.types):
+            price, capacity_type, zone = best.get(i, (None, "", ""))
+            options.append((i, TypeOption(one.name, price, zone, capacity_type)))
         options.sort(key=lambda pair: (pair[1].price_per_hour is None, pair[1].price_per_hour or 0.0, pair[1].name))
         self._options = [option for _, option in options]
         self._places = [i for i, _ in options]
@@ -86,14 +86,16 @@ class _Ranking:
 
 
 def _best_offerings(catalogue: Catalogue, requirements: Requirements) -> dict[int, tuple[float, str, str]]:
-    """Return by type the price, zone and capacity type of its cheapest offering that requirements allow."""
+    """Return by type price, capacity type and zone of its cheapest offering that requirements allow."""
     best: dict[int, tuple[float, str, str]] = {}
     for kind in catalogue.offering_kinds:
         if not requirements.compatible(kind.requirements, WELL_KNOWN):
             continue
         zone, capacity_type = (single_value(kind.requirements, key) for key in (ZONE, CAPACITY_TYPE))
+        # Of equal prices that of on-demand, as spot stands at it where nobody knows better.
+        place = (capacity_type, zone)
         for i, price in kind.prices:
             known = best.get(i)
-            if known is None or (price, capacity_type, zone) < (known[0], known[2], known[1]):
-                best[i] = (price, zone, capacity_type)
+            if known is None or (price, *place) < known:
+                best[i] = (price, *place)
     return best

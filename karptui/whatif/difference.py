@@ -73,8 +73,15 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def price_delta_per_hour(self) -> float:
-        """Dollars per hour that the edits add; negative where they save."""
+        """Dollars per hour that the edits add, as far as prices are known; negative where they save."""
         return self.after.price_per_hour - self.before.price_per_hour
+
+    @property
+    def at_most_delta_per_hour(self) -> float:
+        """The same with nodes on spot whose price nobody knows at what they would cost on demand."""
+        return self.price_delta_per_hour + (
+            self.after.unpriced_at_most_per_hour - self.before.unpriced_at_most_per_hour
+        )
 
     @property
     def price_delta_share(self) -> float | None:
@@ -127,6 +134,7 @@ def _totals(outcome: Outcome, drifted: int) -> Totals:
         unpriced=sum(one.unpriced for one in pools),
         pending=len(outcome.unplaced),
         drifted=drifted,
+        unpriced_at_most_per_hour=sum(one.unpriced_at_most_per_hour for one in pools),
     )
 
 

@@ -9,7 +9,7 @@ T = TypeVar("T")
 MOST_STEPS: Final = 500
 """Steps that are kept; the oldest are forgotten."""
 TYPING: Final = "typing"
-"""The step that takes in those that follow it: keys are not undone one by one."""
+"""What begins so takes in the same that follows it: keys are not undone one by one."""
 
 
 class Step(NamedTuple, Generic[T]):
@@ -30,7 +30,7 @@ class History(NamedTuple, Generic[T]):
 
     def push(self, state: T, why: str) -> History[T]:
         """Return the history with a further state; what was undone before is forgotten."""
-        if why == TYPING and self.past and self.past[-1].why == TYPING and not self.future:
+        if why.startswith(TYPING) and self.past and self.past[-1].why == why and not self.future:
             return History(state, self.past)
         return History(state, (*self.past, Step(self.present, why))[-MOST_STEPS:])
 

@@ -70,6 +70,10 @@ def _approximated(edited: Edited, mode: Replay) -> Iterator[str]:
             yield "of equal candidates the first by name goes; Karpenter takes any"
     if edited.removed and mode is not Replay.REMOVE:
         yield "the pods of removed nodes are new pods; protections and budgets do not hold them back"
+    if edited.prices is not None:
+        yield "$/h counts nodes that Karpenter keeps; the top bar also those that are not its own or on their way out"
+        if edited.inventory.overlays:
+            yield "NodeOverlays change what Karpenter reckons with, not $/h"
     if any(_is_text_of_workload(edit) for edit in edited.edits):
         yield "the pods of a workload change at once, where they are, without a rollout"
     yield from edited.types.notes

@@ -90,6 +90,7 @@ def _claim(claim: ClaimLine) -> dict[str, Any]:
         "pods": list(claim.pods),
         "requests": dict(claim.requests),
         "pricePerHour": claim.price_per_hour,
+        "atMostPerHour": claim.at_most_per_hour,
         "isChanged": claim.is_changed,
         "instanceTypes": _lines(claim.types),
     }

@@ -16,13 +16,15 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     launched: int
     """New ones of them."""
     price_per_hour: float
-    """Dollars; nodes without a known price count as 0."""
+    """Dollars; nodes without a known price are left out."""
     unpriced: int
     """Nodes without a known price."""
     pending: int
     """Pods without a place after the replay."""
     drifted: int
     """NodeClaims that are drifted, or that Karpenter would find drifted."""
+    unpriced_at_most_per_hour: float = 0.0
+    """Dollars that the nodes without a known price cost at most: what those on spot would cost on demand."""
 
 
 class PoolChange(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +58,7 @@ class TypeOption(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     price_per_hour: float | None
-    """Of its cheapest offering that the claim allows; None without a price."""
+    """What Karpenter reckons its cheapest offering that the claim allows at; None without a price."""
     zone: str = ""
     """Of that offering."""
     capacity_type: str = ""
@@ -74,8 +76,11 @@ class ClaimLine(msgspec.Struct, frozen=True):
     requests: tuple[tuple[str, str], ...]
     """What it asks, its DaemonSets' pods included: resource and quantity, sorted."""
     price_per_hour: float | None
+    """Dollars if it comes as the cheapest; None where nobody knows."""
     is_changed: bool
     """Whether the other side has none like it: same NodePool, same pods, same types."""
+    at_most_per_hour: float | None = None
+    """Where nobody knows the price of its spot offering, what it would cost on demand."""
 
     @property
     def cheapest(self) -> TypeOption | None:

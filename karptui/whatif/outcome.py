@@ -28,7 +28,9 @@ class PoolFigures(msgspec.Struct, frozen=True, gc=False):
     price_per_hour: float = 0.0
     """Dollars: nodes by their labels, new ones at the cheapest offering of any of their types."""
     unpriced: int = 0
-    """Nodes of which no price is known; they count as 0."""
+    """Nodes of which no price is known; they are left out of the dollars."""
+    unpriced_at_most_per_hour: float = 0.0
+    """What those of them on spot would cost on demand."""
 
 
 class Outcome:

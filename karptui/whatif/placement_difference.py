@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from karptui.aws.prices import PriceBook
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
 from karptui.provisioning.solution import NewClaim
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, Unplaced
+from karptui.whatif.money import cost_of_option
 from karptui.whatif.outcome import ABSENT, NOWHERE, Outcome, Place, PlaceKind
 from karptui.whatif.reasons import Reasons
 
@@ -33,16 +35,17 @@ def claim_lines(before: Outcome, after: Outcome) -> tuple[tuple[ClaimLine, ...],
     old = [(_signature(claim, types), claim) for claim in before.claims]
     new = [(_signature(claim, types), claim) for claim in after.claims]
     left = Counter(signature for signature, _ in old)
+    prices = after.situation.prices
     made = []
     for signature, claim in new:
         is_same = left[signature] > 0
         left[signature] -= is_same
-        made.append(_claim_line(claim, types, is_changed=not is_same))
+        made.append(_claim_line(claim, types, prices, is_changed=not is_same))
     gone = []
     for signature, claim in old:
         if left[signature] > 0:
             left[signature] -= 1
-            gone.append(_claim_line(claim, types, is_changed=True))
+            gone.append(_claim_line(claim, types, prices, is_changed=True))
     order = _by_pool_and_pods
     return tuple(sorted(made, key=lambda one: (not one.is_changed, *order(one)))), tuple(sorted(gone, key=order))
 
@@ -51,14 +54,16 @@ def _by_pool_and_pods(line: ClaimLine) -> tuple[str, tuple[str, ...]]:
     return line.pool_name, line.pods
 
 
-def _claim_line(claim: NewClaim, types: ClaimTypes, *, is_changed: bool) -> ClaimLine:
+def _claim_line(claim: NewClaim, types: ClaimTypes, prices: PriceBook | None, *, is_changed: bool) -> ClaimLine:
+    cost = cost_of_option(prices, types.first(claim))
     return ClaimLine(
         pool_name=claim.nodepool_name,
         types=types.of(claim),
         pods=tuple(sorted([pod.key for pod in claim.pods])),
         requests=tuple([(name, str(amount)) for name, amount in sorted(claim.requests.items())]),
-        price_per_hour=types.price(claim),
+        price_per_hour=cost.per_hour,
         is_changed=is_changed,
+        at_most_per_hour=cost.at_most_per_hour,
     )
 
 

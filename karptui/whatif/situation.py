@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from karptui.aws.prices import PriceBook as NodePrices
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import PriceBook
@@ -58,19 +59,29 @@ class Situation:
         settings: What the controller was started with.
         types: The instance types.
         now_ns: The instant: nanoseconds since the epoch.
+        prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
     """
 
-    def __init__(self, inventory: Inventory, settings: Settings, types: TypesResult, now_ns: int) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        settings: Settings,
+        types: TypesResult,
+        now_ns: int,
+        *,
+        prices: NodePrices | None = None,
+    ) -> None:
         self.inventory = inventory
         self.settings = settings
         self.types = types
         self.now_ns = now_ns
+        self.prices = prices
         self.outcomes: dict[Replay, Outcome] = {}
         """Replays that were made, by mode."""
 
     def derive(self, inventory: Inventory) -> Situation:
         """Return the same with other objects; instance types stay, so nodes may go but NodeClasses may not change."""
-        return Situation(inventory, self.settings, self.types, self.now_ns)
+        return Situation(inventory, self.settings, self.types, self.now_ns, prices=self.prices)
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -126,6 +137,7 @@ class WhatIfBase(Situation):
         settings: What the controller was started with.
         now_ns: The instant: nanoseconds since the epoch.
         karpenter_version: The version found in the cluster, such as ``1.14.1``; empty where it is not known.
+        prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
     """
 
     def __init__(
@@ -136,8 +148,9 @@ class WhatIfBase(Situation):
         now_ns: int,
         *,
         karpenter_version: str = "",
+        prices: NodePrices | None = None,
     ) -> None:
-        super().__init__(inventory, settings, types_for(inventory, settings), now_ns)
+        super().__init__(inventory, settings, types_for(inventory, settings), now_ns, prices=prices)
         self.karpenter_version = karpenter_version
         self._types_for = types_for
         self._known_types: dict[tuple[object, ...], TypesResult] = {}
@@ -188,7 +201,7 @@ class Edited(Situation):
         removed: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(inventory, settings, types, base.now_ns)
+        super().__init__(inventory, settings, types, base.now_ns, prices=base.prices)
         self.base = base
         self.edits = edits
         self.outages = outages

@@ -70,7 +70,9 @@ class SweepPoint(msgspec.Struct, frozen=True):
     """New ones of them."""
     price_per_hour: float = 0.0
     unpriced: int = 0
-    """Nodes without a known price; they count as 0."""
+    """Nodes without a known price; they are left out of the dollars."""
+    unpriced_at_most_per_hour: float = 0.0
+    """What those of them on spot would cost on demand."""
     pending: int = 0
     """Pods without a place."""
     drifted: int = 0
@@ -160,6 +162,7 @@ def sweep_point(base: WhatIfBase, sweep: Sweep, value: str, mode: Replay, report
         launched=sum(one.launched for one in figures),
         price_per_hour=sum(one.price_per_hour for one in figures),
         unpriced=sum(one.unpriced for one in figures),
+        unpriced_at_most_per_hour=sum(one.unpriced_at_most_per_hour for one in figures),
         pending=len(outcome.unplaced),
         drifted=edited.drifted + len(gained) - len(lost),
     )

@@ -183,7 +183,10 @@ def test_a_sweep(capsys: pytest.CaptureFixture[str]) -> None:
     assert "█" in capsys.readouterr().out
     assert main([*words, "-o", "csv"]) == 0
     header, *rows = capsys.readouterr().out.splitlines()
-    assert header == "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,problem"
+    assert (
+        header
+        == "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,unpricedAtMostPerHour,problem"
+    )
     assert len(rows) == 2
 
 
@@ -254,6 +257,7 @@ def test_nodes_without_a_price_are_counted() -> None:
     from karptui.cli.whatif_table import lines_of
 
     figures = {"nodes": 1, "launched": 0, "pending": 0, "drifted": 0, "pricePerHour": 0.0, "unpriced": 1}
+    figures["unpricedAtMostPerHour"] = 0.25
     lists = ("nodePools", "newNodeClaims", "newNodeClaimsGone", "nowFit", "noLongerFit", "stillPending", "moves")
     others = (
         "driftGained",
@@ -268,7 +272,7 @@ def test_nodes_without_a_price_are_counted() -> None:
     document: dict[str, Any] = {name: [] for name in (*lists, *others, "approximated", "notModelled")}
     document |= {"name": "a", "scenario": "b", "replay": "pending", "before": figures, "after": figures}
     said = list(lines_of({**document, "priceDeltaPerHour": 0.0}))
-    assert "  1 nodes without a known price count as nothing" in said
+    assert "  nodes without a known price are left out: 1 -> 1, at most 0.2500 -> 0.2500 $/h more" in said
 
 
 def test_what_is_assumed_about_a_snapshot_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from karptui.aws.prices import PriceBook
 from karptui.karpenter.labels import DO_NOT_DISRUPT
+from karptui.karpenter.overlay import NodeOverlay
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
@@ -387,6 +389,11 @@ def test_honesty() -> None:
         (Replay.NEXT, "of equal candidates"),
     ):
         assert any(words in one for one in honesty(start, side, mode).approximated)
+    start.prices = side.prices = PriceBook()
+    side.inventory = replace(side.inventory, overlays=(NodeOverlay(name="dear", price="9"),))
+    priced = honesty(start, side, Replay.PENDING).approximated
+    assert any("the top bar also" in one for one in priced)
+    assert any("NodeOverlays" in one for one in priced)
     start.karpenter_version = "v1.14.0"
     assert not honesty(start, side, Replay.NEXT).is_other_version
     assert honesty_json(said)["karpenterModelled"] == "1.14.1"

@@ -148,7 +148,7 @@ def test_what_the_other_processes_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sweeper, "_STATE", {})
     start, stop = cluster(), threading.Event()
-    sweeper._begin(dumps((start.inventory, start.settings, start.types, start.now_ns)), stop)  # type: ignore[arg-type]
+    sweeper._begin(dumps((start.inventory, start.settings, start.types, start.now_ns, start.prices)), stop)  # type: ignore[arg-type]
     point = sweeper._point(None, dumps(LIMITS), "2", "pending")
     assert point == sweep_point(start, LIMITS, "2", Replay.PENDING)
     none = sweeper._point(dumps(TypesResult(())), dumps(Sweep(("1",), setting="RESERVED_ENIS")), "1", "pending")

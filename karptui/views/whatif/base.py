@@ -29,4 +29,5 @@ def base_of(view: ClusterView, now_ns: int) -> WhatIfBase:
         evidence.settings,
         now_ns,
         karpenter_version=evidence.karpenter_version,
+        prices=view.prices,
     )

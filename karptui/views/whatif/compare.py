@@ -22,6 +22,8 @@ _FIGURES: Final[tuple[tuple[str, FigureOf], ...]] = (
     ("nodes", lambda totals: count_text(totals.nodes)),
     ("new nodes", lambda totals: count_text(totals.launched)),
     ("$/h", lambda totals: f"{totals.price_per_hour:,.2f}"),
+    ("  price n/a", lambda totals: count_text(totals.unpriced)),
+    ("  at most more", lambda totals: f"{totals.unpriced_at_most_per_hour:,.2f}"),
     ("pending", lambda totals: count_text(totals.pending)),
     ("drifted", lambda totals: count_text(totals.drifted)),
 )

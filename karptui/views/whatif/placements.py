@@ -49,7 +49,8 @@ def _alike(claims: Sequence[ClaimLine]) -> list[list[ClaimLine]]:
     groups: dict[object, list[ClaimLine]] = {}
     for one in claims:
         types = tuple(option.name for option in one.types)
-        groups.setdefault((one.pool_name, types, one.price_per_hour, one.is_changed), []).append(one)
+        cost = (one.price_per_hour, one.at_most_per_hour)
+        groups.setdefault((one.pool_name, types, cost, one.is_changed), []).append(one)
     return list(groups.values())
 
 
@@ -83,25 +84,35 @@ def _types_text(claim: ClaimLine) -> str:
     if cheapest is None:
         return "without a type"
     more = f" … {plural(len(claim.types), 'type')}" if len(claim.types) > 1 else ""
-    price = f" from {node_price_text(cheapest.price_per_hour)}" if cheapest.price_per_hour is not None else ""
-    return f"{cheapest.name}{more}{price}"
+    return f"{cheapest.name}{more}{_price_text(claim)}"
+
+
+def _price_text(claim: ClaimLine) -> str:
+    if claim.price_per_hour is not None:
+        return f" from {node_price_text(claim.price_per_hour)}"
+    if claim.at_most_per_hour is not None:
+        return f" n/a, at most {node_price_text(claim.at_most_per_hour)}"
+    return " n/a"
 
 
 def _claim_details(claim: ClaimLine) -> tuple[Pieces, ...]:
     asked = " ".join(f"{name} {quantity}" for name, quantity in claim.requests)
     head: Pieces = ((f"      asks for {asked}, its DaemonSets' pods included", Tone.MUTED),)
     width = max((len(option.name) for option in claim.types), default=0)
-    types = tuple(_type_line(option, width) for option in claim.types[:MOST_TYPES])
+    is_spot_known = claim.at_most_per_hour is None
+    types = tuple(_type_line(option, width, is_spot_known=is_spot_known) for option in claim.types[:MOST_TYPES])
     left = len(claim.types) - MOST_TYPES
     rest: tuple[Pieces, ...] = (((f"      and {count_text(left)} dearer ones", Tone.MUTED),),) if left > 0 else ()
     return (head, *types, *rest)
 
 
-def _type_line(option: TypeOption, width: int) -> Pieces:
+def _type_line(option: TypeOption, width: int, *, is_spot_known: bool) -> Pieces:
     price = node_price_text(option.price_per_hour) if option.price_per_hour is not None else "n/a"
+    if option.capacity_type == "spot" and not is_spot_known:
+        price = f"≤ {price}"
     spot = Tone.SPOT if option.capacity_type == "spot" else Tone.MUTED
     return (
-        (f"      {option.name:<{width}}  {price:>9}", Tone.NORMAL),
+        (f"      {option.name:<{width}}  {price:>10}", Tone.NORMAL),
         (f"  {option.capacity_type}", spot),
         (f"  {option.zone}", Tone.MUTED),
     )

@@ -27,7 +27,7 @@ def sweep_lines(
     """
     wide = max(len("VALUE"), *(len(value) for value in values))
     chart = max(LEAST_CHART, width - FIGURES_WIDTH - wide)
-    most = max((point.price_per_hour for point in points.values() if not point.problem), default=0.0)
+    most = max((_most(point) for point in points.values() if not point.problem), default=0.0)
     head = f"  {'VALUE':>{wide}}{'NODES':>8}{'NEW':>6}{'PENDING':>9}{'DRIFTED':>9}{'$/H':>10}"
     lines: list[Pieces] = [((head, Tone.MUTED),)]
     for position, value in enumerate(values):
@@ -38,7 +38,7 @@ def sweep_lines(
         elif point.problem:
             lines.append((mark, (f"{value:>{wide}}", Tone.NORMAL), (f"  ✘ {point.problem}", Tone.FAULT)))
         else:
-            lines.append((mark, *_figures(point, wide), _bar(point.price_per_hour, most, chart)))
+            lines.append((mark, *_figures(point, wide), _bar(_most(point), most, chart)))
     return tuple(lines)
 
 
@@ -48,8 +48,14 @@ def _figures(point: SweepPoint, wide: int) -> Pieces:
         (f"{count_text(point.nodes):>8}{count_text(point.launched):>6}", Tone.NORMAL),
         (f"{count_text(point.pending):>9}", Tone.WARNING if point.pending else Tone.MUTED),
         (f"{count_text(point.drifted):>9}", Tone.WARNING if point.drifted else Tone.MUTED),
-        (f"{point.price_per_hour:>10,.2f}  ", Tone.NORMAL),
+        (f"{point.price_per_hour:>10,.2f}", Tone.NORMAL),
+        (f"{f' +{count_text(point.unpriced)} n/a' if point.unpriced else '':<9} ", Tone.MUTED),
     )
+
+
+def _most(point: SweepPoint) -> float:
+    """Return the dollars of a bar: nodes on spot whose price nobody knows at what they would cost on demand."""
+    return point.price_per_hour + point.unpriced_at_most_per_hour
 
 
 def _bar(price: float, most: float, width: int) -> tuple[str, Tone]:

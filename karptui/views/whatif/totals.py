@@ -9,7 +9,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.line import ResultLine, heading
 from karptui.whatif.difference import Difference
-from karptui.whatif.lines import PoolChange
+from karptui.whatif.lines import PoolChange, Totals
 from karptui.whatif.scenario import Replay
 
 LABEL_WIDTH: Final = 12
@@ -56,7 +56,7 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
     share = difference.price_delta_share
     change = difference.price_delta_per_hour
     percent = f"{share * 100:+.1f}%" if share is not None and abs(change) >= 0.005 else ""
-    unpriced = f"without {count_text(after.unpriced)} of unknown price" if after.unpriced else ""
+    unpriced = unpriced_text(before, after)
     new = _new_nodes(difference)
     return (
         _counted("nodes", before.nodes, after.nodes, better=None, note=new),
@@ -71,6 +71,20 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
         _counted("pending", before.pending, after.pending, better=-1),
         _counted("drifted", before.drifted, after.drifted, better=-1),
     )
+
+
+def unpriced_text(before: Totals, after: Totals) -> str:
+    """Return how many nodes the dollars leave out, and what those would cost at most."""
+    if not before.unpriced and not after.unpriced:
+        return ""
+    count = _from_to(count_text(before.unpriced), count_text(after.unpriced))
+    most = _from_to(f"{before.unpriced_at_most_per_hour:,.2f}", f"{after.unpriced_at_most_per_hour:,.2f}")
+    is_bounded = before.unpriced_at_most_per_hour or after.unpriced_at_most_per_hour
+    return f"+ {count} n/a{f' (at most {most})' if is_bounded else ''}"
+
+
+def _from_to(before: str, after: str) -> str:
+    return after if before == after else f"{before} → {after}"
 
 
 def _new_nodes(difference: Difference) -> str:

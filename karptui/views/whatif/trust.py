@@ -23,8 +23,8 @@ def trust_lines(answer: Answer) -> tuple[Pieces, ...]:
 
 def price_note(answer: Answer) -> str:
     """Return what is to be said beside dollars."""
-    notes = answer.honesty.approximated if answer.honesty is not None else ()
-    return "spot as on-demand" if any("spot counts at the on-demand price" in one for one in notes) else ""
+    prices = answer.edited.prices if answer.edited is not None else None
+    return "prices are off" if prices is not None and prices.settings.is_disabled else ""
 
 
 def _first(sentences: tuple[str, ...]) -> str:

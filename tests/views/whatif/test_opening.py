@@ -6,12 +6,15 @@ import itertools
 
 import pytest
 
+from karptui.aws.evidence import Evidence
+from karptui.aws.prices import PriceSettings
 from karptui.clock import FrozenClock
 from karptui.provisioning.reporter import silent
 from karptui.session import Session
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
 from karptui.views.cluster_view import ClusterView
+from karptui.views.prices import total_of
 from karptui.views.whatif.answer import Answer, answer, with_blockers
 from karptui.views.whatif.base import base_of
 from karptui.views.whatif.known import known_values
@@ -87,7 +90,9 @@ def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: Clu
     assert first.seconds == 0.5
     assert first.blockers_gained is None
     assert [line[0][0] for line in trust_lines(first)] == ["exact: ", "approximated: ", "not modelled: "]
-    assert price_note(first) == "spot as on-demand"
+    assert price_note(first) == ""
+    off = Evidence(price_settings=PriceSettings(is_disabled=True))
+    assert price_note(asked(ClusterView(view.state, view.statuses, evidence=off), scenario)) == "prices are off"
     keys = [line.key for line in answer_lines(with_blockers(first, silent))]
     assert len(keys) == len(set(keys))
     assert any(key.startswith("trust/approximated") for key in keys)
@@ -124,3 +129,17 @@ def test_versions_are_told_apart(found: str, text: str) -> None:
 
 def test_nothing_approximated_is_said_too() -> None:
     assert trust_lines(Answer(Scenario(), honesty=Honesty(("a",), (), ())))[1][1][0] == "nothing"
+
+
+@pytest.mark.parametrize("settings", [PriceSettings(), PriceSettings(multiplier=0.7, surcharge_per_node_hour=0.02)])
+def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings: PriceSettings) -> None:
+    shown = ClusterView(view.state, view.statuses, evidence=Evidence(price_settings=settings))
+    base = base_of(shown, NOW_NS)
+    going = {state.name for state in base.prepared.states if state.claim is None or state.is_marked_for_deletion}
+    told = total_of(entry for entry in shown.node_entries if entry.name not in going and entry.claim is not None)
+    found = asked(shown, Scenario()).difference
+    assert found is not None
+    assert found.before.launched == 0
+    assert found.before.price_per_hour == pytest.approx(told.per_hour)
+    assert told.unpriced <= found.before.unpriced
+    assert found.before.unpriced_at_most_per_hour > 0

@@ -55,7 +55,10 @@ def test_figures_without_a_change_are_quiet() -> None:
     assert {one.delta for one in rows} == {"0"}
     assert {one.tone for one in rows} == {Tone.MUTED}
     assert rows[0].note == "new: 1"
-    assert rows[1].note == "without 2 of unknown price"
+    assert rows[1].note == "+ 0 → 2 n/a"
+    more = totals(unpriced=2, unpriced_at_most_per_hour=0.4)
+    assert figures(a_difference(before=more, after=more))[1].note == "+ 2 n/a (at most 0.40)"
+    assert figures(a_difference(before=more, after=totals()))[1].note == "+ 2 → 0 n/a (at most 0.40 → 0.00)"
 
 
 def test_savings_are_good_and_a_free_cluster_has_no_percent() -> None:
@@ -97,20 +100,25 @@ def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> No
         a_claim("web/b", types=(a_type(), a_type("m7i.4xlarge", None, zone="", capacity_type="on-demand"))),
         a_claim("web/c", is_changed=False),
         a_claim("web/d", types=()),
-        a_claim("web/e", pool_name="spot", types=(a_type("r5.large", None),)),
+        a_claim("web/e", pool_name="spot", types=(a_type("r5.large", None),), price_per_hour=None),
+        a_claim(
+            "web/f", pool_name="spot", types=(a_type("r5.large", 0.126),), price_per_hour=None, at_most_per_hour=0.126
+        ),
     )
     lines = result_lines(a_difference(claims=claims))
     assert texts(lines) == [
-        "New nodes: 5  4 other than now",
+        "New nodes: 6  5 other than now",
         "  + 2 × general  c7i.4xlarge … 2 types from $0.3110  ← web/a, web/b",
         "    general  c7i.4xlarge from $0.3110  ← web/c",
         "  + general  without a type  ← web/d",
-        "  + spot  r5.large  ← web/e",
+        "  + spot  r5.large n/a  ← web/e",
+        "  + spot  r5.large n/a, at most $0.1260  ← web/f",
     ]
     details = [text(row) for row in lines[1].details]
     assert details[0].strip() == "asks for cpu 2 memory 4Gi, its DaemonSets' pods included"
     assert details[1].split() == ["c7i.4xlarge", "$0.3110", "spot", "us-east-1a"]
     assert details[2].split() == ["m7i.4xlarge", "n/a", "on-demand"]
+    assert text(lines[-1].details[1]).split() == ["r5.large", "≤", "$0.1260", "spot", "us-east-1a"]
     assert [row.strip() for row in details[3:]] == ["node 1: 1 pod", "web/a", "node 2: 1 pod", "web/b"]
 
 

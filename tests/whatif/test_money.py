@@ -1,0 +1,82 @@
+"""What nodes are said to cost, by the prices of the top bar."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.aws.prices import PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
+from karptui.disruption.price import PriceBook as Reckoned
+from karptui.disruption.simulation import NewNode
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
+from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirements
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.whatif.lines import TypeOption
+from karptui.whatif.money import Cost, cost_of_new_node, cost_of_option
+
+LISTED = PriceTable(origin=PriceOrigin(PriceSource.BUILT_IN, 0), on_demand={"m5.large": 0.096})
+WITH_SPOT = PriceTable(
+    origin=PriceOrigin(PriceSource.AWS, 0), on_demand={"m5.large": 0.096}, zonal={("m5.large", "a", "spot"): 0.03}
+)
+DISCOUNT = PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.01)
+
+
+def an_option(capacity_type: str, price: float | None = 0.096) -> TypeOption:
+    return TypeOption("m5.large", price, "a", capacity_type)
+
+
+@pytest.mark.parametrize(
+    ("prices", "option", "cost"),
+    [
+        (None, None, Cost()),
+        (None, an_option("spot"), Cost(0.096)),
+        (None, an_option("spot", 0.0), Cost()),
+        (PriceBook((LISTED,)), None, Cost()),
+        (PriceBook((LISTED,)), an_option("on-demand"), Cost(0.096)),
+        (PriceBook((LISTED,)), an_option("spot"), Cost(None, 0.096)),
+        (PriceBook((LISTED,)), an_option("spot", None), Cost()),
+        (PriceBook((WITH_SPOT,)), an_option("spot"), Cost(0.03)),
+        # A reservation is billed, however good as free it is to Karpenter.
+        (PriceBook((LISTED,)), an_option("reserved", 0.096 / 10**7), Cost(0.096)),
+        (PriceBook((LISTED,), DISCOUNT), an_option("on-demand"), Cost(0.058)),
+        (PriceBook((LISTED,), DISCOUNT), an_option("spot"), Cost(None, 0.058)),
+        (PriceBook((LISTED,), PriceSettings(is_disabled=True)), an_option("spot"), Cost()),
+        (PriceBook(), an_option("on-demand"), Cost()),
+    ],
+)
+def test_a_new_node(prices: PriceBook | None, option: TypeOption | None, cost: Cost) -> None:
+    assert cost_of_option(prices, option) == pytest.approx(cost)
+
+
+def an_offering(capacity_type: str, price: float, *, is_available: bool = True) -> Offering:
+    requirements = (
+        NodeSelectorRequirement(CAPACITY_TYPE, "In", (capacity_type,)),
+        NodeSelectorRequirement(ZONE, "In", ("a",)),
+    )
+    return Offering(requirements=requirements, price_per_hour=price, is_available=is_available)
+
+
+@pytest.mark.parametrize(
+    ("offerings", "cost"),
+    [
+        ((an_offering("spot", 0.096), an_offering("on-demand", 0.096)), Cost(0.096)),
+        ((an_offering("spot", 0.03), an_offering("on-demand", 0.096)), Cost(None, 0.03)),
+        ((an_offering("spot", 0.03, is_available=False), an_offering("on-demand", 0.096)), Cost(0.096)),
+        ((an_offering("reserved", 0.0), an_offering("on-demand", 0.096, is_available=False)), Cost()),
+    ],
+)
+def test_a_node_that_takes_the_place_of_others_counts_at_its_cheapest_offering(
+    offerings: tuple[Offering, ...], cost: Cost
+) -> None:
+    types = (InstanceType(name="m5.large", requirements=(), capacity={}, offerings=offerings),)
+    node = NewNode(
+        pool_name="general",
+        book=Reckoned(types),
+        type_names=("m5.large",),
+        requirements=Requirements([Requirement.of(CAPACITY_TYPE, "In", ("spot", "on-demand"))]),
+        requests={},
+        pods=(),
+        annotations={},
+    )
+    assert cost_of_new_node(PriceBook((LISTED,)), node) == cost
