@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -12,17 +12,15 @@ from karptui.clock import Clock, SystemClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.settings import Settings, SettingsError, parse_settings
-from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
+from karptui.karpenter.settings import Settings
+from karptui.kube.timestamps import ABSENT_NS
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, Document, documents
 from karptui.sources.snapshot.errors import SnapshotError, sentence
 from karptui.sources.snapshot.instance_types import Catalogs
-from karptui.sources.snapshot.manifests import MARK, is_recording, manifests
+from karptui.sources.snapshot.manifests import is_recording, manifests
 from karptui.sources.snapshot.newest import newest_timestamp_ns
 from karptui.sources.snapshot.objects import ObjectPile
-
-FORMAT: Final = 1
-"""The version of the recording format that is written; higher ones are refused."""
+from karptui.sources.snapshot.recorded import Recorded
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -86,129 +84,59 @@ class SnapshotReader:
             SnapshotError: a sentence naming the file, and the object and field where there is one.
         """
         pile = ObjectPile(keeps_manifests=keeps_manifests)
-        recording: _Recording | None = None
-        newest_ns = ABSENT_NS
-        for document in documents(paths, stdin=stdin):
-            if is_recording(document.value):
-                if recording is not None:
-                    raise SnapshotError(
-                        sentence(document.where, f"is a second recording beside {recording.where}: open one at a time")
-                    )
-                recording = _Recording(document, self._catalogs)
-                recording.add_objects(pile)
-                continue
-            if now_ns is None:
-                newest_ns = max(newest_ns, newest_timestamp_ns(document.value))
-            for manifest in manifests(document.value):
-                pile.add(manifest, document.where, has_defaults=bool(manifest.path))
+        recorded, newest_ns = self._gather(pile, documents(paths, stdin=stdin), wants_newest=now_ns is None)
         if strict and pile.problems:
             raise SnapshotError(pile.problems[0])
-        name = (recording.name if recording else "") or _name_of(paths)
-        captured_ns = now_ns or (recording.captured_ns if recording else ABSENT_NS) or newest_ns
+        name = (recorded.name if recorded is not None else "") or _name_of(paths)
+        captured_ns = now_ns or (recorded.captured_ns if recorded is not None else ABSENT_NS) or newest_ns
         notes = []
         if not captured_ns:
             captured_ns = self._clock.now_ns()
             notes.append(f"{name}: nothing in it says when it was taken; now is assumed, --now sets it")
         if pile.repeated_count:
             notes.append(f"{name}: {pile.repeated_count} objects were given more than once; the last of each counts")
-        return Snapshot(
+        found = Snapshot(
             name=name,
             captured_at_ns=captured_ns,
-            settings=recording.settings if recording else Settings(),
-            karpenter_version=recording.karpenter_version if recording else "",
             inventory=pile.inventory(),
-            instance_types=recording.instance_types if recording else None,
-            wants_disruption=recording.wants_disruption if recording else False,
             unknown_kinds=dict(pile.unknown_kinds),
             problems=tuple(pile.problems),
             unread={kind: tuple(sentences) for kind, sentences in pile.unread.items()},
             notes=tuple(notes),
             manifests=pile.manifests,
         )
+        return found if recorded is None else _as_recorded(found, recorded)
+
+    def _gather(
+        self, pile: ObjectPile, found: Iterable[Document], *, wants_newest: bool
+    ) -> tuple[Recorded | None, int]:
+        """Add the objects of documents, and return the recording among them and the newest instant of the others."""
+        recorded: Recorded | None = None
+        newest_ns = ABSENT_NS
+        for document in found:
+            if is_recording(document.value):
+                if recorded is not None:
+                    raise SnapshotError(
+                        sentence(document.where, f"is a second recording beside {recorded.where}: open one at a time")
+                    )
+                recorded = Recorded(document, self._catalogs)
+                recorded.add_objects(pile)
+                continue
+            if wants_newest:
+                newest_ns = max(newest_ns, newest_timestamp_ns(document.value))
+            for manifest in manifests(document.value):
+                pile.add(manifest, document.where, has_defaults=bool(manifest.path))
+        return recorded, newest_ns
 
 
-class _Recording:
-    """A document as ``karptui record`` writes it."""
-
-    def __init__(self, document: Document, catalogs: Catalogs) -> None:
-        self.where = document.where
-        self._value: dict[str, Any] = document.value
-        self._check_version()
-        self.name: str = self._field("name", str, "")
-        self.wants_disruption: bool = self._field("disruption", bool, default=False)
-        self.captured_ns = self._captured_ns()
-        self.settings = self._settings()
-        self.karpenter_version: str = self._field("karpenterVersion", str, "")
-        self.instance_types = self._instance_types(document, catalogs)
-
-    def add_objects(self, pile: ObjectPile) -> None:
-        objects = self._field("objects", list, [])
-        for index, value in enumerate(objects):
-            for manifest in manifests(value, f"objects[{index}]"):
-                pile.add(manifest, self.where, has_defaults=True)
-
-    def _field(self, name: str, type_: type[Any], default: Any) -> Any:
-        value = self._value.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, type_):
-            raise self._wrong(
-                name, f"must be {_JSON_NAMES[type_]}, is {_JSON_NAMES.get(type(value), 'something else')}"
-            )
-        return value
-
-    def _wrong(self, field: str, problem: object) -> SnapshotError:
-        return SnapshotError(sentence(self.where, f"{field}: {problem}"))
-
-    def _check_version(self) -> None:
-        version = self._value[MARK]
-        if isinstance(version, int) and version > FORMAT:
-            raise self._wrong(
-                MARK, f"the recording has format {version}, this karptui reads up to {FORMAT}; a newer one is needed"
-            )
-        if version != FORMAT or isinstance(version, bool):
-            raise self._wrong(MARK, f"must be {FORMAT}")
-
-    def _captured_ns(self) -> int:
-        text = self._field("capturedAt", str, "")
-        try:
-            return parse_timestamp(text) if text else ABSENT_NS
-        except ValueError as error:
-            raise self._wrong("capturedAt", error) from None
-
-    def _settings(self) -> Settings:
-        values = self._field("settings", dict, {})
-        environment = {}
-        for name, value in values.items():
-            if isinstance(value, dict | list) or value is None:
-                raise self._wrong(f"settings.{name}", "must be text")
-            environment[name] = str(value).lower() if isinstance(value, bool) else str(value)
-        try:
-            return parse_settings(environment)
-        except SettingsError as error:
-            raise self._wrong("settings", error) from None
-
-    def _instance_types(self, document: Document, catalogs: Catalogs) -> tuple[InstanceType, ...] | None:
-        types = self._field("instanceTypes", list, None)
-        if types is not None:
-            return catalogs.of_value(types, self.where)
-        catalog = self._field("catalog", str, "")
-        if not catalog:
-            return None
-        try:
-            return catalogs.of_file(catalog, document.folder)
-        except SnapshotError as error:
-            raise SnapshotError(sentence(self.where, error)) from None
-
-
-_JSON_NAMES: Final[Mapping[type[Any], str]] = {
-    str: "text",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "an object",
-}
+def _as_recorded(snapshot: Snapshot, recorded: Recorded) -> Snapshot:
+    return msgspec.structs.replace(
+        snapshot,
+        settings=recorded.settings,
+        karpenter_version=recorded.karpenter_version,
+        instance_types=recorded.instance_types,
+        wants_disruption=recorded.wants_disruption,
+    )
 
 
 def _name_of(paths: Sequence[str | Path]) -> str:

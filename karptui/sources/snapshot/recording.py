@@ -17,7 +17,7 @@ from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import format_timestamp
 from karptui.sources.snapshot.errors import SnapshotError, sentence
-from karptui.sources.snapshot.reader import FORMAT
+from karptui.sources.snapshot.recorded import FORMAT
 from karptui.sources.snapshot.redact import Redactor
 from karptui.sources.snapshot.scrub import scrub
 
