@@ -10,6 +10,7 @@ from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
+from karptui.cli.usage import add_usage_flag
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""
@@ -19,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_flags(parser)
     add_price_flags(parser)
+    add_usage_flag(parser)
     _add_row_flags(parser)
     group = parser.add_argument_group("what counts")
     group.add_argument(

@@ -13,6 +13,7 @@ from karptui.cli.source import UsageError, open_source
 
 if TYPE_CHECKING:
     from karptui.decode.kinds import Kind
+    from karptui.kube.live_usage import LiveUsage
     from karptui.sources.base import Source, SourceStatus
     from karptui.state.cluster import ClusterState
     from karptui.views.cluster_view import ClusterView
@@ -43,16 +44,23 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
     Raises:
         UsageError: with a sentence, when nothing can be had.
     """
+    from karptui.cli.usage import measured_once
     from karptui.views.cluster_view import ClusterView
 
     source, clock = open_source(args)
     evidence = evidence_for(args, source)
-    state, statuses = follow(source, needed, PATIENCE_SECONDS, and_then=lambda state: await_prices(evidence, state))
+    usage: list[LiveUsage] = []
+
+    def ask(state: ClusterState) -> None:
+        await_prices(evidence, state)
+        usage.append(measured_once(args, source))
+
+    state, statuses = follow(source, needed, PATIENCE_SECONDS, and_then=ask)
     by_kind = {str(kind): status for kind, status in statuses.items()}
-    view = ClusterView(state, by_kind, evidence=evidence.latest())
+    view = ClusterView(state, by_kind, evidence=evidence.latest(), live_usage=usage[0])
     complaints = [status.last_error for status in statuses.values() if _is_missing(status, needed)]
     snapshot = getattr(source, "snapshot", None)
-    notes: list[str] = []
+    notes = [usage[0].sentence] if usage[0].sentence else []
     if snapshot is not None:
         complaints += snapshot.problems
         notes += snapshot.notes

@@ -9,6 +9,7 @@ from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, words
 from karptui.cli.listing import add_row_flags, print_rows, report, resource_columns, rows_of
 from karptui.cli.source import UsageError, fail
+from karptui.cli.usage import add_usage_flag
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser)
     add_price_flags(parser)
     add_row_flags(parser, labels_of="nodes", sort_flags=("--node-sort",))
+    add_usage_flag(parser)
     add_why_flags(parser)
     parser.add_argument("--node-selector", dest="selector", metavar="K=V", help="the same as -l")
     parser.add_argument("--extra-labels", metavar="KEY,KEY", type=words, default=(), help="node labels as columns")

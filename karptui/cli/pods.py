@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
+from karptui.cli.usage import add_usage_flag
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
@@ -18,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_flags(parser)
     add_row_flags(parser, labels_of="pods")
+    add_usage_flag(parser)
     parser.add_argument("-n", "--namespace", metavar="NAME", help="only pods of this namespace; all by default")
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="pods of every namespace, as by default")
     parser.add_argument("--node-selector", metavar="K=V", default="", help="only pods on nodes with these labels")

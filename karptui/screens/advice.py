@@ -47,6 +47,10 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
         super().__init__(TABLE, AdviceGrouping.NOTHING)
         self._entries: tuple[object, tuple[AdviceEntry, ...]] = (None, ())
 
+    def shows_usage(self) -> bool:
+        """Whether live usage bears on what is seen: a rule asks for it."""
+        return True
+
     # Rows
 
     def size_of(self, view: ClusterView) -> int:

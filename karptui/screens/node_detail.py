@@ -15,7 +15,7 @@ from karptui.analyst import Focus
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.views.cluster_view import ClusterView
-from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
+from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.pods.entry import PodEntry
@@ -91,10 +91,15 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
             self.ledger.set_lines(resource_lines(entry))
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
             self.why.set_lines((*hanging(self._why(entry, now_ns), self.why.size.width), *ledger))
-            self.facts.set_lines(node_lines(entry, now_ns))
+            usage = usage_lines(entry, self.host.view.live_usage, now_ns) if entry.node is not None else ()
+            self.facts.set_lines((*node_lines(entry, now_ns), *usage))
             self.claim_facts.set_lines(claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))
         super().show_state()
+
+    def shows_usage(self) -> bool:
+        """Whether live usage is to be seen: always."""
+        return True
 
     def _why(self, entry: NodeEntry, now_ns: int) -> tuple[Pieces, ...]:
         analysis = self.host.view.analysis

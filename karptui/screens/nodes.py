@@ -69,6 +69,10 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
         """Explain the codes of WHY beside columns and filters."""
         return (("Codes of WHY, worst first", tuple(MEANINGS.items())), *super().help_text())
 
+    def shows_usage(self) -> bool:
+        """Whether live usage is to be seen: in the wide layout."""
+        return self.table.is_wide
+
     def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:
         """Return nodes and claims."""
         return view.node_entries

@@ -45,6 +45,10 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
             self.query_text = f"ns={namespace}"
         super().prepare()
 
+    def shows_usage(self) -> bool:
+        """Whether live usage is to be seen: always, in the line below and in the wide layout."""
+        return True
+
     def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
         """Return every pod that has not ended."""
         return view.pod_entries

@@ -61,7 +61,7 @@ class ClusterView:
         analysis: Analysis | None = None,
         pending: PendingReport | None = None,
         advice: AdviceReport | None = None,
-        live_usage: LiveUsage = NO_LIVE_USAGE,
+        live_usage: LiveUsage | None = None,
     ) -> None:
         """Make a view.
 
@@ -73,7 +73,7 @@ class ClusterView:
             analysis: why nodes are still here, of this generation or one before it.
             pending: why pods wait, of this generation or one before it.
             advice: what the rules find, of this generation or one before it.
-            live_usage: what nodes and pods really use, where metrics-server tells.
+            live_usage: what nodes and pods really use, where metrics-server tells; that of the view before when None.
         """
         self.state = state
         self.statuses = statuses
@@ -81,13 +81,14 @@ class ClusterView:
         self.analysis = analysis
         self.pending = pending
         self.advice = advice
-        self.live_usage = live_usage
+        known_usage: LiveUsage = before.live_usage if before is not None else NO_LIVE_USAGE
+        self.live_usage: LiveUsage = known_usage if live_usage is None else live_usage
         self._book_before = before.known_book() if before is not None else None
         self._node_entries_before = before.known_nodes() if before is not None else {}
         self._pod_entries_before = before.known_pods() if before is not None else {}
         self._owners_before = before.known_owners() if before is not None else None
         is_same = before is not None and before.state is state and before.evidence is evidence
-        is_same = is_same and before is not None and before.live_usage is live_usage
+        is_same = is_same and self.live_usage is known_usage
         if before is not None and is_same and before.access is self.access:
             # Only the source has spoken: everything worked out still holds, as the same objects.
             kept = _WORKED_OUT if before.analysis is analysis else _POD_PARTS

@@ -16,6 +16,7 @@ from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.role import FOLLOWED, cluster_role_lines
 from karptui.sources.cluster.source import ClusterSource
+from karptui.sources.usage.reader import read_nodes
 
 from .control_plane import Client, ControlPlane
 from .definitions import install_definitions
@@ -97,6 +98,23 @@ def test_without_a_rule_what_it_hid_is_named(plane: ControlPlane, client: Client
             settle(source, mailbox, hidden_by(rule))
             for kind in hidden_by(rule):
                 assert "no permission to list" in mailbox.statuses[kind].last_error
+
+
+def refusal(source: ClusterSource) -> str:
+    """Return why live usage cannot be had, once the authorizer has learnt of the user."""
+    with pytest.raises(SourceError) as caught:
+        read_nodes(source)
+    return str(caught.value)
+
+
+def test_live_usage_is_optional(plane: ControlPlane, client: Client) -> None:
+    """The server has no metrics-server: with the permission it says so, without it the permission is named."""
+    allow(client, "no-usage", [one for one in RULES if one["apiGroups"] != ["metrics.k8s.io"]])
+    with following(plane, "operator") as (source, mailbox), following(plane, "no-usage") as (other, others):
+        settle(source, mailbox, set())
+        settle(other, others, set())
+        assert "metrics-server is not installed" in refusal(source)
+        assert "needs permission to list nodes of metrics.k8s.io" in refusal(other)
 
 
 def test_without_the_definitions_there_is_a_sentence(plane: ControlPlane, client: Client) -> None:

@@ -13,6 +13,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.karpenter.history import NO_HISTORY, ClusterHistory
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.provisioning.problem import Prepared
 from karptui.provisioning.solution import Solution
 
@@ -31,6 +32,7 @@ class ClusterFacts:
         evidence: Evidence = NO_EVIDENCE,
         hidden: frozenset[str] = frozenset(),
         history: ClusterHistory = NO_HISTORY,
+        usage: LiveUsage = NO_LIVE_USAGE,
     ) -> None:
         """Take over a cluster.
 
@@ -41,6 +43,7 @@ class ClusterFacts:
             evidence: What is known of types, settings and prices beside the objects.
             hidden: Kinds that may not be listed, or have not arrived: their absence says nothing.
             history: What was seen to go.
+            usage: What nodes and pods really use, where metrics-server tells.
         """
         self.prepared = prepared
         self.fleet = fleet
@@ -48,6 +51,7 @@ class ClusterFacts:
         self.evidence = evidence
         self.hidden = hidden
         self.history = history
+        self.usage = usage
 
     @property
     def inventory(self) -> Inventory:

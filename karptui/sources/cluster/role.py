@@ -15,6 +15,8 @@ NODECLASS_GROUPS: Final = (AWS_GROUP, *OTHER_PROVIDERS)
 """Whatever their NodeClasses are called; a provider with a group of its own needs a rule more."""
 PROXIES: Final = ("pods/proxy", "services/proxy")
 """Karpenter's metrics are read through the API server; one of the two is enough."""
+USAGE_GROUP: Final = "metrics.k8s.io"
+"""Answered by metrics-server."""
 
 
 def cluster_role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
@@ -41,6 +43,8 @@ def cluster_role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         "# prices and availability as Karpenter itself sees them, from its metrics",
         _rule("", ("services",), "get, list"),
         _rule("", PROXIES, "get"),
+        "# optional: live usage beside requests, where metrics-server is installed",
+        _rule(USAGE_GROUP, ("nodes", "pods"), "get, list"),
     ]
 
 

@@ -26,6 +26,7 @@ def advice_context(view: ClusterView, prepared: Prepared, study: Study) -> Advic
         evidence=view.evidence,
         hidden=hidden,
         history=view.state.history,
+        usage=view.live_usage,
     )
 
 

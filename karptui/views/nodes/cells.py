@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
@@ -74,6 +75,20 @@ def pods_cell(entry: NodeEntry, _: int) -> Cell:
 def accelerators_cell(entry: NodeEntry, _: int) -> Cell:
     """Return how many GPUs and other accelerators are requested."""
     return _hidden(entry, entry.accelerators, str) or count_cell(entry.accelerators)
+
+
+def used_cpu_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the cpu that is really used."""
+    if entry.node is None:
+        return NOT_APPLICABLE
+    return used_cell(entry.used, latest_cpu, cpu_text, entry.cpu.capacity)
+
+
+def used_memory_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the memory that is really used."""
+    if entry.node is None:
+        return NOT_APPLICABLE
+    return used_cell(entry.used, latest_memory, memory_text, entry.memory.capacity)
 
 
 def _hidden(entry: NodeEntry, share: Share, text: Callable[[int], str]) -> Cell | None:

@@ -19,6 +19,8 @@ from karptui.views.nodes.cells import (
     name_cell,
     pods_cell,
     status_cell,
+    used_cpu_cell,
+    used_memory_cell,
     zone_cell,
 )
 from karptui.views.nodes.entry import NodeEntry
@@ -115,6 +117,32 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         pods_cell,
         lambda entry: float(entry.pods.requested),
+    ),
+    Column(
+        Heading(
+            "used_cpu",
+            "CPU USED",
+            "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+            min_width=8,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        used_cpu_cell,
+        lambda entry: float(entry.used.latest.cpu_millis) if entry.used is not None else None,
+    ),
+    Column(
+        Heading(
+            "used_mem",
+            "MEM USED",
+            "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+            min_width=8,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        used_memory_cell,
+        lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
     ),
     Column(
         Heading(

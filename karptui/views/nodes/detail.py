@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from karptui.kube import resources
+from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
+from karptui.views.live_usage import samples_text, usage_note
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import delta_text
@@ -20,7 +22,17 @@ from karptui.views.sanitize import clean
 from karptui.views.shares import WAITING
 from karptui.views.units import age_text, count_text, cpu_text, memory_text, percent_text
 
-_LINES: Final = ("capacity", "reserved", "allocatable", "DaemonSets", "workload", "free", "used", "Δ claim")
+_LINES: Final = (
+    "capacity",
+    "reserved",
+    "allocatable",
+    "DaemonSets",
+    "workload",
+    "free",
+    "requested",
+    "in use",
+    "Δ claim",
+)
 MI: Final = 1 << 20
 _NONE: Final[Pieces] = (("none", Tone.MUTED),)
 _FIRST: Final = (resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE)
@@ -206,13 +218,47 @@ def _column(entry: NodeEntry, name: str) -> dict[str, tuple[str, Tone]]:
         column["DaemonSets"] = (f"−{text(daemons)}" if daemons else "0", Tone.DAEMON if daemons else Tone.MUTED)
         column["workload"] = (f"−{text(workload)}" if workload else "0", Tone.WORKLOAD if workload else Tone.MUTED)
         column["free"] = (text(free), Tone.WARNING if free < 0 else Tone.STRONG)
-        column["used"] = (percent_text(daemons + workload, allocatable), Tone.MUTED)
+        column["requested"] = (percent_text(daemons + workload, allocatable), Tone.MUTED)
     else:
         hidden = FORBIDDEN if entry.access is PodAccess.FORBIDDEN else WAITING
         column["free"] = (hidden.text, hidden.tone)
+    measured = _measured(entry.used, name)
+    if measured is not None:
+        column["in use"] = (text(-(-measured // unit)), Tone.NORMAL)
     if claim is not None and name in claim.allocatable:
         less = allocatable - resources.nano(claim.allocatable, name) // unit
         sign = "+" if less > 0 else "−" if less < 0 else ""
         tone = Tone.WARNING if less < 0 else Tone.MUTED
         column["Δ claim"] = (f"{sign}{text(abs(less))}" if less else "0", tone)
     return column
+
+
+def _measured(used: Used | None, name: str) -> int | None:
+    """Return what is really used of a resource in nano-units, None where that is not measured."""
+    if used is None:
+        return None
+    if name == resources.CPU:
+        return used.latest.cpu_millis * NANO_PER_MILLI
+    return used.latest.memory_bytes * NANO if name == resources.MEMORY else None
+
+
+def usage_lines(entry: NodeEntry, live: LiveUsage, now_ns: int) -> tuple[Pieces, ...]:
+    """Return what the node really uses of what it has and of what its pods request, or why that is not known."""
+    note = usage_note(live, now_ns)
+    used = entry.used
+    if used is None:
+        return tuple(_block("Live usage", note))
+    parts = []
+    for name, amount, whole in (
+        ("cpu", cpu_text(used.latest.cpu_millis), (used.latest.cpu_millis, entry.cpu)),
+        ("mem", memory_text(used.latest.memory_bytes), (used.latest.memory_bytes, entry.memory)),
+    ):
+        measured, share = whole
+        of_node = f"{percent_text(measured, share.capacity)} of allocatable"
+        of_requests = f", {percent_text(measured, share.requested)} of requests" if share.requested else ""
+        parts.append(f"{name} {amount} ({of_node}{of_requests})")
+    lines: list[Pieces] = [((" · ".join(parts), Tone.NORMAL),)]
+    if used.samples > 1:
+        peak = f"cpu {cpu_text(used.peak_cpu_millis)} mem {memory_text(used.peak_memory_bytes)}"
+        lines.append(((f"{samples_text(used)}: {peak}", Tone.MUTED),))
+    return tuple(_block("Live usage", *lines, note))

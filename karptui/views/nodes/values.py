@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.shares import Share
@@ -101,6 +102,8 @@ VALUES: Final[Mapping[str, Callable[[NodeEntry, int], Values]]] = {
     "gpu": _share("gpu", "", lambda entry: entry.accelerators),
     "ephemeral": _share("ephemeral", "_bytes", lambda entry: entry.ephemeral),
     "arch": _text("arch", lambda entry: entry.architecture),
+    "used_cpu": lambda entry, _: {"used_cpu_millis": latest_cpu(entry.used) if entry.used is not None else None},
+    "used_mem": lambda entry, _: {"used_mem_bytes": latest_memory(entry.used) if entry.used is not None else None},
     "delta": _delta,
     "expires": _expires,
     "image": _image,

@@ -11,6 +11,7 @@ from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
+from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name
 from karptui.views.nodes.entry import is_accelerator
 from karptui.views.pods.entry import PodEntry
@@ -72,6 +73,32 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         Heading("mem", "MEM", "Memory requested.", min_width=6, is_right_aligned=True, is_descending_first=True),
         lambda entry, _: _amount(memory_text(entry.memory_bytes)),
         lambda entry: float(entry.memory_bytes),
+    ),
+    Column(
+        Heading(
+            "used_cpu",
+            "CPU USED",
+            "Cpu really used, and how much that is of the request (metrics-server, latest measurement).",
+            min_width=8,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: used_cell(entry.used, latest_cpu, cpu_text, entry.cpu_millis),
+        lambda entry: float(latest_cpu(entry.used)) if entry.used is not None else None,
+    ),
+    Column(
+        Heading(
+            "used_mem",
+            "MEM USED",
+            "Memory really used, and how much that is of the request (metrics-server, latest measurement).",
+            min_width=8,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: used_cell(entry.used, latest_memory, memory_text, entry.memory_bytes),
+        lambda entry: float(latest_memory(entry.used)) if entry.used is not None else None,
     ),
     Column(
         Heading(
@@ -143,6 +170,14 @@ FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
     "protection": Field(FieldKind.TEXT, lambda entry, _: entry.protection, help="do-not-disrupt*, DaemonSet, static"),
     "cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested"),
     "mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested"),
+    "used_cpu": Field(
+        FieldKind.CPU, lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None, help="cpu in use"
+    ),
+    "used_mem": Field(
+        FieldKind.BYTES,
+        lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
+        help="memory in use",
+    ),
     "gpu": Field(FieldKind.COUNT, lambda entry, _: _accelerators(entry), help="accelerators requested"),
     "priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority"),
     "age": Field(
@@ -187,6 +222,9 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
         pieces += [between, (f"on {short_name(clean(pod.node_name))}{pool}", Tone.NORMAL)]
     asks = f"asks cpu {cpu_text(entry.cpu_millis)} mem {memory_text(entry.memory_bytes)}"
     pieces += [between, (asks if pod.requests else "asks for nothing", Tone.NORMAL)]
+    if entry.used is not None:
+        used = f"uses cpu {cpu_text(latest_cpu(entry.used))} mem {memory_text(latest_memory(entry.used))}"
+        pieces += [between, (f"{used} {age_text(entry.used.latest.at_ns, now_ns)} ago", Tone.MUTED)]
     if entry.made_by is not None and entry.made_by.is_by_name:
         pieces += [between, (f"{clean(entry.owner)} by the name of its ReplicaSet, which is not known", Tone.MUTED)]
     protection = entry.protection

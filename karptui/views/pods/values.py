@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.entry import is_accelerator
 from karptui.views.pods.entry import PodEntry
 
@@ -33,6 +34,8 @@ VALUES: Final[Mapping[str, Callable[[PodEntry, int], Values]]] = {
     "status": _status,
     "cpu": lambda entry, _: {"cpu_millis": entry.cpu_millis},
     "mem": lambda entry, _: {"mem_bytes": entry.memory_bytes},
+    "used_cpu": lambda entry, _: {"used_cpu_millis": latest_cpu(entry.used) if entry.used is not None else None},
+    "used_mem": lambda entry, _: {"used_mem_bytes": latest_memory(entry.used) if entry.used is not None else None},
     "gpu": _accelerators,
     "node": lambda entry, _: {"node": entry.pod.node_name or None},
     "pool": lambda entry, _: {"pool": entry.pool or None},
