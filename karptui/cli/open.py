@@ -48,14 +48,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
+    from karptui.cli.terminal import check_screen, take_keys
     from karptui.first_frame import FirstFrame
     from karptui.pace import garbage_put_off, keep_pauses_short
 
+    try:
+        check_screen()
+    except UsageError as error:
+        fail(str(error))
     frame = FirstFrame()
     frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
     try:
         with garbage_put_off():
             app = _app(args)
+        take_keys()
         frame.hand_over()
     except UsageError as error:
         frame.wipe()

@@ -1,0 +1,55 @@
+"""Every command line in README and docs is one that the parsers take, and every page is reached from README."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from karptui.cli.main import build_parser, split
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+LINE: Final = re.compile(r"^    (?:\$ )?(?:.*\| )?((?:kubectl karp|karptui)(?: .*)?)$", re.MULTILINE)
+
+
+def lines() -> list[tuple[str, str]]:
+    """Return page and command line of every command that is shown in a block."""
+    return [(page.name, match[1]) for page in PAGES for match in LINE.finditer(page.read_text(encoding="utf-8"))]
+
+
+def words_of(line: str) -> list[str]:
+    """Return the words of a command line, without the program, comments, and where output goes."""
+    found = shlex.split(line.replace("kubectl karp", "karptui"), comments=True)
+    ends = (index for index, word in enumerate(found) if word in ("|", "&&", ";") or word.startswith((">", "2>")))
+    return found[1 : next(ends, len(found))]
+
+
+def test_there_are_many() -> None:
+    assert len(lines()) > 40
+
+
+@pytest.mark.parametrize(("page", "line"), lines())
+def test_commands_parse(page: str, line: str) -> None:
+    command, rest = split([word for word in words_of(line) if word != "..."])
+    assert command is not None or not rest or rest[0].startswith("-"), f"{page}: {line}"
+    if rest == ["--version"] or "--help" in rest:
+        return
+    build_parser(command).parse_args(rest)
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        reached.add(page)
+        for target in re.findall(r"\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            found = (page.parent / target).resolve()
+            if found.exists() and found not in reached:
+                ahead.append(found)
+    assert set(PAGES) <= reached
+    direct = set(re.findall(r"\]\(docs/([^)#\s]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {page.name for page in PAGES[1:]} <= direct, "every page of docs is linked from README itself"
