@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import getters, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 
 from karptui.analyst import Focus
-from karptui.screens.list_screen import ListScreen
 from karptui.screens.open_object import OpenObject
+from karptui.screens.panel_screen import PanelScreen
 from karptui.views.advice.entry import AdviceEntry
 from karptui.views.advice.objects import TABLE
 from karptui.views.advice.opening import opening_of, pools_to_share
@@ -22,10 +20,9 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.whatif.edits import ObjectRef
 from karptui.widgets.row_table import RowSelected
-from karptui.widgets.sentences import Sentences
 
 
-class AdviceDetailScreen(OpenObject, ListScreen[tuple[int, ObjectRef]]):
+class AdviceDetailScreen(OpenObject, PanelScreen[tuple[int, ObjectRef]]):
     """A finding at length; it stays as it was found while the cluster goes on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,8 +33,7 @@ class AdviceDetailScreen(OpenObject, ListScreen[tuple[int, ObjectRef]]):
     entry_name = "advice"
     title_text = "Objects"
 
-    panel = getters.query_one("#advice-panel", VerticalScroll)
-    lines = getters.query_one("#advice-lines", Sentences)
+    panel_name = "advice"
 
     def __init__(self, entry: AdviceEntry) -> None:
         """Make the screen.
@@ -48,12 +44,6 @@ class AdviceDetailScreen(OpenObject, ListScreen[tuple[int, ObjectRef]]):
         super().__init__(TABLE)
         self._entry = entry
         self._objects = tuple(enumerate(entry.finding.objects))
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the finding above its objects."""
-        with VerticalScroll(id="advice-panel", can_focus=False):
-            yield Sentences(id="advice-lines")
-        yield from super().compose_body()
 
     def show_state(self) -> None:
         """Show the finding, and whether it still holds."""
@@ -103,10 +93,6 @@ class AdviceDetailScreen(OpenObject, ListScreen[tuple[int, ObjectRef]]):
     def whatif_opening(self) -> Opening:
         """Begin a what-if with what the remedy would change."""
         return opening_of(self._entry.finding)
-
-    def action_scroll_panel(self, step: int) -> None:
-        """Scroll the sentences by half of what is seen of them."""
-        self.panel.scroll_relative(y=step * max(self.panel.size.height // 2, 1), animate=False)
 
     @on(RowSelected)
     def _selected(self, event: RowSelected) -> None:

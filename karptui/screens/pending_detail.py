@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import getters, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 
 from karptui.analyst import Focus
-from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
+from karptui.screens.panel_screen import PanelScreen
 from karptui.screens.pending_ledger import PendingLedger
 from karptui.screens.text import TextScreen
 from karptui.views.cluster_view import ClusterView
@@ -27,13 +25,12 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
 from karptui.widgets.row_table import RowSelected
-from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
     from karptui.views.whatif.opening import Opening
 
 
-class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
+class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
     """Why nothing takes a pod, above the changes that would help."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,8 +46,7 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
     title_text = "What would help"
     consequences: ClassVar[Mapping[str, str]] = {"Event": "What Karpenter and the scheduler said is not known."}
 
-    panel = getters.query_one("#pending-panel", VerticalScroll)
-    lines = getters.query_one("#pending-lines", Sentences)
+    panel_name = "pending"
 
     def __init__(self, pod_key: str) -> None:
         """Make the screen.
@@ -63,12 +59,6 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, ListScreen[RemedyEntry]):
         self._group: PendingGroup | None = None
         self._detail: PodDetail | None = None
         self._made: tuple[object, tuple[RemedyEntry, ...]] = (None, ())
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the explanation above the changes."""
-        with VerticalScroll(id="pending-panel", can_focus=False):
-            yield Sentences(id="pending-lines")
-        yield from super().compose_body()
 
     def show_state(self) -> None:
         """Show what is known of the pod, or what has become of it."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import getters, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 
 from karptui.analyst import Focus
-from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
+from karptui.screens.panel_screen import PanelScreen
 from karptui.screens.pools import CONSEQUENCES, MANY, WORKING
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pools.daemonsets import TABLE, DaemonRow, daemon_rows, daemon_sentence
@@ -22,10 +20,9 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
-from karptui.widgets.sentences import Sentences
 
 
-class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
+class PoolDetailScreen(ObjectKeys, PanelScreen[DaemonRow]):
     """A NodePool at length."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,8 +39,7 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
     kind = "NodePool"
     consequences = CONSEQUENCES
 
-    panel = getters.query_one("#pool-panel", VerticalScroll)
-    lines = getters.query_one("#pool-lines", Sentences)
+    panel_name = "pool"
 
     def __init__(self, name: str) -> None:
         """Make the screen.
@@ -55,12 +51,6 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
         self._pool_name = name
         self._row: PoolRow | None = None
         self._made: tuple[object, tuple[DaemonRow, ...]] = (None, ())
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the pool above its DaemonSets."""
-        with VerticalScroll(id="pool-panel", can_focus=False):
-            yield Sentences(id="pool-lines")
-        yield from super().compose_body()
 
     def prepare(self) -> None:
         """Say that it takes a moment."""
@@ -107,10 +97,6 @@ class PoolDetailScreen(ObjectKeys, ListScreen[DaemonRow]):
     def current_object(self) -> tuple[str, str] | None:
         """Return the NodePool."""
         return ("NodePool", self._pool_name)
-
-    def action_scroll_panel(self, step: int) -> None:
-        """Scroll what stands above the table."""
-        self.panel.scroll_relative(y=step * max(1, self.panel.size.height // 2), animate=False)
 
     def action_open_nodes(self) -> None:
         """Show the nodes of the pool."""
