@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from karptui.screens.list_screen import ListScreen
 from karptui.views.cluster_view import ClusterView
-from karptui.views.evidence import evidence_rows
+from karptui.views.evidence import evidence_rows, usage_row
 from karptui.views.health import KindStatus
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
@@ -23,9 +23,11 @@ class SourcesScreen(ListScreen[KindStatus]):
         self._made: tuple[object, tuple[KindStatus, ...]] = (None, ())
 
     def items_of(self, view: ClusterView) -> Sequence[KindStatus]:
-        """Return how every kind stands, then who is asked for instance types and prices."""
+        """Return how every kind stands, then who is asked for instance types, prices and live usage."""
         if self._made[0] is not view:
-            rows = evidence_rows(view.evidence, self.host.now_ns())
+            now_ns = self.host.now_ns()
+            usage = usage_row(view.live_usage, now_ns)
+            rows = (*evidence_rows(view.evidence, now_ns), *((usage,) if usage is not None else ()))
             self._made = (view, (*view.statuses.values(), *rows))
         return self._made[1]
 

@@ -9,6 +9,7 @@ import msgspec
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.region_facts import FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.kube.live_usage import LiveUsage
 
 _WORDS: Final[Mapping[FactPhase, str]] = {
     FactPhase.OFF: "off",
@@ -39,6 +40,23 @@ class SourceRow(msgspec.Struct, frozen=True, kw_only=True):
     total_estimate: int | None = None
     last_contact_ns: int = 0
     retry_at_ns: int = 0
+
+
+def usage_row(live: LiveUsage, now_ns: int) -> SourceRow | None:
+    """Return a row for metrics-server; None where there is nobody to ask."""
+    if not live.is_asked:
+        return None
+    waits = "asked while it is looked at: Pods, Advice, a node, and the wide layout of Nodes"
+    phase = "live" if live.read_at_ns and not live.sentence else "stale" if live.read_at_ns else "not available"
+    return SourceRow(
+        kind="Live usage",
+        phase=phase if live.read_at_ns or live.sentence else "off",
+        since_ns=live.read_at_ns or now_ns,
+        last_error=live.sentence or ("" if live.read_at_ns else waits),
+        count=len(live.pods) + len(live.nodes),
+        last_contact_ns=live.read_at_ns,
+        retry_at_ns=live.retry_at_ns,
+    )
 
 
 def evidence_rows(evidence: Evidence, now_ns: int) -> tuple[SourceRow, ...]:

@@ -15,6 +15,7 @@ from karptui.disruption.study import Study
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.provisioning import prepare
 from tests.builders import NOW_NS, an_instance_type
 
@@ -38,6 +39,7 @@ class Case:
     hidden: frozenset[str] = frozenset()
     per_hour: float | None = None
     name: str = ""
+    usage: LiveUsage = NO_LIVE_USAGE
 
     @property
     def id(self) -> str:
@@ -55,18 +57,22 @@ def context_of(
     settings: Mapping[str, str] | None = None,
     evidence: Evidence = NO_EVIDENCE,
     hidden: frozenset[str] = frozenset(),
+    *,
+    usage: LiveUsage = NO_LIVE_USAGE,
 ) -> AdviceContext:
     given = types if isinstance(types, Mapping) else tuple(types)
     prepared = prepare(inventory, given, parse_settings(settings or {}), NOW_NS)
     study = Study(prepared, 1)
     for _ in study.survey():
         pass
-    return AdviceContext(prepared, study.fleet, findings=study.analysis.findings, evidence=evidence, hidden=hidden)
+    return AdviceContext(
+        prepared, study.fleet, findings=study.analysis.findings, evidence=evidence, hidden=hidden, usage=usage
+    )
 
 
 def ask(case: Case) -> tuple[Finding, ...]:
     """Return what the case's rule finds; a rule that raises fails the test."""
-    context = context_of(case.make(), case.types, case.settings, case.evidence, case.hidden)
+    context = context_of(case.make(), case.types, case.settings, case.evidence, case.hidden, usage=case.usage)
     report = advise(context, [BY_ID[case.rule]])
     assert report.failures == ()
     return report.findings

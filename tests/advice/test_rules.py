@@ -7,10 +7,11 @@ from collections import Counter
 import pytest
 
 from karptui.advice.catalogue import BY_ID, RULES
-from tests.advice import churn_cases, node_cases, nodeclass_cases, pod_cases, pool_cases
+from tests.advice import churn_cases, node_cases, nodeclass_cases, pod_cases, pool_cases, usage_cases
 from tests.advice.asking import Case, check
 
-CASES = [*pool_cases.CASES, *nodeclass_cases.CASES, *node_cases.CASES, *pod_cases.CASES, *churn_cases.CASES]
+FOLDERS = (pool_cases, nodeclass_cases, node_cases, pod_cases, churn_cases, usage_cases)
+CASES = [case for folder in FOLDERS for case in folder.CASES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

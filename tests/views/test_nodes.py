@@ -180,6 +180,8 @@ def test_cells_of_a_node() -> None:
         "cpu": "1.2/15.9   7%",
         "mem": "4.3/115.5Gi   3%",
         "pods": "4/234",
+        "used_cpu": "n/a",
+        "used_mem": "n/a",
         "gpu": "-",
         "ephemeral": "0/71Gi   0%",
         "arch": "amd64",
@@ -360,7 +362,7 @@ def test_the_ledger_adds_up() -> None:
         "DaemonSets      −160m      −308Mi    −2          0",
         "workload     −30,000m  −233,472Mi    −1          0",
         "free           1,690m     5,774Mi   231   72,704Mi",
-        "used              94%         97%    1%         0%",
+        "requested         94%         97%    1%         0%",
         "Δ claim             0       −16Mi     0",
     ]
 

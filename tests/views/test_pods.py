@@ -66,10 +66,10 @@ def test_cells() -> None:
     made = entry({"requests": amounts(cpu="250m", memory="1Gi", gpu="2")}, created_ns=NOW_NS - MINUTE)
     row = build_rows(TABLE, [made], now_ns=NOW_NS)[0]
     assert [cell.text for cell in row.cells] == (
-        ["p", "web", "Running", "250m", "1,024Mi", "2", "n1", "general", "-", "-", "0", "60s"]
+        ["p", "web", "Running", "250m", "1,024Mi", "n/a", "n/a", "2", "n1", "general", "-", "-", "0", "60s"]
     )
     bare = build_rows(TABLE, [entry()], now_ns=NOW_NS)[0]
-    assert [cell.text for cell in bare.cells][3:6] == ["0", "0", "-"]
+    assert [cell.text for cell in bare.cells][3:8] == ["0", "0", "n/a", "n/a", "-"]
     assert bare.cells[-1].text == "n/a"
     assert [heading.id for heading in pods_of_node_table().headings()].count("node") == 0
 

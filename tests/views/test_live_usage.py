@@ -1,0 +1,154 @@
+"""Live usage beside requests."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, Used, first_seen
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.reducer import reduce
+from karptui.views.cluster_view import ClusterView
+from karptui.views.evidence import usage_row
+from karptui.views.live_usage import samples_text, usage_note
+from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
+from karptui.views.nodes.detail import resource_lines, usage_lines
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.nodes.values import node_values
+from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.table import TABLE, explain_pod
+from karptui.views.pods.values import pod_values
+from karptui.views.query import parse_query
+from karptui.views.row import Pieces, Tone
+from karptui.views.table import Sort, build_rows
+from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_node, a_nodeclaim, a_pod
+from tests.ui.fleet import status
+
+GIB = 1 << 30
+ONCE = first_seen(Sample(NOW_NS - 20 * SECOND_NS, 400, 2 * GIB))
+TWICE = ONCE.then(Sample(NOW_NS, 300, 3 * GIB))
+LIVE = LiveUsage(
+    nodes={"node-1": TWICE}, pods={"default/web-1": ONCE}, read_at_ns=NOW_NS - SECOND_NS, window_ns=15 * SECOND_NS,
+    is_asked=True,
+)  # fmt: skip
+
+
+def said(lines: tuple[Pieces, ...]) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("live", "text", "tone"),
+    [
+        (NO_LIVE_USAGE, "live usage is only known of a live cluster with metrics-server", Tone.MUTED),
+        (LiveUsage(is_asked=True), "metrics-server is being asked for live usage…", Tone.ACTIVE),
+        (LIVE, "measured by metrics-server 1s ago, over 15s; requests decide what fits, not usage", Tone.MUTED),
+        (replace(LIVE, window_ns=0), "measured by metrics-server 1s ago; requests decide", Tone.MUTED),
+        (LiveUsage(is_asked=True, sentence="metrics-server is not installed"), "metrics-server is not", Tone.MUTED),
+        (
+            replace(LIVE, sentence="metrics-server does not answer"),
+            "metrics-server does not answer (figures are 1s old)",
+            Tone.WARNING,
+        ),
+    ],
+)
+def test_who_says_so(live: LiveUsage, text: str, tone: Tone) -> None:
+    ((found, found_tone),) = usage_note(live, NOW_NS)
+    assert found.startswith(text)
+    assert found_tone is tone
+
+
+def test_what_a_server_says_is_harmless() -> None:
+    ((found, _),) = usage_note(LiveUsage(is_asked=True, sentence="no \x1b[31m"), NOW_NS)
+    assert "\x1b" not in found
+
+
+def test_what_measurements_are_worth() -> None:
+    assert samples_text(ONCE) == "one sample"
+    assert samples_text(TWICE) == "the most of 2 samples over 20s"
+
+
+def test_a_node_beside_its_requests() -> None:
+    entry = NodeEntry(a_node(), a_nodeclaim(), a_cluster(nodes=1).node_usage["node-1"], used=TWICE)
+    text = said(usage_lines(entry, LIVE, NOW_NS))
+    assert "Live usage\n  cpu 300m (15% of allocatable, 150% of requests) · mem 3,072Mi (42% of allocatable, " in text
+    assert "the most of 2 samples over 20s: cpu 400m mem 3,072Mi" in text
+    assert "requests decide what fits, not usage" in text
+    once = said(usage_lines(NodeEntry(a_node(), None, used=ONCE), LIVE, NOW_NS))
+    assert "cpu 400m (20% of allocatable) · mem" in once
+    assert "the most of" not in once
+    unknown = said(usage_lines(NodeEntry(a_node(), None), LIVE, NOW_NS))
+    assert unknown.startswith("Live usage\n  measured by metrics-server")
+    ledger = said(resource_lines(entry))
+    assert "in use" in ledger
+    assert ledger.partition("in use")[2].split()[:2] == ["300m", "3,072Mi"]
+    assert "in use" not in said(resource_lines(NodeEntry(a_node(), None)))
+
+
+def cells(entry: NodeEntry) -> dict[str, str]:
+    return {column.heading.id: column.cell(entry, NOW_NS).text for column in NODE_COLUMNS}
+
+
+def test_cells_and_values_of_nodes() -> None:
+    entry = NodeEntry(a_node(), a_nodeclaim(), used=TWICE)
+    assert (cells(entry)["used_cpu"], cells(entry)["used_mem"]) == ("300m  15%", "3,072Mi  42%")
+    claim = cells(NodeEntry(None, a_nodeclaim()))
+    assert (claim["used_cpu"], claim["used_mem"]) == ("-", "-")
+    values = node_values(entry, NOW_NS)
+    assert (values["used_cpu_millis"], values["used_mem_bytes"]) == (300, 3 * GIB)
+    orders = {c.heading.id: (c.sort(entry), c.sort(NodeEntry(a_node(), None))) for c in NODE_COLUMNS}
+    assert (orders["used_cpu"], orders["used_mem"]) == ((300.0, None), (float(3 * GIB), None))
+
+
+@pytest.mark.parametrize(
+    ("live", "phase", "why"),
+    [
+        (LiveUsage(is_asked=True), "off", "asked while it is looked at"),
+        (LIVE, "live", ""),
+        (replace(LIVE, sentence="metrics-server does not answer"), "stale", "metrics-server does not answer"),
+        (LiveUsage(is_asked=True, sentence="not installed"), "not available", "not installed"),
+    ],
+)
+def test_among_the_sources(live: LiveUsage, phase: str, why: str) -> None:
+    row = usage_row(live, NOW_NS)
+    assert row is not None
+    assert (row.phase, row.kind, row.count) == (phase, "Live usage", len(live.pods) + len(live.nodes))
+    assert row.last_error.startswith(why)
+    assert usage_row(NO_LIVE_USAGE, NOW_NS) is None
+
+
+def a_used_pod(used: Used | None = ONCE) -> PodEntry:
+    return PodEntry(a_pod(node="node-1", cpu="2", memory="4Gi"), "general", None, used)
+
+
+def test_cells_and_values_of_pods() -> None:
+    row = build_rows(TABLE, (a_used_pod(),), now_ns=NOW_NS)[0]
+    texts = dict(zip((heading.id for heading in TABLE.headings()), (cell.text for cell in row.cells), strict=True))
+    assert (texts["used_cpu"], texts["used_mem"]) == ("400m  20%", "2,048Mi  50%")
+    values = pod_values(a_used_pod(), NOW_NS)
+    assert (values["used_cpu_millis"], values["used_mem_bytes"]) == (400, 2 * GIB)
+    assert "uses cpu 400m mem 2,048Mi 20s ago" in said((explain_pod(a_used_pod(), NOW_NS),))
+    assert "uses" not in said((explain_pod(a_used_pod(None), NOW_NS),))
+    for query in ("used_cpu<500m", "used_mem>1Gi"):
+        pods = (a_used_pod(), a_used_pod(None))
+        assert len(build_rows(TABLE, pods, query=parse_query(query, TABLE.subject), now_ns=NOW_NS)) == 1
+    for column in ("used_cpu", "used_mem"):
+        assert len(build_rows(TABLE, (a_used_pod(), a_used_pod(None)), sort=Sort(column), now_ns=NOW_NS)) == 2
+
+
+def test_entries_are_made_again_only_where_something_new_was_measured() -> None:
+    statuses = {str(kind): status(kind) for kind in (Kind.NODE, Kind.NODECLAIM, Kind.POD)}
+    state = reduce(a_cluster(nodes=2), Batch({Kind.POD: KindDelta({"default/web-1": a_pod(node="node-1")})}))
+    first = ClusterView(state, statuses, live_usage=LIVE)
+    nodes, pods = first.node_entries, {entry.pod.key: entry for entry in first.pod_entries}
+    assert [entry.used for entry in nodes] == [TWICE, None]
+    assert pods["default/web-1"].used is ONCE
+    assert {entry.pod.key: entry.used for entry in first.pods_on("node-1")}["default/web-1"] is ONCE
+    # What says nothing of usage takes over what was known.
+    assert ClusterView(state, statuses, first).node_entries is nodes
+    newer = replace(LIVE, nodes={"node-1": TWICE.then(Sample(NOW_NS + MINUTE_NS, 1, 1))})
+    second = ClusterView(state, statuses, first, live_usage=newer)
+    assert [one is other for one, other in zip(second.node_entries, nodes, strict=True)] == [False, True]
+    again = {entry.pod.key: entry for entry in second.pod_entries}
+    assert all(again[key] is entry for key, entry in pods.items())
