@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from textual import work
-
 from karptui.decode.kinds import Kind
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
 from karptui.screens.whatif.asking import Asking, needed
+from karptui.screens.whatif.question import question
 from karptui.screens.whatif.quick import QuickEditing
 from karptui.sources.base import SourceError
 from karptui.state.cluster import ClusterState
@@ -45,7 +44,7 @@ TextChange = Callable[[str], str]
 class Adding(QuickEditing, Asking):
     """Mixed into the what-if screen."""
 
-    @work(exclusive=True, group="asking")
+    @question
     async def action_add(self) -> None:
         """Choose what to add."""
         document = self.focused_document()

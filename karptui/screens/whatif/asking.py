@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
-from textual import work
 
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.files import FileError, open_scenarios, save_scenarios
+from karptui.screens.whatif.question import question
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
 from karptui.views.units import count_text
@@ -111,7 +111,7 @@ class Asking(FrameScreen):
 
     # What is replayed
 
-    @work(exclusive=True, group="asking")
+    @question
     async def action_mode(self) -> None:
         """Choose what is replayed."""
         choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
@@ -124,7 +124,7 @@ class Asking(FrameScreen):
 
     # Scenarios
 
-    @work(exclusive=True, group="asking")
+    @question
     async def action_scenarios(self) -> None:
         """Go to another scenario, begin one, or throw one away."""
         choices = [Choice(f"at {at}", sheet.name, self._told(at)) for at, sheet in enumerate(self.desk.sheets)]
@@ -165,7 +165,7 @@ class Asking(FrameScreen):
         change = answer.difference.price_delta_per_hour
         return f"{edits} · {change:+,.2f} $/h"
 
-    @work(exclusive=True, group="asking")
+    @question
     async def action_rename(self) -> None:
         """Give the scenario a name."""
         await self._rename()

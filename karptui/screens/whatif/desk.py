@@ -67,7 +67,7 @@ class Desk:
     # Changing the sheet in front
 
     def write(self, text: str, *, why: str = TYPING) -> None:
-        """Take over the text; strokes that follow each other are one step."""
+        """Take over the text; strokes that follow each other for the same reason are one step."""
         if text != self.sheet.text:
             self._push(replace(self.sheet, text=text), why)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from textual import work
-
 from karptui.screens.dialogs import Choice, PickScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.desk import Desk
 from karptui.screens.whatif.documents import Documents
+from karptui.screens.whatif.question import question
 from karptui.views.row import Tone
 from karptui.whatif.documents.export import changes_of, export_commands, export_diff, export_yaml
 from karptui.whatif.scenario_file import write_scenarios
@@ -27,7 +26,7 @@ class Exporting(FrameScreen):
     desk: Desk
     documents: Documents
 
-    @work(exclusive=True, group="asking")
+    @question
     async def action_export(self) -> None:
         """Choose a form and show it; c copies it there."""
         if self.desk.is_untouched:

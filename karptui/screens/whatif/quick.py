@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from textual import on, work
+from textual import on
 
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
 from karptui.screens.whatif.desk import Desk
 from karptui.screens.whatif.offering import Offering
+from karptui.screens.whatif.question import question
 from karptui.views.row import Tone
 from karptui.views.whatif.controls import EDIT, QUICK, SETTING, setting_value
 from karptui.whatif.documents import Document, KnownValues
@@ -47,7 +48,9 @@ class QuickEditing(Offering):
         event.stop()
         sort, _, name = event.control_id.partition("/")
         document = self.focused_document()
-        if sort == QUICK and document is not None:
+        if sort == QUICK and document is None:
+            self._say_unreadable()
+        elif sort == QUICK and document is not None:
             quick = _quick(name)
             if quick.step is not None:
                 self._put(quick, document, quick.step(document.body or {}, event.step))
@@ -60,7 +63,9 @@ class QuickEditing(Offering):
         event.stop()
         sort, _, name = event.control_id.partition("/")
         document = self.focused_document()
-        if sort == QUICK and document is not None:
+        if sort == QUICK and document is None:
+            self._say_unreadable()
+        elif sort == QUICK and document is not None:
             self._restore(_quick(name), document)
         elif sort == SETTING:
             edits = tuple(
@@ -79,12 +84,18 @@ class QuickEditing(Offering):
         event.stop()
         sort, _, name = event.control_id.partition("/")
         document = self.focused_document()
-        if sort == QUICK and document is not None:
+        if sort == QUICK and document is None:
+            self._say_unreadable()
+        elif sort == QUICK and document is not None:
             self._ask(_quick(name), document)
         elif sort == SETTING:
             self._ask_setting(_setting(name))
         else:
             self.say("⌫ takes the edit back", Tone.MUTED)
+
+    def _say_unreadable(self) -> None:
+        line = self.documents.first_broken_line + 1
+        self.say(f"line {line} cannot be read yet; e goes to the text, u undoes", Tone.WARNING)
 
     # Fields of the document
 
@@ -117,7 +128,7 @@ class QuickEditing(Offering):
         else:
             self.put_text(text, f"{quick.title} as it was")
 
-    @work(exclusive=True, group="asking")
+    @question
     async def _ask(self, quick: QuickEdit, document: Document) -> None:
         body, current = document.body or {}, quick.current(document.body or {})
         match quick.input:
@@ -211,7 +222,7 @@ class QuickEditing(Offering):
         self.desk.put_edits(edits, setting.title)
         self.changed()
 
-    @work(exclusive=True, group="asking")
+    @question
     async def _ask_setting(self, setting: SettingEdit) -> None:
         await self.ask_setting(setting)
 

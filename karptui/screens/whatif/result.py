@@ -39,7 +39,7 @@ class ResultPane(TitledPane):
         self._answer: Answer | None = None
         self._lines: tuple[ResultLine, ...] = ()
         self._open: frozenset[str] = frozenset()
-        self._heading = self._note = self._busy = ""
+        self._heading = self._rests_on = self._note = self._busy = ""
 
     def compose(self) -> ComposeResult:
         """Yield figures above lines above what they rest on."""
@@ -67,26 +67,26 @@ class ResultPane(TitledPane):
         took = f" · {_took(answer.seconds)}" if answer is not None and is_shown else ""
         honesty = answer.honesty if answer is not None else None
         version = f" · {version_text(honesty)}" if honesty is not None and self.size.width > WIDE else ""
-        self._heading = f"Result ─ {mode_text(mode)}{took}{version}"
+        self._heading, self._rests_on = f"Result ─ {mode_text(mode)}", f"{took}{version}"
         self._draw_title()
 
     def show_busy(self, replayer: Replayer) -> None:
-        """Say how far a replay that is under way has come."""
+        """Say how far a replay that is under way has come, in the place of what the answer before rests on."""
         busy = ""
         if replayer.is_busy:
             done, total = replayer.progress.done, replayer.progress.total
-            busy = f" ⟳ replaying{f' {count_text(done)} of {count_text(total)}' if total else ''}"
+            busy = f" · ⟳ replaying{f' {count_text(done)} of {count_text(total)}' if total else ''}"
         if busy != self._busy:
             self._busy = busy
             self._draw_title()
 
     def note_change(self) -> None:
         """Say that the cluster has changed and the answer follows."""
-        self._note = " · on the cluster as it is now: it has changed"
+        self._note = " · cluster changed"
 
     def _draw_title(self) -> None:
-        parts = ((f" {clean(self._heading)}", ""), (f"{self._note} ", "$karp-muted"), (self._busy, "$karp-active"))
-        self.show_title(Content.assemble(*parts))
+        rest = (self._busy, "$karp-active") if self._busy else (f"{clean(self._rests_on)}{self._note}", "$karp-muted")
+        self.show_title(Content.assemble(f" {clean(self._heading)}", rest, " "))
 
     def show_answer(self, answer: Answer | None, problem: str) -> None:
         """Show an answer; where there is none, why.

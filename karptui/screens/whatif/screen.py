@@ -20,9 +20,11 @@ from karptui.screens.whatif.result import ResultPane
 from karptui.screens.whatif.sweeping import Sweeping
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.units import count_text
 from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
+from karptui.whatif.documents import Severity
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.titled_pane import TitledPane
 from karptui.widgets.yaml_editor import CompletionList, YamlEditor
@@ -53,6 +55,7 @@ class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
         Binding("n", "rename", "Name the scenario", show=False, id="whatif.rename"),
     ]
     BINDING_GROUP_TITLE = "What-if"
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012 - as Textual declares it
 
     def __init__(self, desk: Desk, opening: Opening = NOTHING) -> None:
         """Make the screen.
@@ -100,17 +103,22 @@ class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
         """Say what is wrong at the cursor, else what is replayed."""
         if self._opening is NOTHING and not self.editor.text and not self.desk.sheet.edits:
             return ((f"{mode_text(self.desk.sheet.replay)}: {mode_sentence(self.desk.sheet.replay)}", Tone.MUTED),)
-        problem = problem_at(self.documents.problems, self.editor.cursor_location[0])
+        problem = problem_at(self.documents.problems, self.editor.cursor_location[0]) or self._problem_elsewhere()
         last_good = " · last good result" if self.documents.is_broken else ""
         if problem:
             return ((f"✘ {problem}", Tone.FAULT), (last_good, Tone.WARNING))
         if self.problem:
             return ((f"✘ {clean(self.problem)}", Tone.FAULT), (" · last good result", Tone.WARNING))
-        if self.documents.is_broken:
-            line = self.documents.first_broken_line + 1
-            return ((f"last good result: line {line} cannot be read yet", Tone.WARNING),)
         mode = self.desk.sheet.replay
         return ((f"{mode_text(mode)}: {mode_sentence(mode)}", Tone.MUTED), (" · nothing is applied", Tone.MUTED))
+
+    def _problem_elsewhere(self) -> str:
+        """Return the first thing that is wrong with another line than that of the cursor."""
+        wrong = [one for one in self.documents.problems if one.severity is Severity.ERROR]
+        if not wrong:
+            return ""
+        more = f" · {count_text(len(wrong) - 1)} more" if len(wrong) > 1 else ""
+        return f"line {wrong[0].line + 1}: {problem_at(wrong[:1], wrong[0].line)}{more}"
 
     def focus_body(self) -> None:
         """Give the keys back to the quick edits."""

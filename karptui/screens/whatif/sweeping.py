@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-from textual import work
 
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.text import TextScreen
+from karptui.screens.whatif.question import question
 from karptui.screens.whatif.quick import QuickEditing
 from karptui.views.row import Tone
 from karptui.views.whatif.controls import setting_value
@@ -30,7 +30,7 @@ EXAMPLES = {
 class Sweeping(QuickEditing):
     """Mixed into the what-if screen."""
 
-    @work(exclusive=True, group="asking")
+    @question
     async def action_sweep(self) -> None:
         """Ask for a parameter and its values."""
         from karptui.screens.whatif.sweep import SweepScreen  # noqa: PLC0415 - only when asked for
@@ -69,7 +69,7 @@ class Sweeping(QuickEditing):
                 return quick.current(original)
         return ""
 
-    @work(exclusive=True, group="asking")
+    @question
     async def action_verify(self) -> None:
         """Put the model to the test on the NodeClaims created lately."""
         from karptui.whatif.self_check import self_check  # noqa: PLC0415 - only when asked for

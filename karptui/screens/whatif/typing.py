@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual import getters, on, work
+from textual import events, getters, on, work
 from textual.content import Content
 from textual.widgets import TextArea
 
@@ -16,6 +16,7 @@ from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import controls_of, focused
 from karptui.views.whatif.notes import line_notes
 from karptui.whatif.documents import Document, schemas_from_crds
+from karptui.whatif.history import TYPING
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.titled_pane import TitledPane
 from karptui.widgets.yaml_editor import CompletionItem, Completions, LineNote, YamlEditor
@@ -71,6 +72,8 @@ class Typing(FrameScreen):
 
     def _show_controls(self) -> None:
         document, settings = self.focused_document(), self.host.view.evidence.settings
+        if document is None and self.documents.is_broken:
+            return  # what is half typed is to be itself again in a moment; until then nothing jumps
         self.controls.show_controls(controls_of(document, self.desk.sheet.edits, self.desk.originals, settings))
 
     def focused_document(self) -> Document | None:
@@ -85,11 +88,16 @@ class Typing(FrameScreen):
         self.edit_pane.show_title(Content(f" Edit ─ {clean(sheet.name)}{which}{origin} "))
         self.result.show_heading(sheet.replay, self.desk.answers.get(self.desk.index))
 
+    @on(events.DescendantFocus)
+    def _keys_went(self) -> None:
+        """Give the room to the text while it has the keys, where there is not enough for quick edits as well."""
+        self.edit_pane.set_class(self.focused is self.editor, "-typing")
+
     @on(TextArea.Changed)
     def _edited(self, event: TextArea.Changed) -> None:
         """Take the text over at once; what it says is worked out when no key has come for a moment."""
         event.stop()
-        self.desk.write(self.editor.text)
+        self.desk.write(self.editor.text, why=f"{TYPING} in line {self.editor.cursor_location[0] + 1}")
         self.documents.read(self.editor.text)
         self.ask_soon()
 

@@ -140,7 +140,7 @@ class YamlEditor(TextArea):
 
     def _ground(self, row: int) -> tuple[object, ...]:
         """Return what a line looks like by, besides its text."""
-        base_style = self._theme.base_style if self._theme else None
+        base_style = self._theme.base_style
         return (
             tuple(self._highlights[row]), base_style, self.scroll_offset.x, self.gutter_width,
             self.virtual_size.width, self.region.size.width,

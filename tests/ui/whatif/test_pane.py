@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
 
+from karptui.screens.dialogs import AskScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.compare import CompareScreen
@@ -233,4 +235,65 @@ async def test_the_base_follows_the_cluster() -> None:
         app.session.source.step()  # type: ignore[union-attr]
         await settled(pilot)
         assert app.desk.answers[0] is not first
-        assert "it has changed" in str(screen.result.border_title)
+        assert "cluster changed" in str(screen.result.border_title)
+
+
+async def test_keys_that_come_faster_than_a_dialog_open_no_second_one() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        for key in ("s", "down", "down", "enter"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await settled(pilot)
+        assert [type(one).__name__ for one in app.screen_stack].count("PickScreen") <= 1
+        assert not any(isinstance(one, AskScreen) for one in app.screen_stack)
+        await press(pilot, "escape")
+        assert app.screen is screen
+
+
+async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        before = screen.editor.text
+        await press(pilot, "e")
+        screen.editor.show_place(screen.editor.text.split("\n").index("  weight: 50"), 12)
+        await press(pilot, "backspace", "1", "enter", *"limits", "escape")
+        await press(pilot, "u")
+        assert "  weight: 51\n" in screen.editor.text
+        assert "undone: typing in line" in "".join(text for text, _ in screen.info.pieces)
+        await press(pilot, "u", "u")
+        assert screen.editor.text == before
+
+
+async def test_quick_edits_wait_while_the_text_cannot_be_read() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        titles = [one.title for one in screen.controls.controls]
+        broken = screen.editor.text.replace("  weight: 50", "  weight 50")
+        screen.put_text(broken, "typing")
+        await settled(pilot)
+        assert [one.title for one in screen.controls.controls] == titles
+        await control(pilot, "weight", "right")
+        assert screen.editor.text == broken
+        assert "cannot be read yet" in "".join(text for text, _ in screen.info.pieces)
+
+
+async def test_a_problem_elsewhere_is_said_with_its_line() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await begin(pilot)
+        screen.put_text(screen.editor.text.replace("  weight: 50", "  weight: 500"), "typing")
+        await settled(pilot)
+        assert "✘ line 8: spec.weight" in "".join(text for text, _ in screen.explain())
+
+
+async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await begin(pilot)
+        assert (screen.controls.size.height, screen.editor.size.height) == (8, 0)
+        await press(pilot, "e")
+        assert screen.controls.size.height == 0
+        assert screen.editor.size.height >= 6
