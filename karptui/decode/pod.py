@@ -17,7 +17,7 @@ from karptui.decode.pod_template import (
     volumes_of,
 )
 from karptui.decode.wire import WireMeta, required_name, timestamp
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 
 _NO_STATUS: Final = wires.WirePodStatus()
@@ -33,7 +33,15 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
     """
     _, own_labels = split_labels(wire.metadata.labels)
     template = interner.template_of(template_parts(wire))
-    return pod_of(wire.metadata, wire.spec, wire.status or _NO_STATUS, template, own_labels)
+    spec = wire.spec
+    return pod_of(
+        wire.metadata,
+        spec.node_name,
+        volumes_of(spec.volumes),
+        wire.status or _NO_STATUS,
+        template=template,
+        own_labels=own_labels,
+    )
 
 
 def template_parts(wire: wires.WirePod) -> TemplateParts:
@@ -52,8 +60,10 @@ def template_parts(wire: wires.WirePod) -> TemplateParts:
 
 def pod_of(
     meta: WireMeta | texts.TextMeta,
-    spec: wires.WirePodSpec | texts.TextPodSpec,
+    node_name: str | None,
+    volumes: tuple[PodVolume, ...],
     status: texts.AnyPodStatus,
+    *,
     template: PodTemplate,
     own_labels: Mapping[str, str],
 ) -> Pod:
@@ -69,7 +79,7 @@ def pod_of(
             scheduled = condition
         elif type_ == "Ready":
             ready = condition
-    name, node_name = meta.name or required_name(meta), spec.node_name
+    name = meta.name or required_name(meta)
     scheduled_reason = scheduled_message = ""
     scheduled_ns = ABSENT_NS
     try:
@@ -94,7 +104,7 @@ def pod_of(
             scheduled_message=scheduled_message,
             scheduled_ns=scheduled_ns,
             own_labels=own_labels,
-            volumes=volumes_of(spec.volumes) if spec.volumes else (),
+            volumes=volumes,
             waiting_reason=_waiting_reason(status),
         )
     except ValueError:

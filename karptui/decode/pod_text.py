@@ -21,12 +21,14 @@ from karptui.decode.pod_template import (
     deciding_annotations,
     is_resize_infeasible,
     split_labels,
+    volumes_of,
 )
 from karptui.decode.pod_text_wire import NO_TEXT
 from karptui.kube.objects import EMPTY_LABELS
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodTemplate, PodVolume
 
 _ENCODER: Final = msgspec.json.Encoder()
+_VOLUMES: Final = msgspec.json.Decoder(list[wires.WireVolume] | None)
 _POD: Final = msgspec.json.Decoder(wires.WirePod)
 _STRINGS: Final = msgspec.json.Decoder(dict[str, str] | None)
 _ESCAPE: Final = b"\\"
@@ -58,14 +60,34 @@ def build_text_pod(text: texts.TextPod, interner: TemplateInterner) -> Pod:
     labels, own_labels = _labels(meta.labels)
     # What each pod has of its own is put aside while the rest is compared.
     node_name, volumes = spec.node_name, spec.volumes
-    spec.node_name = spec.volumes = None
-    key = sha256(_shared_text(text, status, labels)).digest()
+    spec.node_name, spec.volumes = None, NO_TEXT
+    shared = (labels, _annotations(meta.annotations), meta.namespace, meta.owner_references, spec)
+    reported = _reported(status)
+    key = _digest((shared, reported) if reported else shared)
     template = interner.of_text(key)
     if template is None:
+        template = _read_template(text, key, _digest(shared) if reported else key, interner)
+    return pod_of(meta, node_name, _volumes(volumes), status, template=template, own_labels=own_labels)
+
+
+def _read_template(text: texts.TextPod, key: bytes, plain_key: bytes, interner: TemplateInterner) -> PodTemplate:
+    """Return the template of a text that is new; ``plain_key`` is that of the text without what the kubelet reports."""
+    template = None
+    is_plain = key == plain_key or _is_as_asked(text)
+    if is_plain:
+        template = interner.of_text(plain_key)
+    if template is None:
         template = interner.template_of(template_parts(_POD.decode(_ENCODER.encode(text))))
+        if is_plain:
+            interner.keep_text(plain_key, template)
+    if key != plain_key:
         interner.keep_text(key, template)
-    spec.node_name, spec.volumes = node_name, volumes
-    return pod_of(meta, spec, status, template, own_labels)
+    return template
+
+
+def _digest(parts: tuple[object, ...]) -> bytes:
+    """Return the digest of parts of a text; between commas there is JSON, or nothing."""
+    return sha256(_ENCODER.encode(parts)).digest()
 
 
 def _labels(raw: msgspec.Raw) -> tuple[msgspec.Raw, Mapping[str, str]]:
@@ -92,22 +114,33 @@ def _annotations(raw: msgspec.Raw) -> msgspec.Raw:
     return msgspec.Raw(_ENCODER.encode(deciding_annotations(_STRINGS.decode(text))))
 
 
-def _shared_text(text: texts.TextPod, status: texts.TextPodStatus, labels: msgspec.Raw) -> bytes:
-    """Return everything a template is made of: between commas JSON, or nothing."""
-    meta, annotations = text.metadata, text.metadata.annotations
-    if annotations is not NO_TEXT:
-        annotations = _annotations(annotations)
-    parts = (labels, annotations, meta.namespace, meta.owner_references, text.spec)
-    if not _is_reported(status):
-        return _ENCODER.encode(parts)
-    reported = (status.container_statuses, status.init_container_statuses, is_resize_infeasible(status))
-    return _ENCODER.encode((parts, reported))
+def _volumes(raw: msgspec.Raw) -> tuple[PodVolume, ...]:
+    """Return the volumes that are backed by claims."""
+    text = bytes(raw)
+    if text.find(b"persistentVolumeClaim") < 0 and text.find(b"ephemeral") < 0 and text.find(_ESCAPE) < 0:
+        return ()
+    return volumes_of(_VOLUMES.decode(text))
 
 
-def _is_reported(status: texts.TextPodStatus) -> bool:
-    """Whether the kubelet tells of the containers' resources, as newer ones do of every container."""
+def _reported(status: texts.TextPodStatus) -> tuple[object, ...]:
+    """Return what the kubelet tells of the containers' resources, as newer ones do of every container."""
     for statuses in (status.container_statuses, status.init_container_statuses):
         for container in statuses or ():
             if container.resources is not NO_TEXT:
-                return True
-    return False
+                return status.container_statuses, status.init_container_statuses, is_resize_infeasible(status)
+    return ()
+
+
+def _is_as_asked(text: texts.TextPod) -> bool:
+    """Whether every container has what it asks for, so that a template says the same with and without the report."""
+    spec, status = text.spec, text.status or _NO_STATUS
+    asked = {bytes(one.name): bytes(one.resources) for one in (*(spec.containers or ()), *(spec.init_containers or ()))}
+    for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ())):
+        if one.resources is not NO_TEXT:
+            resources = asked.get(bytes(one.name))
+            allocated = b'"requests":%b}' % bytes(one.allocated_resources)
+            if resources != bytes(one.resources) or not (
+                one.allocated_resources is NO_TEXT or resources.endswith(allocated)
+            ):
+                return False
+    return True

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.decode.pod_wire import WireContainerState, WirePodStatus, WireVolume
+from karptui.decode.pod_wire import WireContainerState, WirePodStatus
 from karptui.decode.wire import Wire, WireCondition
 
 NO_TEXT: Final = msgspec.Raw()
@@ -43,7 +43,7 @@ class TextContainer(Wire):
 class TextPodSpec(Wire):
     """``spec`` of a pod, what it shares left as text."""
 
-    volumes: list[WireVolume] | None = None
+    volumes: msgspec.Raw = NO_TEXT
     init_containers: list[TextContainer] | None = None
     containers: list[TextContainer] | None = None
     termination_grace_period_seconds: msgspec.Raw = NO_TEXT

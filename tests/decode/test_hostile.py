@@ -37,7 +37,7 @@ WRONG = [
 ]
 LONGEST_SENTENCE = 1200
 Path = tuple[str | int, ...]
-UNREAD = ("generation", "annotations", "containerStatuses", "initContainerStatuses")
+UNREAD = ("generation", "annotations", "volumes", "containerStatuses", "initContainerStatuses")
 """Fields of pods that pages and watches pass over where nothing depends on them."""
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.decode.pod import build_pod
-from karptui.decode.pod_template import TEMPLATES, TemplateInterner, _forget
+from karptui.decode.pod_template import TEMPLATES, TemplateInterner, TemplateParts, _forget
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_text_wire import TextPod
 from karptui.decode.pod_wire import WirePod
@@ -452,6 +452,34 @@ def test_mounts_that_only_look_like_the_token_are_told_apart() -> None:
     assert one.template is not other.template
 
 
+@pytest.mark.parametrize("is_reported_first", [False, True])
+def test_a_report_that_says_what_was_asked_is_not_read(
+    monkeypatch: pytest.MonkeyPatch, *, is_reported_first: bool
+) -> None:
+    """The same pods before the kubelet has them and after: most of a cluster's templates are met either way."""
+    interner, read = TemplateInterner(), list[TemplateParts]()
+    template_of = interner.template_of
+
+    def reading(parts: TemplateParts) -> PodTemplate:
+        read.append(parts)
+        return template_of(parts)
+
+    monkeypatch.setattr(interner, "template_of", reading)
+    waiting = replica(1, status__containerStatuses=None, status__initContainerStatuses=None)
+    order = (replica(2), waiting) if is_reported_first else (waiting, replica(2))
+    one, other = (build_text_pod(msgspec.json.decode(text(raw), type=TextPod), interner) for raw in order)
+    assert one.template is other.template
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"status__containerStatuses__0__name": "other"}, {"status__initContainerStatuses": [{"name": "init"}]}],
+)
+def test_a_report_that_bears_on_no_container_makes_no_template(changes: JSON) -> None:
+    assert by_text(replica(1)).template is by_text(replica(2, **changes)).template
+
+
 def test_templates_go_when_the_last_pod_goes() -> None:
     interner = TemplateInterner()
     pods = [
@@ -460,9 +488,10 @@ def test_templates_go_when_the_last_pod_goes() -> None:
         )
         for number in range(9)
     ]
-    assert (len(interner), len(interner.by_text)) == (3, 3)
+    # With what the kubelet reports, and without.
+    assert (len(interner), len(interner.by_text)) == (3, 6)
     pods.append(build_pod(msgspec.json.decode(text(replica(1)), type=WirePod), interner))
-    assert (len(interner), len(interner.by_text)) == (4, 3)
+    assert (len(interner), len(interner.by_text)) == (4, 6)
     del pods
     gc.collect()
     assert (len(interner), len(interner.by_text)) == (0, 0)
