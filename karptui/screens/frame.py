@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from karptui.screens import commands
+from karptui.screens import commands, footer
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.views.health import notice
@@ -24,45 +24,6 @@ from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from karptui.views.whatif.opening import Opening
-
-KEY_ORDER: Final = (
-    "whatif.edit",
-    "whatif.add",
-    "whatif.mode",
-    "whatif.scenarios",
-    "whatif.compare",
-    "whatif.sweep",
-    "whatif.export",
-    "whatif.undo",
-    "table.select",
-    "nodes.explain",
-    "pods.explain",
-    "pending.explain",
-    "pending.nodes",
-    "pending.ledger",
-    "blockers.remedies",
-    "blockers.group",
-    "blockers.next",
-    "claims.churn",
-    "events.churn",
-    "churn.replacements",
-    "replacements.successor",
-    "replacements.events",
-    "pools.nodes",
-    "pools.types",
-    "pools.share",
-    "pool.nodes",
-    "pool.types",
-    "screen.whatif",
-    "list.filter",
-    "screen.command",
-    "list.wide",
-    "list.notable",
-    "text.copy",
-    "screen.help",
-    "screen.leave",
-)
-"""The footer's keys, the most important first."""
 
 _OPENS_PROMPT: Final = frozenset({"command", "filter"})
 
@@ -121,7 +82,7 @@ class FrameScreen(Screen[None]):
         yield from self.compose_body()
         yield InfoLine(id="info")
         yield Prompt(self._completions)
-        yield KeyLine(KEY_ORDER, self._key_words)
+        yield KeyLine(footer.FIRST, footer.LAST, footer.SHORT, self._key_words)
 
     def _key_words(self, binding_id: str, description: str) -> str:
         return "Back" if binding_id == "screen.leave" and len(self.app.screen_stack) > 1 else description

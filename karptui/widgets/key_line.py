@@ -2,28 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-MOST: Final = 8
-"""Keys shown at most; the help screen has the rest."""
 ALWAYS: Final = ("screen.help", "screen.leave")
 """Bindings that keep their place at the end however little room there is: the way to the rest, and the way out."""
+MORE: Final = "…"
+"""Stands where keys found no room; a click on it asks for help, which has them."""
 
 
-class _Key(NamedTuple):
+class Key(NamedTuple):
+    """A key that does something here."""
+
+    id: str
+    """Of its binding."""
     key: str
+    """What pressing it is called."""
     label: str
     """How it is written."""
     description: str
+    short: str = ""
+    """What it does, where the description has no room; the description when empty."""
 
 
-def _piece(key: _Key) -> Content:
-    return Content.assemble((f" {key.label} ", "bold $karp-key"), (f"{key.description} ", "$karp-muted"))
+class Piece(NamedTuple):
+    """What is drawn of one key."""
+
+    key: str
+    label: str
+    text: str
+    """What the key does, with the spaces around."""
+
+    @property
+    def width(self) -> int:
+        """Cells."""
+        return len(self.label) + len(self.text)
+
+
+def fit(keys: Sequence[Key], width: int) -> list[Piece]:
+    """Return what is drawn of keys, the most important first: with room around, else close together, else not all.
+
+    Args:
+        keys: in order.
+        width: cells there are.
+    """
+    roomy = [Piece(key.key, f" {key.label} ", f"{key.description} ") for key in keys]
+    if sum(piece.width for piece in roomy) <= width:
+        return roomy
+    if sum(piece.width - 1 for piece in roomy) - 1 <= width:
+        keys = [key._replace(short="") for key in keys]
+    close = [(key.id, Piece(key.key, key.label, f" {key.short or key.description} ")) for key in keys]
+    last = [piece for name, piece in close if name in ALWAYS]
+    others = [piece for name, piece in close if name not in ALWAYS]
+    if sum(piece.width for _, piece in close) - 1 > width:
+        more = Piece(next((key.key for key in keys if key.id == ALWAYS[0]), ""), MORE, " ")
+        room = width + 1 - sum(piece.width for piece in (more, *last))
+        ends = accumulate(piece.width for piece in others)
+        others = [piece for piece, end in zip(others, ends, strict=True) if end <= room]
+        last = [more, *last]
+    shown = [*others, *last]
+    return [*shown[:-1], *(piece._replace(text=piece.text.rstrip()) for piece in shown[-1:])]
 
 
 class KeyLine(Widget):
@@ -33,16 +76,26 @@ class KeyLine(Widget):
     KeyLine { height: 1; width: 1fr; }
     """
 
-    def __init__(self, order: Sequence[str], rename: Callable[[str, str], str] = lambda _, text: text) -> None:
+    def __init__(
+        self,
+        first: Sequence[str],
+        last: Sequence[str],
+        short: Mapping[str, str],
+        rename: Callable[[str, str], str] = lambda _, text: text,
+    ) -> None:
         """Make the line.
 
         Args:
-            order: ids of bindings, the most important first; other bindings that want to be shown follow.
+            first: ids of bindings, the most important first; other bindings that want to be shown follow.
+            last: ids of those that come after them.
+            short: by id what a key is called where room is short.
             rename: from a binding's id and description to what is shown now.
         """
         super().__init__()
         self._rename = rename
-        self._order = tuple(order)
+        self._short = short
+        self._ranks = {name: rank - len(first) for rank, name in enumerate(first)}
+        self._ranks |= {name: rank for rank, name in enumerate(last, 1)}
         self._spans: list[tuple[int, int, str]] = []
 
     def on_mount(self) -> None:
@@ -51,27 +104,17 @@ class KeyLine(Widget):
 
     def render(self) -> Content:
         """Draw as many keys as there is room for."""
-        keys = self._keys()
-        last = [(name, key, _piece(key)) for name, key in keys.items() if name in ALWAYS]
-        room = self.size.width - sum(piece.cell_length for *_, piece in last)
-        shown: list[tuple[str, _Key, Content]] = []
-        for name, key in keys.items():
-            piece = _piece(key)
-            if name in ALWAYS:
-                continue
-            if piece.cell_length > room or len(shown) + len(last) >= MOST:
-                break
-            room -= piece.cell_length
-            shown.append((name, key, piece))
+        pieces = fit(self._keys(), self.size.width)
         self._spans, x = [], 0
-        for _, key, piece in (*shown, *last):
-            self._spans.append((x, x + piece.cell_length, key.key))
-            x += piece.cell_length
-        return Content("").join(piece for *_, piece in (*shown, *last))
+        for piece in pieces:
+            self._spans.append((x, x + piece.width, piece.key))
+            x += piece.width
+        parts = ((Content.styled(one.label, "bold $karp-key"), (one.text, "$karp-muted")) for one in pieces)
+        return Content("").join(Content.assemble(*pair) for pair in parts)
 
-    def _keys(self) -> dict[str, _Key]:
-        """Return the keys by the ids of their bindings, in order."""
-        found: dict[str, _Key] = {}
+    def _keys(self) -> list[Key]:
+        """Return the keys in order."""
+        found: dict[str, Key] = {}
         focused = self.screen.focused
         has_own = getattr(focused, "shows_only_own_keys", False)
         for active in self.screen.active_bindings.values():
@@ -79,17 +122,14 @@ class KeyLine(Widget):
             if has_own and active.node is not focused:
                 continue
             if binding.show and binding.description and active.enabled:
+                name = binding.id or binding.action
                 label = binding.key_display or self.app.get_key_display(binding)
-                found.setdefault(
-                    binding.id or binding.action,
-                    _Key(binding.key, label, self._rename(binding.id or "", binding.description)),
-                )
-        ranks = {name: rank for rank, name in enumerate(self._order)}
-        ordered = sorted(found, key=lambda name: ranks.get(name, len(ranks)))
-        return {name: found[name] for name in ordered}
+                words = self._rename(name, binding.description)
+                found.setdefault(name, Key(name, binding.key, label, words, self._short.get(name, "")))
+        return sorted(found.values(), key=lambda key: self._ranks.get(key.id, 0))
 
     def on_click(self, event: events.Click) -> None:
         """Press the key that was clicked."""
         for start, end, key in self._spans:
-            if start <= event.x < end:
+            if start <= event.x < end and key:
                 self.app.simulate_key(key)

@@ -64,5 +64,5 @@ async def test_help_and_quit_are_always_among_the_keys(app: KarptuiApp, width: i
     async with app.run_test(size=(width, 24)) as pilot:
         await pilot.pause()
         line = app.screen.query_one(KeyLine).render().plain
-    assert line.endswith(" ? Help  q Quit ")
+    assert line.split()[-4:] == ["?", "Help", "q", "Quit"]
     assert len(line) <= width

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
+from textual.binding import Binding
+from textual.widgets import Static
 
 from karptui.screens.registry import TABS
 from karptui.views.health import Health
 from karptui.views.row import Tone
 from karptui.views.top_bar import Fact, TopBarValues
+from karptui.widgets.key_line import Key, KeyLine, fit
 from karptui.widgets.tab_line import TabLine
 from karptui.widgets.top_bar import TopBar
 from tests.widgets.harness import WidgetApp
@@ -81,3 +84,78 @@ async def test_tabs_lose_letters_before_they_lose_tabs() -> None:
         line = tabs.render().plain
     assert line.startswith("1Node 2Pool 3Clai 4Pods 5Pend·3")
     assert len(line) <= 72
+
+
+KEYS = (
+    Key("a", "a", "a", "Alpha"),
+    Key("b", "b", "b", "Beta blocker", "Beta"),
+    Key("c", "enter", "enter", "Gamma"),
+    Key("screen.help", "question_mark", "?", "Help"),
+    Key("screen.leave", "q", "q", "Quit"),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [
+        (60, " a Alpha  b Beta blocker  enter Gamma  ? Help  q Quit "),
+        (54, " a Alpha  b Beta blocker  enter Gamma  ? Help  q Quit "),
+        (53, "a Alpha b Beta blocker enter Gamma ? Help q Quit"),
+        (48, "a Alpha b Beta blocker enter Gamma ? Help q Quit"),
+        (47, "a Alpha b Beta enter Gamma ? Help q Quit"),
+        (40, "a Alpha b Beta enter Gamma ? Help q Quit"),
+        (39, "a Alpha b Beta … ? Help q Quit"),
+        (29, "a Alpha … ? Help q Quit"),
+        (16, "… ? Help q Quit"),
+    ],
+)
+def test_keys_move_closer_and_say_when_some_are_missing(width: int, text: str) -> None:
+    pieces = fit(KEYS, width)
+    assert "".join(piece.label + piece.text for piece in pieces) == text
+    assert sum(piece.width for piece in pieces) == len(text)
+
+
+def test_no_keys_are_no_line() -> None:
+    assert fit((), 10) == []
+
+
+class Keyed(Static, can_focus=True):
+    """Keys of its own among those that every screen has."""
+
+    BINDINGS = (
+        Binding("question_mark", "app.bell", "Help", key_display="?", id="screen.help"),
+        Binding("f", "app.bell", "Filter", id="list.filter"),
+        Binding("o", "app.bell", "Own", id="own"),
+        Binding("e", "app.bell", "Explain", id="nodes.explain"),
+    )
+
+
+async def test_keys_of_a_screen_stand_before_those_of_every_screen() -> None:
+    keyed = Keyed()
+    line = KeyLine(("nodes.explain",), ("list.filter", "screen.help"), {"own": "O"}, lambda _, words: words.upper())
+    async with WidgetApp(keyed, line).run_test(size=(60, 4)) as pilot:
+        keyed.focus()
+        await pilot.pause()
+        assert str(line.render()).split() == ["e", "EXPLAIN", "o", "OWN", "f", "FILTER", "?", "HELP"]
+        await pilot.resize_terminal(26, 4)
+        await pilot.pause()
+        assert str(line.render()) == "e EXPLAIN o O … ? HELP"
+
+
+async def test_a_click_on_a_key_presses_it() -> None:
+    pressed: list[str] = []
+
+    class Clicked(WidgetApp):
+        def simulate_key(self, key: str) -> None:
+            pressed.append(key)
+
+    keyed = Keyed()
+    line = KeyLine((), ("screen.help",), {})
+    async with Clicked(keyed, line).run_test(size=(15, 4)) as pilot:
+        keyed.focus()
+        await pilot.pause()
+        await pilot.click(line, offset=(1, 0))
+        dots = str(line.render()).index("…")
+        await pilot.click(line, offset=(dots, 0))
+        assert len(pressed) == 2
+        assert pressed[1] == "question_mark"
