@@ -135,76 +135,82 @@ def _number(id_: str, title: str, help_: str, drop_order: int) -> Heading:
     )
 
 
+_COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
+    Column(
+        Heading("name", "POOL", "The NodePool.", 7, 30),
+        lambda entry, _: text_cell(entry.pool.name, Tone.STRONG),
+        lambda entry: (*natural_key(entry.pool.name), str(entry.reason)),
+    ),
+    Column(
+        Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
+        lambda entry, _: Cell(str(entry.reason)),
+        lambda entry: str(entry.reason),
+    ),
+    Column(
+        Heading(
+            "nodes",
+            "NODES",
+            "Nodes that percentages are of: managed, initialised, their instance not terminating.",
+            5,
+            9,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: Cell(f"{entry.state.nodes:,}") if entry.state is not None else _missing(entry),
+        lambda entry: float(entry.state.nodes) if entry.state is not None else None,
+    ),
+    Column(
+        _number("allowed", "ALLOWED", "Nodes that the binding line allows.", 5),
+        _allowed,
+        lambda entry: float(entry.state.allowed) if entry.state is not None else None,
+    ),
+    Column(
+        _number("deleting", "−DEL", "Nodes on their way out, for whatever cause: each uses the budget up.", 6),
+        _used(_deleting, Tone.LEAVING),
+        lambda entry: float(len(_deleting(entry))),
+    ),
+    Column(
+        _number("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 6),
+        _used(_not_ready, Tone.FAULT),
+        lambda entry: float(len(_not_ready(entry))),
+    ),
+    Column(
+        _number("left", "=LEFT", "Nodes that may still be disrupted now: allowed − deleting − NotReady.", 0),
+        _left,
+        _left_sort,
+    ),
+    Column(
+        Heading(
+            "line",
+            "BINDING LINE",
+            "The line that allows least, by its number, as it is written.",
+            12,
+            64,
+            drop_order=1,
+        ),
+        _line,
+        lambda entry: _line(entry, 0).text,
+    ),
+    Column(
+        Heading(
+            "week",
+            "7 DAYS FROM 00:00Z",
+            f"What is allowed in each four hours (six where room is short) from midnight UTC: {LEGEND}.",
+            34,
+            48,
+            drop_order=2,
+        ),
+        _strip,
+        lambda entry: _strip(entry, 0).text,
+    ),
+)
+"""Those in which no time is written."""
+
+
 def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
     return (
-        Column(
-            Heading("name", "POOL", "The NodePool.", 7, 30),
-            lambda entry, _: text_cell(entry.pool.name, Tone.STRONG),
-            lambda entry: (*natural_key(entry.pool.name), str(entry.reason)),
-        ),
-        Column(
-            Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
-            lambda entry, _: Cell(str(entry.reason)),
-            lambda entry: str(entry.reason),
-        ),
-        Column(
-            Heading(
-                "nodes",
-                "NODES",
-                "Nodes that percentages are of: managed, initialised, their instance not terminating.",
-                5,
-                9,
-                is_right_aligned=True,
-                is_wide_only=True,
-                is_descending_first=True,
-            ),
-            lambda entry, _: Cell(f"{entry.state.nodes:,}") if entry.state is not None else _missing(entry),
-            lambda entry: float(entry.state.nodes) if entry.state is not None else None,
-        ),
-        Column(
-            _number("allowed", "ALLOWED", "Nodes that the binding line allows.", 5),
-            _allowed,
-            lambda entry: float(entry.state.allowed) if entry.state is not None else None,
-        ),
-        Column(
-            _number("deleting", "−DEL", "Nodes on their way out, for whatever cause: each uses the budget up.", 6),
-            _used(_deleting, Tone.LEAVING),
-            lambda entry: float(len(_deleting(entry))),
-        ),
-        Column(
-            _number("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 6),
-            _used(_not_ready, Tone.FAULT),
-            lambda entry: float(len(_not_ready(entry))),
-        ),
-        Column(
-            _number("left", "=LEFT", "Nodes that may still be disrupted now: allowed − deleting − NotReady.", 0),
-            _left,
-            _left_sort,
-        ),
-        Column(
-            Heading(
-                "line",
-                "BINDING LINE",
-                "The line that allows least, by its number, as it is written.",
-                12,
-                64,
-                drop_order=1,
-            ),
-            _line,
-            lambda entry: _line(entry, 0).text,
-        ),
-        Column(
-            Heading(
-                "week",
-                "7 DAYS FROM 00:00Z",
-                f"What is allowed in each four hours (six where room is short) from midnight UTC: {LEGEND}.",
-                34,
-                48,
-                drop_order=2,
-            ),
-            _strip,
-            lambda entry: _strip(entry, 0).text,
-        ),
+        *_COLUMNS,
         Column(
             Heading("next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 13, 44, drop_order=3),
             _next(local),

@@ -66,18 +66,19 @@ def cluster_facts(
         return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))
     if access is PodAccess.PENDING:
         return tuple(facts)
+    return (*facts, Fact(counted(pod_count, "pod"), counted(pod_count, "pod")), *_fullness(nodes))
+
+
+def _fullness(nodes: Sequence[NodeEntry]) -> tuple[Fact, ...]:
+    """Return what pods ask of all nodes together."""
     cpu = total_share(entry.cpu for entry in nodes)
     memory = total_share(entry.memory for entry in nodes)
     slots = total_share(entry.pods for entry in nodes)
     cpu_percent = percent_text(cpu.requested, cpu.capacity)
     memory_percent = percent_text(memory.requested, memory.capacity)
+    slots_percent = percent_text(slots.requested, slots.capacity)
     return (
-        *facts,
-        Fact(counted(pod_count, "pod"), counted(pod_count, "pod")),
         Fact(f"cpu {cpu_percent} {cpu_pair_text(cpu.requested, cpu.capacity)}", f"cpu {cpu_percent}"),
         Fact(f"mem {memory_percent} {memory_pair_text(memory.requested, memory.capacity)}", f"mem {memory_percent}"),
-        Fact(
-            f"slots {percent_text(slots.requested, slots.capacity)}",
-            f"slots {percent_text(slots.requested, slots.capacity)}",
-        ),
+        Fact(f"slots {slots_percent}", f"slots {slots_percent}"),
     )
