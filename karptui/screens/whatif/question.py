@@ -18,9 +18,14 @@ def question(
 ) -> Callable[Concatenate[Any, Given], None]:
     """Run a method that asks beside the screen's messages; what is asked while another is open is not asked.
 
-    Keys that come faster than a dialog would otherwise open a second one before it, and the first never be answered.
+    Keys that come faster than a dialog would otherwise open a second one before it, and the first never be answered;
+    or a dialog would come up in front of a screen that was opened meanwhile.
     """
-    worker = work(group=GROUP)(method)
+
+    @work(group=GROUP)
+    async def worker(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+        if self.is_current:
+            await method(self, *args, **kwargs)
 
     @wraps(method)
     def ask(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> None:

@@ -262,7 +262,7 @@ async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
         await press(pilot, "u")
         assert "  weight: 51\n" in screen.editor.text
         assert "undone: typing in line" in "".join(text for text, _ in screen.info.pieces)
-        await press(pilot, "u", "u")
+        await press(pilot, "u")
         assert screen.editor.text == before
 
 
