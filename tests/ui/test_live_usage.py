@@ -1,0 +1,106 @@
+"""Live usage on the screen: beside requests, with its age, and only while it is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from karptui.app import KarptuiApp
+from karptui.decode.kinds import Kind
+from karptui.kube.live_usage import LiveUsage, Sample, first_seen
+from tests.ui.conftest import MakeApp
+from tests.ui.fleet import NOW_NS, SECOND, a_fleet, ready, screen_text
+from tests.ui.test_looks import SIZES, Compare, pressing
+
+NODE = "ip-10-0-71-204.eu-west-1.compute.internal"
+GIB = 1 << 30
+
+
+@dataclass
+class Meter:
+    """Stands in for the source: what it knows, and how often somebody wanted to know."""
+
+    usage: LiveUsage
+    wanted: list[int] = field(default_factory=list)
+
+    def want(self) -> None:
+        self.wanted.append(1)
+
+    def latest(self) -> LiveUsage:
+        return self.usage
+
+    def start(self) -> None:
+        """Nothing begins by itself."""
+
+    def stop(self) -> None:
+        """Nothing has begun."""
+
+
+def measured() -> LiveUsage:
+    """Return measurements of the fleet's nodes and pods, some of them twice."""
+    fleet = a_fleet()
+    nodes = {
+        name: first_seen(Sample(NOW_NS - 75 * SECOND, 900 + 317 * at, (3 + 2 * at) * GIB))
+        for at, name in enumerate(fleet.objects[Kind.NODE])
+    }
+    nodes[NODE] = nodes[NODE].then(Sample(NOW_NS - 20 * SECOND, 2140, 41 * GIB))
+    pods = {
+        key: first_seen(Sample(NOW_NS - 20 * SECOND, 12 + 5 * at, (90 + 7 * at) << 20))
+        for at, key in enumerate(fleet.objects[Kind.POD])
+    }
+    return LiveUsage(nodes=nodes, pods=pods, read_at_ns=NOW_NS - 18 * SECOND, window_ns=15 * SECOND, is_asked=True)
+
+
+def with_meter(app: KarptuiApp, usage: LiveUsage) -> Meter:
+    meter = Meter(usage)
+    app.session.evidence._usage = meter  # type: ignore[assignment]
+    return meter
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_node(snap_compare: Compare, make_app: MakeApp, size: tuple[int, int]) -> None:
+    app = make_app()
+    with_meter(app, measured())
+    keys = ("slash", *"71-204", "enter", "enter")
+    assert snap_compare(app, terminal_size=size, run_before=pressing(*keys))
+
+
+@pytest.mark.parametrize("screen", ["nodes", "pods"])
+def test_the_wide_layout(snap_compare: Compare, make_app: MakeApp, screen: str) -> None:
+    app = make_app(screen=screen, wide=True)
+    with_meter(app, measured())
+    assert snap_compare(app, terminal_size=(240, 40), run_before=pressing("down"))
+
+
+async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> None:
+    app = make_app()
+    meter = with_meter(app, LiveUsage(is_asked=True))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        await pilot.press("3", "9")
+        await ready(pilot)
+        assert meter.wanted == []
+        await pilot.press("1", "ctrl+w")
+        await ready(pilot)
+        app.front.refresh_view(is_forced=True)  # type: ignore[union-attr]
+        assert meter.wanted
+        before = len(meter.wanted)
+        await pilot.press("4")
+        await ready(pilot)
+        assert len(meter.wanted) > before
+
+
+async def test_what_is_measured_meanwhile_is_taken_over(make_app: MakeApp) -> None:
+    app = make_app(screen="pods")
+    meter = with_meter(app, LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot)
+        assert "uses cpu" not in screen_text(app)
+        meter.usage = measured()
+        await ready(pilot)
+        assert "uses cpu" in screen_text(app)
+        meter.usage = LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server")
+        await pilot.press("colon", *"sources", "enter")
+        await ready(pilot)
+        assert "no [bold]metrics-server" in screen_text(app)
