@@ -206,13 +206,17 @@ class Study:
             return
         gates = all_gates(self.fleet, node)
         resolved = self.fleet.resolved(node.nodepool_name)
-        if node.claim is None or resolved is None or node.node is None:
-            self._detail = NodeDetail(key, gates, problem="no removal can be simulated: its NodePool is not known")
+        if node.claim is None or resolved is None:
+            why = "Karpenter does not manage it" if node.claim is None else "its NodePool is not known"
+            self._detail = NodeDetail(key, gates, problem=f"no removal can be simulated: {why}")
             return
         pool, book = resolved
         use = self.fleet.use.get(pool.name)
         budgets = tuple(budget_state(pool, reason, use, self.fleet.now_ns) for reason in Reason)
         detail = NodeDetail(key, gates, budgets=budgets, consolidation_policy=pool.consolidation_policy)
+        if node.node is None:
+            self._detail = msgspec.structs.replace(detail, problem="no removal can be simulated: it has no node yet")
+            return
         candidate = Candidate(self.fleet, node, pool, book)
         pinned = frozenset(pod.uid for pod in node.pods)
         simulator = LiftingSimulator(EngineSimulator(self._prepared, self.fleet), pinned)

@@ -124,6 +124,20 @@ def test_a_close_look_that_comes_to_nothing():
     list(lost.survey())
     lost.look_closely(KEYS[0])
     assert "NodePool is not known" in lost.analysis.detail.problem
+    others = Study(_cluster(nodes=[a_node(pool="general")], nodeclaims=[]), 1)
+    list(others.survey())
+    others.look_closely("node/node-1")
+    assert others.analysis.detail.problem.endswith("Karpenter does not manage it")
+
+
+def test_a_close_look_at_a_claim_without_a_node_says_so():
+    study = Study(_cluster(nodes=[], nodeclaims=[a_nodeclaim(name="general-1", node="", stage="Launched")]), 1)
+    list(study.survey())
+    study.look_closely("claim/general-1")
+    detail = study.analysis.detail
+    assert detail.problem.endswith("it has no node yet")
+    assert [state.reason for state in detail.budgets] == ["Empty", "Drifted", "Underutilized"]
+    assert detail.consolidation_policy
 
 
 def test_claims_without_a_node_and_nodes_without_a_claim():

@@ -134,9 +134,9 @@ def _rule_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     lines, met = [], []
     for what, codes, open_text in _RULES:
         held = next((one for one in found.blockers if one.code in codes), None)
-        if held is None:
+        if held is None and (open_text or detail.consolidation_policy):
             met.append(f"{what} {open_text or detail.consolidation_policy}")
-        else:
+        elif held is not None:
             lines.append(_line("✘", Tone.WARNING, what, held.message))
     return [*lines, *([((" ✔ ", Tone.GOOD), (", ".join(met), Tone.NORMAL))] if met else [])]
 
