@@ -1,24 +1,20 @@
-"""The app: owns the session and the clock, and hands what they say to the screen in front."""
+"""The app: its screens, its commands and its colours."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from textual import events, work
-from textual.app import App, SystemCommand
+from textual import events
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from karptui.analyst import Focus
 from karptui.clock import Clock, SystemClock
+from karptui.cluster_app import ClusterApp
 from karptui.commands import app_commands
 from karptui.config import DEFAULTS, Config
-from karptui.pace import Pace
 from karptui.screens import commands
 from karptui.screens.commands import Command, CommandError
 from karptui.screens.frame import FrameScreen
@@ -27,7 +23,6 @@ from karptui.session import Session
 from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.views.cluster_view import ClusterView
 from karptui.views.health import Health, overall
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
@@ -43,11 +38,9 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
-IDLE_POLLS: Final = 4
-"""While the terminal is not in front, only every so many polls count."""
 
 
-class KarptuiApp(App[None]):
+class KarptuiApp(ClusterApp):
     """The terminal dashboard."""
 
     TITLE = "karptui"
@@ -98,20 +91,13 @@ class KarptuiApp(App[None]):
             contexts: the names of the contexts there are.
             evidence_of: what is known of instance types and prices beside what a source says.
         """
-        super().__init__()
-        self.config = config
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
-        self.session = Session(source, state, evidence=self._evidence_of(source))
-        self._clock = clock or SystemClock()
+        super().__init__(Session(source, state, evidence=self._evidence_of(source)), clock or SystemClock())
+        self.config = config
         self._connect = connect
         self._contexts = contexts
         self._early_keys: list[events.Key] | None = []
         """Keys that came before there was a screen to take them; None from then on."""
-        self._polls = 0
-        self._pace = Pace()
-        self._is_in_front = True
-        self._is_polling = False
-        self._is_settled = False
         self._commands: tuple[Command, ...] = ()
         for theme in OWN_THEMES:
             self.register_theme(theme)
@@ -154,64 +140,14 @@ class KarptuiApp(App[None]):
         if self._bad_theme:
             self.tell(f"there is no theme {self._bad_theme}; :theme lists them", Tone.WARNING)
 
-    @work(thread=True, group="source")
-    def _start_source(self) -> None:
-        self.session.start()
-
     def on_unmount(self) -> None:
         """Stop the source."""
         self.session.stop()
         if "desk" in self.__dict__:
             self.desk.replayer.stop()
 
-    def on_app_blur(self, _event: events.AppBlur) -> None:
-        """Look less often while nobody looks."""
-        self._is_in_front = False
-
-    def on_app_focus(self, _event: events.AppFocus) -> None:
-        """Look often again, and at once."""
-        self._is_in_front = True
-        self.poll_now()
-
-    def _tick(self) -> None:
-        self._polls += 1
-        if not self._is_in_front and self._polls % IDLE_POLLS:
-            return
-        if not self.session.is_large:
-            self.poll_now()
-        elif not self._is_polling and self._pace.is_due(time.monotonic()):
-            self._poll_aside()
-
-    def poll_now(self) -> None:
-        """Take over what the source has said, and show it."""
-        self._show_changes(is_changed=self.session.poll(self.now_ns()))
-
-    @work(group="poll")
-    async def _poll_aside(self) -> None:
-        """Do the same in a thread, so that the work a large cluster makes holds up no key."""
-        self._is_polling = True
-        try:
-            session, began = self.session, time.monotonic()
-            is_changed = await asyncio.to_thread(session.poll, self.now_ns())
-            self._pace.took(began, time.monotonic())
-            if session is self.session:
-                self._show_changes(is_changed=is_changed)
-                self._settle()
-        finally:
-            self._is_polling = False
-
-    def _settle(self) -> None:
-        """Once a large cluster is complete, take it out of the garbage collector's sight.
-
-        Walking through it takes a tenth of a second and more, in which no key is heard, and finds nothing.
-        """
-        phases = {status.phase for status in self.view.statuses.values()}
-        if not self._is_settled and phases and not phases & {"connecting", "syncing"}:
-            self._is_settled = True
-            gc.freeze()
-
-    def _show_changes(self, *, is_changed: bool) -> None:
-        self.session.analyse(self.now_ns())
+    def show_changes(self, *, is_changed: bool) -> None:
+        """Show what was taken over on the screen in front."""
         screen = self.front
         if screen is not None:
             screen.refresh_view(is_forced=is_changed)
@@ -227,26 +163,9 @@ class KarptuiApp(App[None]):
     # What screens ask for
 
     @property
-    def view(self) -> ClusterView:
-        """What screens show."""
-        return self.session.view
-
-    @property
     def commands(self) -> Sequence[Command]:
         """What can be typed after ``:``."""
         return self._commands
-
-    def now_ns(self) -> int:
-        """Return nanoseconds since the epoch."""
-        return self._clock.now_ns()
-
-    def look_at(self, focus: Focus) -> None:
-        """Say which nodes are looked at, so that they are analysed first."""
-        self.session.analyst.look_at(focus)
-
-    def want_usage(self) -> None:
-        """Say that live usage is looked at."""
-        self.session.want_usage()
 
     def top_bar(self) -> TopBarValues:
         """Return what the top bar shows."""
@@ -256,18 +175,6 @@ class KarptuiApp(App[None]):
         if session.failure:
             health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
         return TopBarValues(session.title, settings.banner, settings.label, session.view.facts, health)
-
-    async def fetch_raw(self, kind: str, key: str) -> str:
-        """Return an object as YAML, without holding up the screen."""
-        return await asyncio.to_thread(self.session.fetch_raw, kind, key)
-
-    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
-        """Return an object as the API server has it, without holding up the screen."""
-        return await asyncio.to_thread(self.session.fetch_object, kind, key)
-
-    async def crds(self) -> tuple[dict[str, Any], ...]:
-        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds, without holding up the screen."""
-        return await asyncio.to_thread(self.session.crds)
 
     @cached_property
     def desk(self) -> Desk:

@@ -1,0 +1,135 @@
+"""The half of the app that follows a cluster: owns the session and the clock, and takes over what the source says."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from typing import Any, Final
+
+from textual import events, work
+from textual.app import App
+
+from karptui.analyst import Focus
+from karptui.clock import Clock
+from karptui.pace import Pace
+from karptui.session import Session
+from karptui.views.cluster_view import ClusterView
+
+IDLE_POLLS: Final = 4
+"""While the terminal is not in front, only every so many polls count."""
+
+
+class ClusterApp(App[None]):
+    """Subclasses say how often to look, and show what has changed."""
+
+    def __init__(self, session: Session, clock: Clock) -> None:
+        """Make an app that has not begun.
+
+        Args:
+            session: the cluster.
+            clock: tells the time.
+        """
+        super().__init__()
+        self.session = session
+        self._clock = clock
+        self._polls = 0
+        self._pace = Pace()
+        self._is_in_front = True
+        self._is_polling = False
+        self._is_settled = False
+
+    def show_changes(self, *, is_changed: bool) -> None:
+        """Show what was taken over.
+
+        Args:
+            is_changed: whether it was anything; time goes on in any case.
+        """
+        raise NotImplementedError
+
+    # Taking over
+
+    @work(thread=True, group="source")
+    def _start_source(self) -> None:
+        self.session.start()
+
+    def on_app_blur(self, _event: events.AppBlur) -> None:
+        """Look less often while nobody looks."""
+        self._is_in_front = False
+
+    def on_app_focus(self, _event: events.AppFocus) -> None:
+        """Look often again, and at once."""
+        self._is_in_front = True
+        self.poll_now()
+
+    def _tick(self) -> None:
+        self._polls += 1
+        if not self._is_in_front and self._polls % IDLE_POLLS:
+            return
+        if not self.session.is_large:
+            self.poll_now()
+        elif not self._is_polling and self._pace.is_due(time.monotonic()):
+            self._poll_aside()
+
+    def poll_now(self) -> None:
+        """Take over what the source has said, and show it."""
+        self._took_over(is_changed=self.session.poll(self.now_ns()))
+
+    @work(group="poll")
+    async def _poll_aside(self) -> None:
+        """Do the same in a thread, so that the work a large cluster makes holds up no key."""
+        self._is_polling = True
+        try:
+            session, began = self.session, time.monotonic()
+            is_changed = await asyncio.to_thread(session.poll, self.now_ns())
+            self._pace.took(began, time.monotonic())
+            if session is self.session:
+                self._took_over(is_changed=is_changed)
+                self._settle()
+        finally:
+            self._is_polling = False
+
+    def _settle(self) -> None:
+        """Once a large cluster is complete, take it out of the garbage collector's sight.
+
+        Walking through it takes a tenth of a second and more, in which no key is heard, and finds nothing.
+        """
+        phases = {status.phase for status in self.view.statuses.values()}
+        if not self._is_settled and phases and not phases & {"connecting", "syncing"}:
+            self._is_settled = True
+            gc.freeze()
+
+    def _took_over(self, *, is_changed: bool) -> None:
+        self.session.analyse(self.now_ns())
+        self.show_changes(is_changed=is_changed)
+
+    # What screens ask for
+
+    @property
+    def view(self) -> ClusterView:
+        """What screens show."""
+        return self.session.view
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since the epoch."""
+        return self._clock.now_ns()
+
+    def look_at(self, focus: Focus) -> None:
+        """Say which nodes are looked at, so that they are analysed first."""
+        self.session.analyst.look_at(focus)
+
+    def want_usage(self) -> None:
+        """Say that live usage is looked at."""
+        self.session.want_usage()
+
+    async def fetch_raw(self, kind: str, key: str) -> str:
+        """Return an object as YAML, without holding up the screen."""
+        return await asyncio.to_thread(self.session.fetch_raw, kind, key)
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it, without holding up the screen."""
+        return await asyncio.to_thread(self.session.fetch_object, kind, key)
+
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds, without holding up the screen."""
+        return await asyncio.to_thread(self.session.crds)
