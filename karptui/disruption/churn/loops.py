@@ -79,7 +79,8 @@ def circles(removed: Iterable[Life], succession: Succession) -> dict[str, Life]:
     """
     found: dict[str, Life] = {}
     used: set[str] = set()
-    for life in sorted(removed, key=lambda one: (one.removed_ns, one.claim)):
+    known = (life for life in removed if life.instance_type)
+    for life in sorted(known, key=lambda one: (one.removed_ns, one.claim)):
         if life.why is Removal.UNDERUTILIZED:
             came = (*(one for one in succession.of(life) if is_same_kind(one, life)), *succession.again(life, AGAIN_NS))
         elif life.why is Removal.EMPTY:

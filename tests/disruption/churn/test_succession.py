@@ -65,3 +65,5 @@ def test_the_same_again() -> None:
 
 def test_what_is_not_known_is_not_the_same() -> None:
     assert not is_same_kind(a_life(instance_type=""), a_life(instance_type=""))
+    life = a_life("left", left=10, instance_type="")
+    assert Succession((life, a_life("late", born=5, instance_type="")), 0).again(life, 6 * MINUTE_NS) == ()
