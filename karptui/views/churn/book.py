@@ -12,6 +12,10 @@ from karptui.views.cluster_view import ClusterView
 
 _FRESH_NS: Final = 15 * NS_PER_SECOND
 """For how long rates may stand while nothing happens."""
+BUSY_FROM: Final = 3_000
+"""From so many events and NodeClaims on working it out takes a tenth of a second and more."""
+_REST_NS: Final = 2 * NS_PER_SECOND
+"""For how long the answer then stands while things happen."""
 _ON_THE_WAY: Final = ("connecting", "syncing")
 
 
@@ -61,7 +65,9 @@ class ChurnBook:
         state = view.state
         made_of = (state.nodeclaims, state.nodepools, state.events, state.history)
         is_same = len(self._made_of) == len(made_of) and all(map(lambda a, b: a is b, made_of, self._made_of))
-        if self._churn is None or not is_same or not 0 <= now_ns - self._made_ns < _FRESH_NS:
+        is_busy = len(state.events) + len(state.nodeclaims) > BUSY_FROM
+        stands_ns = _FRESH_NS if is_same else _REST_NS if is_busy else 0
+        if self._churn is None or not 0 <= now_ns - self._made_ns < stands_ns:
             self._made_of, self._made_ns = made_of, now_ns
             self._churn = churn_of(inventory_of(state), now_ns, state.history)
         return self._churn

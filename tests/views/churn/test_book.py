@@ -58,3 +58,13 @@ def test_the_same_answer_as_long_as_nothing_happens() -> None:
     last = book.churn(view, NOW_NS + MINUTE_NS)
     claims = reduce(view.state, Batch({Kind.NODECLAIM: KindDelta({"new": a_nodeclaim(name="new")})}))
     assert book.churn(ClusterView(claims, view.statuses), NOW_NS + MINUTE_NS) is not last
+
+
+def test_a_busy_cluster_is_gone_through_every_other_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.views.churn.book.BUSY_FROM", 2)
+    view, book = a_view(), ChurnBook()
+    first = book.churn(view, NOW_NS)
+    claims = reduce(view.state, Batch({Kind.NODECLAIM: KindDelta({"new": a_nodeclaim(name="new")})}))
+    changed = ClusterView(claims, view.statuses)
+    assert book.churn(changed, NOW_NS + SECOND_NS) is first
+    assert book.churn(changed, NOW_NS + 2 * SECOND_NS) is not first
