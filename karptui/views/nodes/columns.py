@@ -120,6 +120,18 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     ),
     Column(
         Heading(
+            "delta",
+            "Δ CLAIM",
+            "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
+            min_width=7,
+            is_right_aligned=True,
+            is_wide_only=True,
+        ),
+        delta_cell,
+        lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
+    ),
+    Column(
+        Heading(
             "used_cpu",
             "CPU USED",
             "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
@@ -143,18 +155,6 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         used_memory_cell,
         lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
-    ),
-    Column(
-        Heading(
-            "delta",
-            "Δ CLAIM",
-            "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
-            min_width=7,
-            is_right_aligned=True,
-            is_wide_only=True,
-        ),
-        delta_cell,
-        lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
     ),
     Column(
         Heading(
