@@ -18,6 +18,7 @@ from karptui.kube.pod import PodTemplate
 from karptui.whatif.editing.pod_document import template_document
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.path import value_at
+from karptui.whatif.workload_labels import workload_labels
 
 LABEL: Final = "capacity-spread"
 """The label, called as Karpenter's documentation calls it."""
@@ -25,15 +26,6 @@ MOST_VALUES: Final = 20
 """Values of the label at the most: every one of them asks for a node of its own."""
 REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")
 _SPREADS: Final = ("spec", "topologySpreadConstraints")
-_OF_ONE_POD: Final = (
-    "job-name",
-    "controller-uid",
-    "batch.kubernetes.io/",
-    "statefulset.kubernetes.io/",
-    "pod-template",
-    "controller-revision-hash",
-)
-"""How labels begin that the pods of a workload do not share, or not for long."""
 
 
 class ProportionError(ValueError):
@@ -139,7 +131,7 @@ def proportion_edits(
 
 def own_labels(template: PodTemplate) -> dict[str, str]:
     """Return the labels that all pods of a workload share, and keep from one rollout to the next."""
-    return {key: value for key, value in template.labels.items() if not key.startswith(_OF_ONE_POD)}
+    return workload_labels(template.labels)
 
 
 def _spreads(template: PodTemplate) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from karptui.whatif.blocker_remedies.effect import effect_of
 from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, Objects, RemedyKind, ref_of
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
 from karptui.whatif.scenario import Replay
+from karptui.whatif.workload_labels import workload_labels
 
 PROTECTED_TAINT: Final = Taint("example.com/protected", "NoSchedule", "true")
 DURATION: Final = "4h"
@@ -26,14 +27,6 @@ _ANNOTATION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
 _TEMPLATE: Final = ("spec", "template")
 _WITH_TEMPLATE: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "ReplicationController"})
 """Owners whose template can be changed; that of a Job never can, its pods are changed as if they had been made so."""
-_OF_ONE_POD: Final = (
-    "job-name",
-    "controller-uid",
-    "batch.kubernetes.io/",
-    "statefulset.kubernetes.io/",
-    "pod-template",
-)
-"""How labels begin that no two owners, or no two pods, share."""
 
 
 def protected_pod_remedies(
@@ -223,7 +216,7 @@ def _spread(pods: Sequence[Pod]) -> dict[str, Any] | None:
     shared = dict(pods[0].template.labels)
     for pod in pods[1:]:
         shared = {key: value for key, value in shared.items() if pod.template.labels.get(key) == value}
-    shared = {key: value for key, value in shared.items() if not key.startswith(_OF_ONE_POD)}
+    shared = workload_labels(shared)
     if not shared:
         return None
     return {

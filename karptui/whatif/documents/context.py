@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from karptui.whatif.documents.flow_context import FlowScan, flow_start, scan_flow
+from karptui.whatif.documents.levels import Levels, unquoted, without_comment
 from karptui.whatif.path import Path
 
 _MARKER = re.compile(r"---(?=\s|\Z)")
-_LINE = re.compile(r"( *)((?:-[ ]+)*(?:-\Z)?)(.*)", re.DOTALL)
 _KEY = re.compile(
     r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#:{\['"&*!|>%@`,][^:#]*?|[^\s#:]*?[^\s:]:[^\s:][^\s]*?)\s*:(?:\s+(.*)|\Z)""",
     re.DOTALL,
@@ -56,12 +56,6 @@ class Context:
     """Scalar items of lists."""
 
 
-@dataclass(slots=True)
-class _Level:
-    column: int
-    step: str | int
-
-
 def context_at(text: str, line: int, column: int) -> Context | None:
     """Finds the place of a cursor; None inside comments and block texts.
 
@@ -88,7 +82,7 @@ class _Scan:
         self._line = line
         self._before = self._lines[line][:column]
         self._rest = self._lines[line][column:]
-        self._levels: list[_Level] = []
+        self._levels = Levels()
         self._taken: dict[Path, dict[str, str]] = {}
         self._items: dict[Path, list[str]] = {}
         self._found: Context | None = None
@@ -128,27 +122,27 @@ class _Scan:
         Returns:
             The last line of a flow value that starts on it, and the column of a block text's field.
         """
-        indent, content, column = self._open_dashes(line)
+        indent, content, column = self._levels.open_dashes(line)
         match = _KEY.match(content)
-        path = self._path()
+        path = self._levels.path
         value, value_column = content, column
         if match:
-            name = _unquoted(match[1])
-            self._open_key(column, name)
+            name = unquoted(match[1])
+            self._levels.open_key(column, name)
             value = match[2] or ""
             value_column = column + (match.start(2) if match[2] else len(content))
-            self._taken.setdefault(self._path()[:-1], {})[name] = _unquoted(_without_comment(value))
+            self._taken.setdefault(self._levels.path[:-1], {})[name] = unquoted(without_comment(value))
         elif path and isinstance(path[-1], int):
-            self._items.setdefault(path[:-1], []).append(_unquoted(_without_comment(value)))
+            self._items.setdefault(path[:-1], []).append(unquoted(without_comment(value)))
         if _BLOCK_SCALAR.search(value):
-            return -1, indent if not match else self._levels[-1].column
+            return -1, self._levels.column if match else indent
         if value[:1] in ("{", "["):
             return self._take_flow(at, value_column), None
         return -1, None
 
     def _take_flow(self, at: int, column: int) -> int:
         scan = scan_flow(self._lines, (at, column), (self._line, len(self._before)))
-        base = self._path()
+        base = self._levels.path
         for path, fields in scan.fields.items():
             self._taken.setdefault((*base, *path), {}).update(fields)
         for path, items in scan.items.items():
@@ -159,26 +153,26 @@ class _Scan:
 
     def _at_cursor(self, at: int) -> Context | None:
         before = self._before
-        if "#" in before and _without_comment(before) != before:
+        if "#" in before and without_comment(before) != before:
             return None
         whole = self._lines[at]
-        indent, content, column = self._open_dashes(before, is_cursor=True)
+        indent, content, column = self._levels.open_dashes(before, is_cursor=True)
         has_dash = before[indent : indent + 1] == "-"
         match = _KEY.match(content)
         opening = flow_start(content if not match else match[2] or "")
         if opening is not None:
             return self._flow_at_cursor(at, column, match)
         if match:
-            name = _unquoted(match[1])
-            self._open_key(column, name)
+            name = unquoted(match[1])
+            self._levels.open_key(column, name)
             prefix = match[2] or ""
             is_tight = match[2] is None and not content.endswith(" ")
-            path = self._path()
+            path = self._levels.path
             self._note_rest(whole[column:])
             return self._context(Mode.VALUE, path, prefix, indent=column, has_dash=has_dash, is_tight=is_tight)
-        above = [level for level in self._levels if level.column == column] if not has_dash else []
-        self._close_to(column)
-        path = self._path()
+        above = self._levels.at(column) if not has_dash else []
+        self._levels.close_to(column)
+        path = self._levels.path
         return self._context(
             Mode.KEY,
             path,
@@ -189,9 +183,9 @@ class _Scan:
             open_key=self._open_list(above, path),
         )
 
-    def _open_list(self, above: Sequence[_Level], path: Path) -> str:
+    def _open_list(self, above: Sequence[str | int], path: Path) -> str:
         """Names the field at the cursor's column whose list may begin or go on there."""
-        match [level.step for level in above]:
+        match list(above):
             case [str(key)] if not self._taken.get(path, {}).get(key):
                 return key
             case [str(key), int()]:
@@ -200,9 +194,9 @@ class _Scan:
 
     def _flow_at_cursor(self, at: int, column: int, match: re.Match[str] | None) -> Context | None:
         if match:
-            self._open_key(column, _unquoted(match[1]))
+            self._levels.open_key(column, unquoted(match[1]))
             column += match.start(2)
-        base = self._path()
+        base = self._levels.path
         scan = scan_flow(self._lines, (at, column), (self._line, len(self._before)))
         if scan.cursor is None:
             return None
@@ -248,56 +242,5 @@ class _Scan:
     def _note_rest(self, content: str) -> None:
         match = _KEY.match(content)
         if match:
-            path = self._path()
-            self._taken.setdefault(path[:-1], {})[str(path[-1])] = _unquoted(_without_comment(match[2] or ""))
-
-    def _open_dashes(self, line: str, *, is_cursor: bool = False) -> tuple[int, str, int]:
-        match = _LINE.match(line)
-        assert match is not None
-        indent = len(match[1])
-        column = indent
-        for dash in re.finditer(r"-[ ]*", match[2]):
-            self._open_item(indent + dash.start())
-            column = indent + dash.end()
-        if is_cursor and match[2].endswith("-"):
-            column += 1
-        return indent, match[3], column
-
-    def _open_item(self, column: int) -> None:
-        while self._levels and self._levels[-1].column > column:
-            self._levels.pop()
-        top = self._levels[-1] if self._levels else None
-        if top is not None and top.column == column and isinstance(top.step, int):
-            top.step += 1
-        else:
-            self._levels.append(_Level(column, 0))
-
-    def _open_key(self, column: int, name: str) -> None:
-        self._close_to(column)
-        self._levels.append(_Level(column, name))
-
-    def _close_to(self, column: int) -> None:
-        while self._levels and self._levels[-1].column >= column:
-            self._levels.pop()
-
-    def _path(self) -> Path:
-        return tuple(level.step for level in self._levels)
-
-
-def _without_comment(text: str) -> str:
-    quote = ""
-    for position, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'" and (position == 0 or text[position - 1] in " [{,:"):
-            quote = character
-        elif character == "#" and (position == 0 or text[position - 1] in " \t"):
-            return text[:position].rstrip()
-    return text.rstrip() if not quote else text
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1]
-    return text
+            path = self._levels.path
+            self._taken.setdefault(path[:-1], {})[str(path[-1])] = unquoted(without_comment(match[2] or ""))

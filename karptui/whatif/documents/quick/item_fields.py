@@ -79,17 +79,7 @@ def taints_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> Quic
             raise refuse(f"{value} is there already")
         return append_item(text, at, path, taint)
 
-    return _items_field(
-        id_,
-        title,
-        kinds,
-        path,
-        put=put,
-        drop=_dropper(path, taint_text),
-        fault=fault,
-        hint=hint,
-        texts=lambda body: _texts(body, path, taint_text),
-    )
+    return _list_field(id_, title, kinds, path, put=put, fault=fault, hint=hint, write=taint_text)
 
 
 def budgets_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> QuickEdit:
@@ -108,17 +98,7 @@ def budgets_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> Qui
         _check(fault(value))
         return append_item(text, at, path, budget_of(value))
 
-    return _items_field(
-        id_,
-        title,
-        kinds,
-        path,
-        put=put,
-        drop=_dropper(path, budget_text),
-        fault=fault,
-        hint=hint,
-        texts=lambda body: _texts(body, path, budget_text),
-    )
+    return _list_field(id_, title, kinds, path, put=put, fault=fault, hint=hint, write=budget_text)
 
 
 def change_budget(text: str, at: At, index: int, value: str, path: Path = ("spec", "disruption", "budgets")) -> str:
@@ -208,12 +188,23 @@ def _pairs(body: Body, path: Path) -> list[str]:
     return [f"{name}={as_text(value)}" for name, value in found.items()] if isinstance(found, dict) else []
 
 
-def _texts(body: Body, path: Path, write: Callable[[Any], str]) -> list[str]:
-    found = value_at(body, path)
-    return [write(item) for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+def _list_field(
+    id_: str,
+    title: str,
+    kinds: Iterable[str],
+    path: Path,
+    *,
+    put: Callable[[str, At, str], str],
+    fault: Callable[[str], str],
+    hint: str,
+    write: Callable[[Any], str],
+) -> QuickEdit:
+    """Makes a quick edit of a list of mappings, each of which ``write`` gives as text."""
 
+    def texts(body: Body) -> list[str]:
+        found = value_at(body, path)
+        return [write(item) for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
-def _dropper(path: Path, write: Callable[[Any], str]) -> Callable[[str, At, str], str]:
     def drop(text: str, at: At, value: str) -> str:
         found = get_value(text, at, path)
         for index, item in enumerate(found if isinstance(found, list) else ()):
@@ -221,7 +212,7 @@ def _dropper(path: Path, write: Callable[[Any], str]) -> Callable[[str, At, str]
                 return set_value(text, at, (*path, index), REMOVE, prune=True)
         return text
 
-    return drop
+    return _items_field(id_, title, kinds, path, put=put, drop=drop, fault=fault, hint=hint, texts=texts)
 
 
 def _check(sentence: str) -> None:
