@@ -87,7 +87,7 @@ class SweepScreen(FrameScreen):
                 if self.is_attached:
                     self._show()
         except Exception as error:  # noqa: BLE001 - a process that died must not end the screen
-            self._failure = f"{type(error).__name__}: {error}"
+            self._failure = f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
             self._show()
 
     def on_unmount(self) -> None:

@@ -11,7 +11,6 @@ from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.whatif.question import question
 from karptui.screens.whatif.quick import QuickEditing
-from karptui.views.row import Tone
 from karptui.views.whatif.controls import setting_value
 from karptui.views.whatif.self_check import self_check_text
 from karptui.whatif.documents import Document
@@ -74,7 +73,6 @@ class Sweeping(QuickEditing):
         """Put the model to the test on the NodeClaims created lately."""
         from karptui.whatif.self_check import self_check  # noqa: PLC0415 - only when asked for
 
-        self.say("replaying the NodeClaims created lately…", Tone.ACTIVE)
         shared, view, now_ns = self.desk.replayer.shared_base, self.host.view, self.host.now_ns()
 
         async def told() -> str:

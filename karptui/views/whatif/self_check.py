@@ -31,7 +31,9 @@ def summary(found: SelfCheck) -> str:
 
 
 def _lines(claims: tuple[ClaimFinding, ...]) -> Iterator[str]:
-    width = max((len(one.claim_name) for one in claims), default=0)
-    for one in claims:
-        because = f"  {one.because}" if one.because else "  with the same list of types" if one.has_same_types else ""
-        yield f"{GLYPHS[one.finding]} {one.claim_name:<{width}}  {one.type_name}  {one.finding}{because}"
+    rows = [(one.claim_name, one.pool_name, one.type_name, str(one.finding)) for one in claims]
+    widths = [max(len(row[at]) for row in rows) for at in range(4)] if rows else []
+    for one, row in zip(claims, rows, strict=True):
+        because = one.because or ("with the same list of types" if one.has_same_types else "")
+        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        yield f"{GLYPHS[one.finding]} {cells}  {because}".rstrip()
