@@ -75,7 +75,7 @@ class PickScreen(DimmedScreen["str | None"]):
             frame.border_title = Content(f" {self._heading} ")
             frame.border_subtitle = Content(_LEAVES)
             line = Input(placeholder="type to narrow", select_on_focus=False)
-            line.display = len(self._choices) >= FILTER_FROM
+            line.styles.height = 1 if len(self._choices) >= FILTER_FROM else 0
             yield line
             yield OptionList(*_lines(self._choices, None), markup=False)
 
@@ -83,7 +83,7 @@ class PickScreen(DimmedScreen["str | None"]):
         """Put the cursor where it belongs."""
         ids = [one.id for one in self._choices]
         self.options.highlighted = ids.index(self._current) if self._current in ids else 0
-        self.set_focus(self.line if self.line.display else self.options)
+        self.set_focus(self.line)
 
     def on_resize(self) -> None:
         """Take the height that the whole list needs, and keep it: one that follows what is typed would jump about."""
@@ -96,13 +96,11 @@ class PickScreen(DimmedScreen["str | None"]):
             frame.styles.min_height = frame.outer_size.height
 
     def on_key(self, event: events.Key) -> None:
-        """Open the line with the first letter that is typed."""
-        if event.character is not None and event.is_printable and not self.line.display:
+        """Type into the line also while the list has the keys, as after a click."""
+        if event.character is not None and event.is_printable:
             event.stop()
-            self.line.display = True
-            self.line.value = event.character.lstrip()
-            self.line.cursor_position = len(self.line.value)
             self.set_focus(self.line)
+            self.line.insert_text_at_cursor(event.character)
 
     def action_give_up(self) -> None:
         """Leave without an answer."""
@@ -114,6 +112,8 @@ class PickScreen(DimmedScreen["str | None"]):
 
     @on(Input.Changed)
     def _narrowed(self, event: Input.Changed) -> None:
+        if event.value:
+            self.line.styles.height = 1
         words = event.value.casefold().split()
         left = [one for one in self._choices if all(word in f"{one.title} {one.detail}".casefold() for word in words)]
         self.options.set_options(_lines(left, None))

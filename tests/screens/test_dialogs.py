@@ -55,8 +55,23 @@ async def test_a_short_list_is_narrowed_as_soon_as_something_is_typed() -> None:
     async with app.run_test() as pilot:
         assert await app.ask(pilot, PickScreen("Which", FEW), "m", "enter") == "c"
         assert await app.ask(pilot, PickScreen("Which", FEW), "m", "backspace", "b", "enter") == "b"
-        assert await app.ask(pilot, PickScreen("Which", FEW), "space", "down", "enter") == "b"
+        assert await app.ask(pilot, PickScreen("Which", FEW), "down", "enter") == "b"
+        assert await app.ask(pilot, PickScreen("Which", FEW), *"ph", "enter") == "a", "at once behind each other"
         assert await app.ask(pilot, PickScreen("Which", FEW), *"zz", "enter") is None
+
+
+async def test_a_click_leaves_what_is_typed_to_the_line() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        screen = PickScreen("Which", FEW)
+        await app.ask(pilot, screen)
+        screen.set_focus(screen.options)
+        await pilot.press("b", "e")
+        await pilot.pause()
+        assert screen.line.value == "be"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.answer == "b"
 
 
 async def test_the_frame_keeps_its_height_while_the_list_is_narrowed() -> None:
