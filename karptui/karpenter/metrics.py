@@ -79,6 +79,8 @@ class ControllerMetrics(msgspec.Struct, frozen=True, kw_only=True, eq=False, dic
     pools: Mapping[str, PoolMetrics] = MappingProxyType({})
     pods_by_pool: Mapping[str, int] = MappingProxyType({})
     """Pods that have not ended on nodes of each NodePool; empty where Karpenter does not say."""
+    consolidation_timeouts: Mapping[str, int] = MappingProxyType({})
+    """Passes that were given up for lack of time, by ``single`` and ``multi``, from the start of the controller."""
     unreadable_lines: int = 0
     """Lines of wanted families that could not be understood."""
 

@@ -88,7 +88,9 @@ def real_nodes(type_name: str, memory: str) -> Inventory:
     )
 
 
-def metrics(*, spot: float, running_ns: int = HOUR_NS, is_leader: bool = True) -> Evidence:
+def metrics(
+    *, spot: float = 0.04, running_ns: int = HOUR_NS, is_leader: bool = True, timeouts: dict[str, int] | None = None
+) -> Evidence:
     offerings = {
         OfferingName("m5.large", "us-east-1a", kind): OfferingMetrics(price)
         for kind, price in (("on-demand", 0.096), ("spot", spot))
@@ -100,6 +102,7 @@ def metrics(*, spot: float, running_ns: int = HOUR_NS, is_leader: bool = True) -
             started_at_ns=NOW_NS - running_ns,
             offerings=offerings,
             is_leader=is_leader,
+            consolidation_timeouts=timeouts or {},
         )
     )
 
@@ -417,4 +420,32 @@ CASES = [
     Case("setting-no-spot-prices", an_inventory, evidence=metrics(spot=0.096, running_ns=MINUTE_NS), name="young"),
     Case("setting-no-spot-prices", an_inventory, evidence=metrics(spot=0.096, is_leader=False), name="standby"),
     Case("setting-no-spot-prices", an_inventory, name="no metrics"),
+    Case(
+        "setting-consolidation-timeouts",
+        an_inventory,
+        ("Single-node consolidation has run out of its 3 minutes 41 times in the 1h since Karpenter started",),
+        evidence=metrics(timeouts={"single": 41, "multi": 0}),
+    ),
+    Case(
+        "setting-consolidation-timeouts",
+        an_inventory,
+        ("Multi-node consolidation has run out of its 1 minute 1 time in the 5h since",),
+        INFO,
+        evidence=metrics(timeouts={"multi": 1}, running_ns=5 * HOUR_NS),
+        name="seldom",
+    ),
+    *quiet("setting-consolidation-timeouts", an_inventory, evidence=metrics(timeouts={"single": 0, "multi": 0})),
+    Case(
+        "setting-consolidation-timeouts",
+        an_inventory,
+        evidence=metrics(timeouts={"single": 9}, is_leader=False),
+        name="standby",
+    ),
+    Case(
+        "setting-consolidation-timeouts",
+        an_inventory,
+        evidence=metrics(timeouts={"single": 9}, running_ns=0),
+        name="not started",
+    ),
+    Case("setting-consolidation-timeouts", an_inventory, name="no metrics"),
 ]

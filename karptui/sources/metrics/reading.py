@@ -19,6 +19,7 @@ class _Reading:
     """What has been read so far."""
 
     def __init__(self) -> None:
+        self.consolidation_timeouts: dict[str, int] = {}
         self.version = ""
         self.is_leader = True
         self.started_at_ns = 0
@@ -112,6 +113,10 @@ def _started(reading: _Reading, _: Mapping[str, str], value: float) -> None:
     reading.started_at_ns = round(value * 1000) * NS_PER_MILLISECOND
 
 
+def _timeouts(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
+    reading.consolidation_timeouts[labels["consolidation_type"]] = int(value)
+
+
 def _cost(reading: _Reading, labels: Mapping[str, str], value: float) -> None:
     reading.pool(labels).cost_per_hour = value
 
@@ -155,6 +160,7 @@ _FAMILIES: Final[Mapping[bytes, _Take]] = {
     b"karpenter_nodeclaims_disrupted_total": _by_reason("nodeclaims_disrupted"),
     b"karpenter_nodeclaims_terminated_total": _total("nodeclaims_terminated"),
     b"karpenter_nodes_created_total": _total("nodes_created"),
+    b"karpenter_voluntary_disruption_consolidation_timeouts_total": _timeouts,
     b"karpenter_build_info": _build_info,
     b"leader_election_master_status": _leader,
     b"process_start_time_seconds": _started,
@@ -197,5 +203,6 @@ def read_metrics(text: bytes, *, endpoint: str, read_at_ns: int) -> ControllerMe
         memory_bytes=reading.memory_bytes,
         pools={name: reading.pools[name].metrics() for name in sorted(reading.pools)},
         pods_by_pool=_pods_by_pool(text),
+        consolidation_timeouts=reading.consolidation_timeouts,
         unreadable_lines=unreadable,
     )

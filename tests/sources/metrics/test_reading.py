@@ -98,3 +98,9 @@ def test_pods_are_counted_by_pool() -> None:
     )
     assert metrics_of(text).pods_by_pool == {"a": 2, "b": 1}
     assert metrics_of(KARPENTER).pods_by_pool == {}
+
+
+def test_passes_that_ran_out_of_time() -> None:
+    assert metrics_of(KARPENTER).consolidation_timeouts == {"multi": 0, "single": 0}
+    line = b'karpenter_voluntary_disruption_consolidation_timeouts_total{consolidation_type="single"} 41\n'
+    assert metrics_of(line).consolidation_timeouts == {"single": 41}
