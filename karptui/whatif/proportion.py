@@ -124,14 +124,9 @@ def proportion_edits(
     edits += [
         SetField(one.ref, (*(() if one.ref.kind == "Pod" else ("spec", "template")), *_SPREADS), _spreads(one.template))
         for one in bearers
-        if own_labels(one.template)
+        if workload_labels(one.template.labels)
     ]
     return tuple(edits)
-
-
-def own_labels(template: PodTemplate) -> dict[str, str]:
-    """Return the labels that all pods of a workload share, and keep from one rollout to the next."""
-    return workload_labels(template.labels)
 
 
 def _spreads(template: PodTemplate) -> list[dict[str, Any]]:
@@ -141,6 +136,6 @@ def _spreads(template: PodTemplate) -> list[dict[str, Any]]:
         "maxSkew": 1,
         "topologyKey": LABEL,
         "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": own_labels(template)},
+        "labelSelector": {"matchLabels": workload_labels(template.labels)},
     }
     return [*(one for one in written if one.get("topologyKey") != LABEL), own]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.aws.prices import PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
 from karptui.disruption.price import PriceBook as Reckoned
@@ -69,11 +70,15 @@ def an_offering(capacity_type: str, price: float, *, is_available: bool = True) 
 def test_a_node_that_takes_the_place_of_others_counts_at_its_cheapest_offering(
     offerings: tuple[Offering, ...], cost: Cost
 ) -> None:
-    types = (InstanceType(name="m5.large", requirements=(), capacity={}, offerings=offerings),)
+    dearer = tuple(replace(one, price_per_hour=one.price_per_hour + 1) for one in offerings)
+    types = (
+        InstanceType(name="m5.large", requirements=(), capacity={}, offerings=offerings),
+        InstanceType(name="m5.xlarge", requirements=(), capacity={}, offerings=dearer),
+    )
     node = NewNode(
         pool_name="general",
         book=Reckoned(types),
-        type_names=("m5.large",),
+        type_names=("m5.large", "m5.xlarge"),
         requirements=Requirements([Requirement.of(CAPACITY_TYPE, "In", ("spot", "on-demand"))]),
         requests={},
         pods=(),

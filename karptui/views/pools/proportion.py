@@ -17,8 +17,9 @@ from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 from karptui.views.whatif.opening import Opening
 from karptui.whatif.edits import ObjectRef, SetField
-from karptui.whatif.proportion import LABEL, Bearer, ProportionError, own_labels, proportion_edits
+from karptui.whatif.proportion import LABEL, Bearer, ProportionError, proportion_edits
 from karptui.whatif.scenario import Replay
+from karptui.whatif.workload_labels import workload_labels
 
 WITH_TEMPLATE: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
 """Owners whose template can be changed; the pods of others are changed as if they had been made so."""
@@ -91,7 +92,7 @@ def _owners(wanted: frozenset[str], state: ClusterState, overlap: Overlap | None
             continue
         for key in kind.examples:
             pod = state.pods.get(key)
-            if pod is not None and own_labels(pod.template):
+            if pod is not None and workload_labels(pod.template.labels):
                 found.setdefault(index.of(pod) or ObjectRef(str(Kind.POD), pod.name, pod.namespace), pod)
     return found
 
