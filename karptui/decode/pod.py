@@ -10,12 +10,12 @@ from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.errors import FieldError
 from karptui.decode.pod_template import (
-    TemplateInterner,
     TemplateParts,
     deciding_annotations,
     split_labels,
     volumes_of,
 )
+from karptui.decode.template_interner import TemplateInterner
 from karptui.decode.wire import WireMeta, required_name, timestamp
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp

@@ -16,14 +16,13 @@ from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.pod import pod_of, template_parts
 from karptui.decode.pod_template import (
-    TEMPLATES,
-    TemplateInterner,
     deciding_annotations,
     is_resize_infeasible,
     split_labels,
     volumes_of,
 )
 from karptui.decode.pod_text_wire import NO_TEXT
+from karptui.decode.template_interner import TEMPLATES, TemplateInterner
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 

@@ -12,12 +12,13 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.decode.pod import build_pod
-from karptui.decode.pod_template import TEMPLATES, TemplateInterner, TemplateParts, _forget
+from karptui.decode.pod_template import TemplateParts
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_text_wire import TextPod
 from karptui.decode.pod_wire import WirePod
 from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder
+from karptui.decode.template_interner import TEMPLATES, TemplateInterner, _forget
 from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import (
