@@ -21,6 +21,7 @@ from karptui.whatif.difference import Difference, difference
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
+    CordonNode,
     DeleteObject,
     ObjectRef,
     PutObject,
@@ -397,6 +398,19 @@ def test_honesty() -> None:
     start.karpenter_version = "v1.14.0"
     assert not honesty(start, side, Replay.NEXT).is_other_version
     assert honesty_json(said)["karpenterModelled"] == "1.14.1"
+
+
+def test_nothing_is_said_of_what_no_edit_touches() -> None:
+    start = fleet(*running(1, "node-1"))
+    side = apply(start, (CordonNode("node-1"),))
+    said = honesty(start, side, Replay.PENDING)
+    plain = "\n".join((*said.approximated, *said.not_modelled))
+    for words in ("without a rollout", "the top bar also", "of an EC2NodeClass find", "admission", "drift by image"):
+        assert words not in plain
+    start.prices = side.prices = PriceBook()
+    priced = honesty(start, side, Replay.PENDING).approximated
+    assert any("the top bar also" in one for one in priced)
+    assert not any("NodeOverlays" in one for one in priced)
 
 
 def replace_edits(side: Any, edits: tuple[AnyEdit, ...]) -> Any:

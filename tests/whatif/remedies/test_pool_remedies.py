@@ -56,6 +56,11 @@ class TestLimits:
         assert remedy.words == "raise its limit of cpu from 1 to 12, memory from 4Gi to 98,304Mi (96Gi)"
         assert (remedy.gain.placed, remedy.gain.asked, remedy.gain.new_nodes) == (3, 3, 3)
 
+    def test_a_limit_that_does_not_stand_in_the_way_stays(self):
+        pod = a_pod(cpu="3")
+        [remedy] = of_kind(asked(a_base(pod, pools=[limited(cpu="3", memory="400Gi")]), pod), RemedyKind.LIMIT)
+        assert remedy.words == "raise its limit of cpu from 3 to 4"
+
     def test_what_is_in_use_counts(self):
         pod = a_pod(cpu="2500m")
         node = a_node(cpu="4")
@@ -96,6 +101,10 @@ class TestLabels:
         [other] = of_kind(report, RemedyKind.POD_SELECTOR)
         assert other.words == "no longer ask for company.io/tier=gold"
         assert other.edits[0].path == ("spec", "nodeSelector", "company.io/tier")
+
+    def test_a_label_that_an_affinity_asks_for_is_not_given(self):
+        pod = a_pod(required_node_terms=(NodeSelectorTerm((a_requirement("company.io/tier", "In", "gold"),)),))
+        assert of_kind(asked(a_base(pod), pod), RemedyKind.POOL_LABEL) == []
 
     def test_another_value_of_a_label(self):
         pod = a_pod(node_selector={"tier": "gold"})

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from karptui.disruption.miss_text import NO_TYPES
+from karptui.disruption.no_place import NoPlace
+from karptui.whatif.reasons import reason_of
+
+
+def test_no_nodepool_comes_near() -> None:
+    assert reason_of(NoPlace("default/web-1")) == (NO_TYPES, "NodePools")
