@@ -17,7 +17,7 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.desk import Desk
 from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
-from karptui.views.whatif.compare import MOST_COMPARED, Compared, compare_lines
+from karptui.views.whatif.compare import COLUMN_WIDTH, LABEL_WIDTH, MOST_COMPARED, Compared, compare_lines
 from karptui.widgets.plain import phrase
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ class CompareScreen(FrameScreen):
     """Replays every scenario on the cluster as it is now, and shows them in columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "page(1)", "Next four", id="compare.next", tooltip="Where there are more than four scenarios"),
+        Binding(
+            "n", "page(1)", "Next ones", id="compare.next", tooltip="Where there are more scenarios than have room"
+        ),
         Binding("j,down", "scroll(1)", "Down", show=False, id="compare.down"),
         Binding("k,up", "scroll(-1)", "Up", show=False, id="compare.up"),
     ]
@@ -63,7 +65,7 @@ class CompareScreen(FrameScreen):
         from karptui.provisioning.reporter import silent  # noqa: PLC0415 - only when scenarios are compared
         from karptui.views.whatif.answer import Answer, answer  # noqa: PLC0415 - as above
 
-        indices = range(self._first, min(self._first + MOST_COMPARED, len(self._desk.sheets)))
+        indices = range(self._first, min(self._first + self._room, len(self._desk.sheets)))
         self._compared = [Compared(self._desk.sheets[at].name, None) for at in indices]
         self._show()
         shared, view, now_ns = self._desk.replayer.shared_base, self.host.view, self.host.now_ns()
@@ -78,8 +80,17 @@ class CompareScreen(FrameScreen):
             self._compared[place] = Compared(scenario.name, found.difference, found.problem)
             self._show()
 
+    @property
+    def _room(self) -> int:
+        """How many scenarios there is room for, beside the cluster as it is."""
+        return max(1, min(MOST_COMPARED, (self._width - LABEL_WIDTH) // COLUMN_WIDTH - 1))
+
+    @property
+    def _width(self) -> int:
+        return self.size.width - 5  # the frame's padding and a scroll bar
+
     def _show(self) -> None:
-        lines = list(compare_lines(self._compared, self.size.width - 4))
+        lines = list(compare_lines(self._compared, self._width))
         lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
         self.table.update(Content("\n").join([phrase(line) for line in lines]))
         shown = f"{self._first + 1}-{self._first + len(self._compared)} of {count_text(len(self._desk.sheets))}"
@@ -87,7 +98,9 @@ class CompareScreen(FrameScreen):
 
     def on_resize(self) -> None:
         """Draw the columns as wide as there is room for."""
-        if self._compared:
+        if self._compared and len(self._compared) not in (self._room, len(self._desk.sheets) - self._first):
+            self._replay()
+        elif self._compared:
             self._show()
 
     def explain(self) -> Pieces:
@@ -102,7 +115,7 @@ class CompareScreen(FrameScreen):
 
     def action_page(self, step: int) -> None:
         """Show the next scenarios; after the last the first again."""
-        following = self._first + step * MOST_COMPARED
+        following = self._first + step * self._room
         self._first = following if following < len(self._desk.sheets) else 0
         self._replay()
 

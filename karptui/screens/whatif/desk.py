@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -133,7 +134,9 @@ class Desk:
     def free_name(self, wanted: str) -> str:
         """Return a name that no sheet has."""
         taken = {sheet.name for sheet in self.sheets}
-        number, name = 2, wanted
-        while name in taken:
-            name, number = f"{wanted} ({number})", number + 1
-        return name
+        if wanted not in taken:
+            return wanted
+        stem, number = re.sub(r" \([0-9]+\)$", "", wanted), 2
+        while f"{stem} ({number})" in taken:
+            number += 1
+        return f"{stem} ({number})"

@@ -13,6 +13,8 @@ from karptui.whatif.lines import Totals
 
 MOST_COMPARED: Final = 4
 LABEL_WIDTH: Final = 18
+COLUMN_WIDTH: Final = 12
+"""What a scenario needs at least."""
 
 
 FigureOf = Callable[[Totals], str]
@@ -52,7 +54,7 @@ def compare_lines(compared: Sequence[Compared], width: int) -> tuple[Pieces, ...
         width: Columns of the screen that there are.
     """
     known = [one.difference for one in compared if one.difference is not None]
-    column = max(12, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))
+    column = max(COLUMN_WIDTH, min(26, (width - LABEL_WIDTH) // (len(compared) + 1)))
     modes = {one.mode for one in known}
     lines: list[Pieces] = [_row("", ["now", *(one.name for one in compared)], column, Tone.STRONG)]
     lines.append(_row("replayed", ["", *(_mode(one) for one in compared)], column, Tone.MUTED))

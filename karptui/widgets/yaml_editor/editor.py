@@ -15,7 +15,7 @@ from textual.cache import LRUCache
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widgets import TextArea
-from textual.widgets.text_area import Selection
+from textual.widgets.text_area import Selection, TextAreaTheme
 
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
@@ -24,6 +24,7 @@ from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 INDENT: Final = 2
 KEPT_LINES: Final = 1024
 """Drawn lines that are kept."""
+LIGHT: Final = "css-light"
 GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Tone.MUTED: "←"}
 """What stands before a note, so that its kind is told without colour."""
 
@@ -87,6 +88,16 @@ class YamlEditor(TextArea):
         self._leave = leave
         if "yaml" in self.available_languages:
             self.language = "yaml"
+
+    def on_mount(self) -> None:
+        """Follow the app's theme: colours of YAML that are read on dark ground are not on light."""
+        light = TextAreaTheme.get_builtin_theme("github_light")
+        if light is not None:
+            self.register_theme(TextAreaTheme(LIGHT, syntax_styles=light.syntax_styles))
+            self.watch(self.app, "theme", self._take_theme)
+
+    def _take_theme(self) -> None:
+        self.theme = "css" if self.app.current_theme.dark else LIGHT
 
     @property
     def completions(self) -> CompletionList:

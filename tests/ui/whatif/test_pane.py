@@ -206,7 +206,7 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
         await press(pilot, "s", *["down"] * 6, "enter")
         assert len(app.desk.sheets) == 1
         await press(pilot, "s", *["down"] * 5, "enter", *str(target), "enter")
-        assert [one.name for one in app.desk.sheets] == ["less", "less (2)", "less (2) (2)"]
+        assert [one.name for one in app.desk.sheets] == ["less", "less (2)", "less (3)"]
         assert app.screen is screen
 
 
