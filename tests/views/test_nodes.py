@@ -445,3 +445,11 @@ def test_small_things() -> None:
     assert (bare.name, bare.labels, bare.created_ns, bare.architecture) == ("", {}, 0, "")
     named = NodeEntry(node(), claim(labels={karpenter_labels.NODEPOOL: "p"}))
     assert named.pool == "p"
+
+
+def test_only_the_resources_that_are_asked_for_have_columns() -> None:
+    ids = [heading.id for heading in nodes_table(resources=("memory", "gpu"), has_prices=False).headings()]
+    assert {"mem", "gpu"} <= set(ids)
+    assert not {"cpu", "pods", "ephemeral", "price"} & set(ids)
+    [gpu] = [heading for heading in nodes_table(resources=("gpu",)).headings() if heading.id == "gpu"]
+    assert not gpu.is_wide_only

@@ -13,7 +13,7 @@ from karptui.views.advice.entry import AdviceEntry, AdviceGroup, advice_entries,
 from karptui.views.advice.groups import AdviceGrouping, grouped
 from karptui.views.advice.objects import TABLE as OBJECTS
 from karptui.views.advice.story import detail_lines, freshness, story_lines
-from karptui.views.advice.table import TABLE, advice_values
+from karptui.views.advice.table import TABLE, advice_values, flat_values
 from karptui.views.cluster_view import NO_VIEW, ClusterView
 from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
@@ -160,6 +160,10 @@ def test_plain_values() -> None:
         }
     ]
     assert values["docs"] == "docs/advice.md#pool-weight-tie"
+    flat = flat_values(an_entry(objects=(PDB, POOL), edits=(edit,)))
+    assert flat["objects"] == "PodDisruptionBudget/data/db NodePool/general"
+    assert flat["edits"].startswith('[{"edit":"set"')
+    assert not any(isinstance(value, list) for value in flat.values())
 
 
 def test_sentences() -> None:

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
+from karptui.kube.quantity import parse_quantity
+from karptui.views.why.no_place import cause_text, no_place_text, shortage_text
+
+
+def short(resource: str, need: str, room: str) -> Shortage:
+    return Shortage(resource, parse_quantity(need), parse_quantity(room))
+
+
+BIG = PoolMiss("general", "instance types", "m5.xlarge", (short("cpu", "5", "3800m"),))
+
+
+@pytest.mark.parametrize(
+    ("resource", "need", "room", "text"),
+    [
+        ("cpu", "5", "3800m", "cpu 1200m"),
+        ("memory", "32Gi", "26Gi", "memory 6144Mi"),
+        ("ephemeral-storage", "30Gi", "17Gi", "ephemeral-storage 13Gi"),
+        ("example.com/[gpu]", "3", "1", "example.com/[gpu] 2"),
+    ],
+)
+def test_how_much_is_short(resource: str, need: str, room: str, text: str) -> None:
+    assert shortage_text(short(resource, need, room)).replace(",", "") == text
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (NoPlace("a/b", uninitialized_node="n1"), "only n1 would take it, which is not initialised yet"),
+        (NoPlace("a/b"), "no NodePool can launch a node for it"),
+        (NoPlace("a/b", pools=(BIG,)), "m5.xlarge of NodePool general comes nearest and is short by cpu 1200m"),
+        (
+            NoPlace(
+                "a/b", pools=(PoolMiss("arm", "taints", asked=("team=x",)), BIG), nodes=(("room", 7), ("taints", 2))
+            ),
+            (
+                "m5.xlarge of NodePool general comes nearest and is short by cpu 1200m; other NodePools: 1 taints; "
+                "9 nodes tried: 7 room · 2 taints"
+            ),
+        ),
+        (
+            NoPlace("a/b", pools=tuple(PoolMiss(name, "taints", asked=("team=x",)) for name in "xyz")),
+            "it does not tolerate team=x of any of 3 NodePools",
+        ),
+    ],
+)
+def test_the_cause(found: NoPlace, text: str) -> None:
+    assert cause_text(found) == text
+
+
+@pytest.mark.parametrize(("others", "words"), [(0, ""), (1, " (nor has 1 more)"), (2, " (nor have 2 more)")])
+def test_which_pod(others: int, words: str) -> None:
+    found = NoPlace("web/big-0", others)
+    assert no_place_text(found) == f"web/big-0 has no other place{words}: no NodePool can launch a node for it"
