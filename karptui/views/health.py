@@ -101,7 +101,7 @@ def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
             return Health(f"○ connecting ({waited})", "○ connecting", Tone.ACTIVE)
         case "syncing":
             slowest = max((s for s in known if s.phase == "syncing"), key=lambda s: s.total_estimate or s.count)
-            return Health(f"◐ syncing {_progress(slowest)}", "◐ syncing", Tone.ACTIVE)
+            return Health(f"◐ syncing {_progress(slowest)}", f"◐ syncing{_percent(slowest)}", Tone.ACTIVE)
         case "stale":
             silent = duration_text((now_ns - _last_word(worst)) / NS_PER_SECOND)
             return Health(f"◌ {_which(known, 'stale')}stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
@@ -210,6 +210,13 @@ def _last_word(status: KindStatus) -> int:
 def _retry(status: KindStatus, now_ns: int) -> str:
     seconds = -(-(status.retry_at_ns - now_ns) // NS_PER_SECOND)
     return f"retrying in {seconds} s" if seconds > 0 else "retrying"
+
+
+def _percent(status: KindStatus) -> str:
+    """Return how much has come, where that can be told."""
+    if not status.total_estimate:
+        return ""
+    return f" {min(100 * status.count // status.total_estimate, 99)}%"
 
 
 def _progress(status: KindStatus) -> str:

@@ -151,3 +151,15 @@ def test_an_unknown_phase_is_taken_for_a_good_one() -> None:
 
 def test_plurals() -> None:
     assert [plural(kind) for kind in ("Pod", "NodeClaim", "NodeClass")] == ["pods", "NodeClaims", "NodeClasses"]
+
+
+@pytest.mark.parametrize(
+    ("given", "short"),
+    [
+        ({"count": 6500, "total_estimate": 15000}, "◐ syncing 43%"),
+        ({"count": 9, "total_estimate": 9}, "◐ syncing 99%"),
+        ({"count": 500}, "◐ syncing"),
+    ],
+)
+def test_where_room_is_short_syncing_says_how_much_has_come(given: dict[str, int], short: str) -> None:
+    assert overall([status(Kind.POD, Phase.SYNCING, **given)], NOW_NS).short == short
