@@ -404,9 +404,9 @@ class FleetSource:
         """Count how often it was ended."""
         self.stopped += 1
 
-    def fetch_raw(self, kind: str, key: str) -> str:
-        """Return a little YAML."""
-        return f"apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {key}\n"
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return a little of an object."""
+        return {"apiVersion": "v1", "kind": kind, "metadata": {"name": key}}
 
 
 def view_of(fleet: Fleet, **phases: Phase) -> ClusterView:

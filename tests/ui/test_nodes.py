@@ -219,7 +219,7 @@ async def test_the_claim_of_a_node(make_app: MakeApp) -> None:
 
 async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
     given = {"node_sort": "mem=dsc", "extra_labels": ("team",), "node_selector": "team=web", "wide": True}
-    async with make_app(**given).run_test(size=(200, 40)) as pilot:
+    async with make_app(**given).run_test(size=(230, 40)) as pilot:
         app = await ready(pilot)
         assert "MEM↓" in screen_text(app)
         assert "TEAM" in screen_text(app)
