@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.study import Study
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import Settings
+from karptui.provisioning import prepare
+from karptui.provisioning.overlap import Overlap
+from karptui.state.inventory import state_of
+from karptui.views.cluster_view import NO_VIEW, ClusterView
+from karptui.views.pools.proportion import (
+    first_shares,
+    hint_of,
+    partners_of,
+    proportion_opening,
+    shared_pods,
+)
+from karptui.whatif.edits import ObjectRef
+from karptui.whatif.proportion import ProportionError
+from karptui.whatif.scenario import Replay
+from tests.builders import NOW_NS, a_pod, a_pod_template, an_owner
+from tests.views.pools.rows import VIEW
+from tests.whatif.remedies.asking import TYPES, a_pool
+
+PODS = (
+    a_pod(name="alone", template=a_pod_template(labels={"app": "alone"})),
+    a_pod(name="job-1", labels={"app": "job"}, owner=an_owner(kind="Job", name="job", uid="job")),
+    a_pod(name="job-2", labels={"app": "job"}, owner=an_owner(kind="Job", name="job", uid="job")),
+    a_pod(name="bare", template=a_pod_template(labels={})),
+)
+
+
+def compared(*pods: object, weights: tuple[int, int] = (20, 10)) -> ClusterView:
+    """Return a view of two NodePools that could take every pod, with their overlap."""
+    pools = tuple(a_pool(name=name, weight=weight) for name, weight in zip("ab", weights, strict=True))
+    inventory = Inventory(pods=pods, nodepools=pools)  # type: ignore[arg-type]
+    study = Study(prepare(inventory, TYPES, Settings(), NOW_NS), 1)
+    for _ in study.compare_pools():
+        pass
+    return ClusterView(state_of(inventory), {}, NO_VIEW, analysis=study.analysis)
+
+
+def overlap_of(view: ClusterView) -> Overlap:
+    assert view.analysis is not None
+    assert view.analysis.overlap is not None
+    return view.analysis.overlap
+
+
+def test_the_pool_that_shares_most_pods_is_the_partner() -> None:
+    overlap = overlap_of(VIEW)
+    assert partners_of("primary", overlap) == ("primary", "spare")
+    assert partners_of("rest", overlap) == ("rest", "primary")
+    assert partners_of("gone", overlap) == ("gone",)
+    assert partners_of("primary", None) == ("primary",)
+
+
+def test_shares_begin_with_the_weights() -> None:
+    assert first_shares(("primary", "spare"), VIEW) == "primary=2 spare=1"
+    assert first_shares(("rest", "primary"), VIEW) == "rest=1 primary=1", "a pool without a weight"
+    assert first_shares(("primary", "gone"), VIEW) == "primary=1 gone=1"
+
+
+def test_the_hint_names_the_pods_that_may_go_to_either() -> None:
+    assert shared_pods(("primary", "spare"), overlap_of(VIEW)) == 64
+    assert shared_pods(("primary", "spare"), None) == 0
+    assert "; 64 pods of ReplicaSet/shop/web may go to either." in hint_of(("primary", "spare"), VIEW)
+    assert "; 0 pods may go to either." in hint_of(("a", "b"), NO_VIEW)
+    many = compared(
+        *(a_pod(name=f"p{i}", labels={"app": f"p{i}"}, owner=an_owner(kind="Job", name=f"j{i}")) for i in range(5))
+    )
+    assert " and 2 more may go to either." in hint_of(("a", "b"), many)
+
+
+def test_the_what_if_of_a_proportion() -> None:
+    opening = proportion_opening({"a": 2, "b": 1}, compared(*PODS))
+    assert (opening.name, opening.replay) == ("a 2, b 1", Replay.SCRATCH)
+    assert [one.key for one in opening.documents] == ["a", "b"]
+    touched = {edit.object for edit in opening.edits if hasattr(edit, "object")}
+    assert {one for one in touched if one.kind == "Pod"} == {
+        ObjectRef("Pod", name, "default") for name in ("alone", "job-1", "job-2")
+    }
+
+
+def test_without_pods_to_spread_there_is_none() -> None:
+    with pytest.raises(ProportionError, match="no pod with labels of its own could go to a and b alike"):
+        proportion_opening({"a": 1, "b": 1}, compared(a_pod(name="bare", labels={})))
