@@ -15,7 +15,7 @@ from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.tab_line import TabLine
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import FleetSource, a_fleet, lines_of, ready, screen_text
+from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text
 
 SIZE = (120, 40)
 
@@ -252,3 +252,31 @@ async def test_the_help_has_the_cluster_role(make_app: MakeApp) -> None:
         await pilot.press("question_mark")
         await pilot.pause()
         assert "kind: ClusterRole" in screen_text(app)
+
+
+async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = a_fleet()
+    source = FleetSource(fleet)
+    async with make_app(source=source).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        nodes = app.screen
+        await pilot.press("question_mark")
+        await pilot.pause()
+        front = app.screen
+        assert isinstance(front, HelpScreen)
+        assert not nodes.is_current
+        drawn: list[object] = []
+        monkeypatch.setattr(app, "_display", lambda screen, _: drawn.append(screen))
+        a_node(fleet, "ip-10-0-0-1")
+        assert source.mailbox is not None
+        fleet.pour(source.mailbox)
+        app.poll_now()
+        await pilot.pause()
+        assert nodes not in drawn
+        front._look_behind()
+        assert "12 nodes" in front.render_lines(front.size.region)[0].text
+        monkeypatch.undo()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert nodes.is_current
+        assert "12 nodes" in screen_text(app)
