@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from karptui.disruption.study import Study
+from karptui.views.cluster_view import NO_VIEW, ClusterView
+from karptui.views.next.document import node_values, report_values
+from karptui.views.next.table import going_nodes
+from karptui.views.nodes.entry import NodeEntry
+from karptui.views.why.prepare import prepare_view
+from tests.builders import NOW_NS, a_node
+from tests.story_e import story_view
+from tests.views.why.test_words import analysed
+
+
+def test_what_has_not_been_asked_for_is_not_there() -> None:
+    assert report_values(NO_VIEW) is None
+
+
+def test_the_next_command() -> None:
+    view = story_view()
+    study = Study(prepare_view(view, NOW_NS)[0], 1)
+    for _ in study.survey():
+        pass
+    study.ask_next()
+    values = report_values(ClusterView(view.state, view.statuses, view, analysis=study.analysis))
+    assert values is not None
+    assert values["asked"][3:] == [
+        {"method": "MultiNodeConsolidation", "candidates": 3},
+        {"method": "SingleNodeConsolidation", "candidates": 3},
+    ]
+    assert {**values, "asked": []} == {
+        "method": "SingleNodeConsolidation",
+        "reason": "Underutilized",
+        "savings_per_hour": 0.768,
+        "commands": [
+            {"decision": "delete", "nodes": ["ip-10-0-8-41"], "savings_per_hour": 0.768, "replacements": []},
+        ],
+        "asked": [],
+        "waits_for": [],
+        "error": None,
+    }
+
+
+def test_nodes_that_would_go() -> None:
+    runner, *_, draining = [node_values(entry) for entry in going_nodes(analysed())[:3]]
+    assert runner == {
+        "name": "ip-10-0-71-204",
+        "pool": "runners",
+        "type": "r6i.4xlarge",
+        "price_per_hour": 1.008,
+        "saves_per_hour": 1.008,
+        "held_by": ["DND"],
+        "would_be": "delete",
+        "replaced_by": [],
+        "method": "SingleNodeConsolidation",
+    }
+    assert (draining["held_by"], draining["method"]) == (["DRAIN", "DND"], None)
+
+
+def test_a_node_of_which_nothing_is_known() -> None:
+    values = node_values(NodeEntry(a_node(pool=""), None))
+    assert [name for name, value in values.items() if value not in (None, [])] == ["name", "type"]
