@@ -320,6 +320,10 @@ def test_totals() -> None:
     whole = entry_of("12-88")
     forbidden = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN)], 0)
     assert [fact.text for fact in forbidden] == ["1 node", "pods !rbac"]
+    coming = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, Fact("$1", "$1"))
+    assert [fact.text for fact in coming] == ["1 node", "$1"]
+    held = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, None, Fact("held", "held"))
+    assert [fact.text for fact in held] == ["1 node", "held"]
     assert [fact.text for fact in cluster_facts((), 0)] == ["0 nodes"]
 
 

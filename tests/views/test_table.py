@@ -45,6 +45,8 @@ def test_rows_are_built_when_asked_for() -> None:
     assert [row.key for row in rows[1:3]] == ["n-2", "n-9"]
     assert [row.key for row in rows] == list(rows.keys)
     assert [heading.id for heading in SPEC.headings()] == ["name", "size"]
+    later = rows.at(60)
+    assert (later.now_ns, later.total, later.items is rows.items, later.keys is rows.keys) == (60, 4, True, True)
 
 
 @pytest.mark.parametrize(

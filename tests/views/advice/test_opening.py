@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from karptui.advice.finding import Finding, Severity
+from karptui.views.advice.opening import PROPORTION_RULES, opening_of, pools_to_share
+from karptui.views.whatif.opening import NOTHING
+from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, RemoveNode, SetField
+from karptui.whatif.scenario import Replay
+
+POOL, PDB = ObjectRef("NodePool", "general"), ObjectRef("PodDisruptionBudget", "db", "data")
+NODE = ObjectRef("Node", "n1")
+OTHERS = tuple(ObjectRef("Deployment", name, "web") for name in "abcd")
+
+
+def a_finding(rule: str, *objects: ObjectRef, edits: tuple[AnyEdit, ...] = ()) -> Finding:
+    return Finding(rule=rule, severity=Severity.INFO, objects=objects, fact="so", remedy="do", edits=edits)
+
+
+def test_objects_become_documents_and_what_the_remedy_changes_is_among_them() -> None:
+    edits = (SetField(POOL, ("spec", "weight"), 5), RemoveNode("n1"), DeleteObject(PDB))
+    opening = opening_of(a_finding("pool-weight-tie", NODE, *OTHERS, edits=edits))
+    assert (opening.name, opening.documents, opening.edits) == ("pool-weight-tie", (*OTHERS[:3], POOL, PDB), edits)
+
+
+def test_what_cannot_be_edited_opens_nothing() -> None:
+    assert opening_of(a_finding("node-protected", NODE)) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("rule", "edits", "replay"),
+    [
+        ("x", (CordonNode("n1"),), Replay.NEXT),
+        ("x", (SetField(PDB, ("spec", "maxUnavailable"), 1),), Replay.NEXT),
+        ("x", (SetField(POOL, ("spec", "disruption", "consolidateAfter"), "1m"),), Replay.NEXT),
+        ("pool-weight-tie", (SetField(POOL, ("spec", "weight"), 1),), Replay.SCRATCH),
+        ("budget-eaten", (), Replay.NEXT),
+        ("pod-no-requests", (), Replay.PENDING),
+    ],
+)
+def test_the_replay_that_shows_the_effect(rule: str, edits: tuple[AnyEdit, ...], replay: Replay) -> None:
+    assert opening_of(a_finding(rule, POOL, edits=edits)).replay is replay
+
+
+def test_only_rules_about_weights_ask_for_a_proportion() -> None:
+    for rule in PROPORTION_RULES:
+        assert pools_to_share(a_finding(rule, POOL, NODE, ObjectRef("NodePool", "spare"))) == ("general", "spare")
+    assert pools_to_share(a_finding("pool-min-values", POOL)) == ()
