@@ -54,7 +54,7 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from looking through all modules and tests again and again: a fifth of the run."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(20_000, 10, 10)
 
 
 @pytest.fixture(autouse=True)
