@@ -143,7 +143,7 @@ async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
         app = await ready(pilot)
         assert "there is no theme nonsense; :theme lists them" in screen_text(app)
         await pilot.press("w")
-        assert "EPHEMERAL" in screen_text(app)
+        assert "Δ CLAIM" in screen_text(app)
 
 
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light", "karptui-colour-blind", "rose-pine-dawn"])
