@@ -132,32 +132,6 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     ),
     Column(
         Heading(
-            "used_cpu",
-            "CPU USED",
-            "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
-            min_width=8,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
-        used_cpu_cell,
-        lambda entry: float(entry.used.latest.cpu_millis) if entry.used is not None else None,
-    ),
-    Column(
-        Heading(
-            "used_mem",
-            "MEM USED",
-            "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
-            min_width=8,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
-        used_memory_cell,
-        lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
-    ),
-    Column(
-        Heading(
             "gpu",
             "GPU",
             "GPUs and other accelerators: requested of allocatable.",
@@ -210,6 +184,32 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         image_cell,
         lambda entry: entry.claim.image_id if entry.claim is not None else None,
+    ),
+    Column(
+        Heading(
+            "used_cpu",
+            "CPU USED",
+            "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+            min_width=8,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        used_cpu_cell,
+        lambda entry: float(entry.used.latest.cpu_millis) if entry.used is not None else None,
+    ),
+    Column(
+        Heading(
+            "used_mem",
+            "MEM USED",
+            "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+            min_width=8,
+            is_right_aligned=True,
+            is_wide_only=True,
+            is_descending_first=True,
+        ),
+        used_memory_cell,
+        lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
     ),
     Column(
         Heading(
