@@ -81,13 +81,18 @@ def pod_of(
             ready = condition
     name = meta.name or required_name(meta)
     scheduled_reason = scheduled_message = ""
-    scheduled_ns = ABSENT_NS
+    created_text = meta.creation_timestamp
+    created_ns = scheduled_ns = ABSENT_NS
     try:
+        if created_text:
+            created_ns = parse_timestamp(created_text)
         if scheduled is not None:
             scheduled_reason = intern(scheduled.reason) if scheduled.reason else ""
             scheduled_message = "" if node_name else scheduled.message or ""
-            if scheduled.last_transition_time:
-                scheduled_ns = parse_timestamp(scheduled.last_transition_time)
+            scheduled_text = scheduled.last_transition_time
+            if scheduled_text:
+                # Most pods are bound within the second.
+                scheduled_ns = created_ns if scheduled_text == created_text else parse_timestamp(scheduled_text)
         return Pod(
             name=name,
             template=template,
@@ -96,7 +101,7 @@ def pod_of(
             node_name=intern(node_name) if node_name else "",
             nominated_node_name=status.nominated_node_name or "",
             phase=intern(status.phase) if status.phase else "",
-            created_ns=parse_timestamp(meta.creation_timestamp) if meta.creation_timestamp else ABSENT_NS,
+            created_ns=created_ns,
             deletion_ns=parse_timestamp(meta.deletion_timestamp) if meta.deletion_timestamp else ABSENT_NS,
             start_ns=parse_timestamp(status.start_time) if status.start_time else ABSENT_NS,
             ready=_READINESS.get(ready.status) if ready is not None else None,

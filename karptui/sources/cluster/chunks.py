@@ -61,11 +61,16 @@ class LineBuffer:
         if not self._is_chunked:
             self._cut(0, end, lines)
             return lines
-        buffer, position, self._framing = self._buffer, 0, b""
+        buffer, view, pieces = self._buffer, self._view, self._pieces
+        position, self._framing = 0, b""
         while not self.is_ended:
             if self._left:
                 stop = min(position + self._left, end)
-                self._cut(position, stop, lines)
+                if not pieces and position < stop - 1 == buffer.find(b"\n", position, stop):
+                    # A chunk that is a line, as an API server sends them.
+                    lines.append(view[position : stop - 1])
+                else:
+                    self._cut(position, stop, lines)
                 self._left -= stop - position
                 position = stop
                 if self._left:
@@ -73,7 +78,7 @@ class LineBuffer:
             # The line end of the chunk before, or the shortest size line: either way its own end is not within two.
             line_end = buffer.find(b"\n", position + 2, end)
             if line_end < 0:
-                self._framing = bytes(self._view[position:end])
+                self._framing = bytes(view[position:end])
                 if len(self._framing) > LONGEST_SIZE_LINE:
                     raise ValueError("a chunk without a size")
                 break
