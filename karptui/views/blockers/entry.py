@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from karptui.views.cluster_view import ClusterView
@@ -142,8 +142,9 @@ def nodes_of(entries: Iterable[BlockerEntry]) -> tuple[NodeEntry, ...]:
     return tuple({one.node.key: one.node for one in entries if one.node is not None}.values())
 
 
+@lru_cache(maxsize=1)
 def blocker_count(analysis: Analysis | None) -> int:
-    """Return how many rows ``blocker_entries`` makes of an analysis."""
+    """Return how many rows ``blocker_entries`` makes of an analysis; counted once for each, as every screen asks."""
     if analysis is None:
         return 0
     return len(analysis.cluster) + sum(
