@@ -55,7 +55,9 @@ def test_every_nodeclass_of_aws_is_resolved() -> None:
     assert list(found.by_nodeclass) == ["default", "gpu"]
     assert [one.name for one in found.by_nodeclass["gpu"].types] == ["m5.large"]
     assert found.problems == {}
-    assert found.notes == ("no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",)
+    assert found.notes == (
+        "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",
+    )
 
 
 def test_the_whole_catalogue_by_default() -> None:

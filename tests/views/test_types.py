@@ -181,7 +181,9 @@ def test_pools_in_the_order_in_which_they_are_tried() -> None:
 def test_entries_are_kept_while_nothing_counts() -> None:
     first = pool_entries(VIEW)
     assert pool_entries(ClusterView(VIEW.state, {}, VIEW, evidence=VIEW.evidence)) is first
-    assert notes_of(VIEW) == ("no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",)
+    assert notes_of(VIEW) == (
+        "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",
+    )
 
 
 def test_pool_rows() -> None:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from karptui.disruption.study import Study
+from karptui.disruption.verdict import Replacement
 from karptui.views.cluster_view import NO_VIEW, ClusterView
-from karptui.views.next.document import node_values, report_values
+from karptui.views.next.document import node_values, replacement_values, report_values
 from karptui.views.next.table import going_nodes
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.why.prepare import prepare_view
@@ -54,6 +55,15 @@ def test_nodes_that_would_go() -> None:
         "method": "SingleNodeConsolidation",
     }
     assert (draining["held_by"], draining["method"]) == (["DRAIN", "DND"], None)
+
+
+def test_a_node_that_would_be_launched() -> None:
+    assert replacement_values(Replacement(pool_name="web", type_names=("m5.large",), price_per_hour=0, pods=3)) == {
+        "pool": "web",
+        "types": ["m5.large"],
+        "price_per_hour": None,
+        "pods": 3,
+    }
 
 
 def test_a_node_of_which_nothing_is_known() -> None:

@@ -1,0 +1,31 @@
+"""Nodes of which it is known what keeps them, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from karptui.views.nodes.detail import fact_lines, title_parts
+from karptui.views.nodes.explain import explain_node
+from tests.builders import NOW_NS
+from tests.views.why.test_words import analysed, said
+
+ENTRY = next(one for one in analysed().node_entries if one.name == "ip-10-0-71-204")
+
+
+def test_what_keeps_a_node_is_all_that_is_said_of_one_that_is_well() -> None:
+    assert said(explain_node(ENTRY, NOW_NS)).startswith("DND×2  gitlab/runner-7f2c4, gitlab/runner-9d0aa say")
+
+
+def test_it_comes_behind_what_is_wrong() -> None:
+    assert ENTRY.node is not None
+    cordoned = replace(ENTRY, node=msgspec.structs.replace(ENTRY.node, is_unschedulable=True))
+    text = said(explain_node(cordoned, NOW_NS))
+    assert text.startswith("Cordoned")
+    assert " · DND×2  gitlab/runner-7f2c4" in text
+
+
+def test_the_price_is_in_the_title_and_among_the_facts() -> None:
+    assert "$1.0080/h" in said(title_parts(ENTRY, NOW_NS))
+    assert any("1.0080" in said(line) for line in fact_lines(ENTRY, NOW_NS))
