@@ -66,12 +66,13 @@ class ControlList(OptionList):
         if tuple(controls) == self._controls:
             return
         current = self._current_id()
-        same = [one.id for one in controls] == [one.id for one in self._controls]
+        same = [(one.id, one.title) for one in controls] == [(one.id, one.title) for one in self._controls]
         width = max((len(clean(one.title)) for one in controls), default=0)
-        self._controls = tuple(controls)
+        before, self._controls = self._controls, tuple(controls)
         if same:
-            for one in controls:
-                self.replace_option_prompt(one.id, _line(one, width))
+            for one, old in zip(controls, before, strict=True):
+                if one != old:
+                    self.replace_option_prompt(one.id, _line(one, width))
             return
         self.set_options(Option(_line(one, width), id=one.id) for one in controls)
         ids = [one.id for one in controls]

@@ -19,6 +19,7 @@ from textual.widgets.text_area import Selection, TextAreaTheme
 
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
+from karptui.widgets.yaml_editor.changed_lines import changed_lines
 from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 
 INDENT: Final = 2
@@ -172,7 +173,9 @@ class YamlEditor(TextArea):
             return
         row, column = self.cursor_location
         scroll_x, scroll_y = self.scroll_offset
-        self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
+        before = self.document.lines
+        first, last, lines = changed_lines(before, text.split("\n"))
+        self.replace("\n".join(lines), (first, 0), (last, len(before[last])), maintain_selection_offset=False)
         row = min(row, self.document.line_count - 1)
         self.selection = Selection.cursor((row, min(column, len(self.document.get_line(row)))))
         self.scroll_to(scroll_x, scroll_y, animate=False)
