@@ -12,6 +12,9 @@ from typing import Final
 LONGEST_SIZE_LINE: Final = 1 << 14
 """Of a size line with its extensions; longer ones are no chunked coding."""
 
+FIRST_ROOM: Final = 1 << 14
+"""Bytes to read at a time at first, as most streams are quiet; no less than a connection reads along with headers."""
+
 Line = bytes | memoryview
 """A line without its end. A view is good until more bytes are read."""
 
@@ -23,14 +26,13 @@ class LineBuffer:
         """Make room.
 
         Args:
-            room: bytes to read at a time.
+            room: bytes to read at a time at most, once that much comes.
             is_chunked: whether the bytes come in chunks; else they are the contents themselves.
         """
         self.is_ended = False
         """Whether the last chunk has come; trailers after it are nobody's business."""
-        self._buffer = bytearray(room + LONGEST_SIZE_LINE)
-        self._view = memoryview(self._buffer)
-        self._room = room
+        self._most = room
+        self._make_room(min(room, FIRST_ROOM))
         self._is_chunked = is_chunked
         self._left = 0
         """Bytes to come of the present chunk."""
@@ -46,6 +48,8 @@ class LineBuffer:
 
     def space(self) -> memoryview:
         """Return where to read the next bytes into; lines taken before are good no more."""
+        if self._is_full and self._room < self._most:
+            self._make_room(self._most)
         begin = len(self._framing)
         self._view[:begin] = self._framing
         return self._view[begin : begin + self._room]
@@ -56,6 +60,7 @@ class LineBuffer:
         Raises:
             ValueError: when the size of a chunk cannot be read.
         """
+        self._is_full = count == self._room
         end = len(self._framing) + count
         lines: list[Line] = []
         if not self._is_chunked:
@@ -86,6 +91,11 @@ class LineBuffer:
             self.is_ended = not self._left
             position = line_end + 1
         return lines
+
+    def _make_room(self, room: int) -> None:
+        self._buffer = bytearray(room + LONGEST_SIZE_LINE)
+        self._view = memoryview(self._buffer)
+        self._room, self._is_full = room, False
 
     def _cut(self, start: int, stop: int, lines: list[Line]) -> None:
         """Add the lines that end between two places, and keep what is begun."""

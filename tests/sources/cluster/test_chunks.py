@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.sources.cluster.chunks import LONGEST_SIZE_LINE, LineBuffer
+from karptui.sources.cluster.chunks import FIRST_ROOM, LONGEST_SIZE_LINE, LineBuffer
 
 ROOM = 64
 
@@ -60,6 +60,18 @@ def test_whole_lines_come_before_a_part_of_the_next() -> None:
     assert read(buffer, b"ef\n\r\n") == [b"cdef"]
     assert not buffer.is_within_line
     assert not buffer.is_ended
+
+
+def test_more_is_read_at_a_time_once_more_comes() -> None:
+    buffer = LineBuffer(4 * FIRST_ROOM, is_chunked=False)
+    assert buffer.space().nbytes == FIRST_ROOM
+    assert not buffer.take(3)
+    assert buffer.space().nbytes == FIRST_ROOM
+    assert not buffer.take(FIRST_ROOM)
+    space = buffer.space()
+    assert space.nbytes == 4 * FIRST_ROOM
+    space[:2] = b"a\n"
+    assert [bytes(line) for line in buffer.take(2)] == [b"\0" * (FIRST_ROOM + 3) + b"a"]
 
 
 def test_lines_are_views_of_the_room() -> None:
