@@ -55,10 +55,8 @@ def test_extensions_and_trailers_are_passed_over() -> None:
 
 def test_whole_lines_come_before_a_part_of_the_next() -> None:
     buffer = LineBuffer(ROOM, is_chunked=True)
-    assert read(buffer, b"3\r\nab\n\r\n5\r\ncd") == [b"ab"]
-    assert buffer.is_within_line
-    assert read(buffer, b"ef\n\r\n") == [b"cdef"]
-    assert not buffer.is_within_line
+    assert (read(buffer, b"3\r\nab\n\r\n5\r\ncd"), buffer.is_within_line) == ([b"ab"], True)
+    assert (read(buffer, b"ef\n\r\n"), buffer.is_within_line) == ([b"cdef"], False)
     assert not buffer.is_ended
 
 
