@@ -5,7 +5,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from karptui.state.links import link
+from karptui.state.links import Links, link
 from tests.builders import HOUR_NS, NOW_NS, a_node, a_nodeclaim
 from tests.state.stories import after, told
 
@@ -84,3 +84,10 @@ def test_a_node_that_goes_leaves_its_claim_without_node() -> None:
     assert now.node_of("general-abcde") is None
     gone = after(told(Kind.NODECLAIM, gone=("general-abcde",)), begin=before)
     assert gone.claim_of("node-1") is None
+
+
+def test_machines_with_one_provider_id_are_tied_whatever_comes_first() -> None:
+    nodes = [a_node(name=name, provider_id="aws:///a/i-1") for name in ("node-1", "node-2")]
+    claims = [a_nodeclaim(name=name, node="node-1", provider_id="aws:///a/i-1") for name in ("claim-1", "claim-2")]
+    links = [link(n, c) for n in (nodes, nodes[::-1]) for c in (claims, claims[::-1])]
+    assert links == 4 * [Links({"node-1": "claim-2", "node-2": "claim-2"}, {"claim-2": "node-1"})]
