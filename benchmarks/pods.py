@@ -46,6 +46,8 @@ def pod(number: int, rnd: random.Random, workloads: int) -> JSON:
         labels |= {"apps.kubernetes.io/pod-index": suffix, "statefulset.kubernetes.io/pod-name": name}
     if not is_pending:
         spec["nodeName"] = f"ip-10-{rnd.randrange(20)}-{rnd.randrange(250)}-7.eu-west-1.compute.internal"
+        if kind == "DaemonSet":
+            spec["affinity"] = {"nodeAffinity": _pinned(spec["nodeName"])}
     address = f"10.{rnd.randrange(64)}.{rnd.randrange(256)}.{rnd.randrange(256)}"
     return {
         "metadata": {
@@ -73,6 +75,12 @@ def pod(number: int, rnd: random.Random, workloads: int) -> JSON:
         "spec": spec,
         "status": _pending(created) if is_pending else _running(number, spec, created, address),
     }
+
+
+def _pinned(node_name: str) -> JSON:
+    """Return what the DaemonSet controller ties a pod to its node with."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node_name]}]}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
 
 
 def _spec(shared: random.Random, app: str, team: str, name: str, token: str) -> JSON:

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Final
 
+from msgspec.structs import replace
+
 from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.errors import FieldError
+from karptui.decode.node_pin import without_pin
 from karptui.decode.pod_template import (
     TemplateParts,
     deciding_annotations,
@@ -46,14 +49,16 @@ def build_pod(wire: wires.WirePod, interner: TemplateInterner) -> Pod:
 
 def template_parts(wire: wires.WirePod) -> TemplateParts:
     """Return what the pod shares with others of its workload."""
-    meta = wire.metadata
+    meta, spec = wire.metadata, wire.spec
     shared_labels, _ = split_labels(meta.labels)
+    if spec.node_name and spec.affinity is not None:
+        spec = replace(spec, affinity=without_pin(spec.affinity, meta.owner_references, spec.node_name))
     return TemplateParts(
         namespace=meta.namespace or "default",
         labels=shared_labels,
         annotations=deciding_annotations(meta.annotations),
         owners=meta.owner_references,
-        spec=wire.spec,
+        spec=spec,
         status=wire.status or _NO_STATUS,
     )
 

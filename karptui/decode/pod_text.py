@@ -14,6 +14,7 @@ import msgspec
 
 from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
+from karptui.decode.node_pin import text_without_pin
 from karptui.decode.pod import pod_of, template_parts
 from karptui.decode.pod_template import (
     deciding_annotations,
@@ -60,6 +61,8 @@ def build_text_pod(text: texts.TextPod, interner: TemplateInterner) -> Pod:
     # What each pod has of its own is put aside while the rest is compared.
     node_name, volumes = spec.node_name, spec.volumes
     spec.node_name, spec.volumes = None, NO_TEXT
+    if node_name and spec.affinity is not NO_TEXT:
+        spec.affinity = text_without_pin(text, node_name)
     shared = (labels, _annotations(meta.annotations), meta.namespace, meta.owner_references, spec)
     reported = _reported(status)
     key = _digest((shared, reported) if reported else shared)
