@@ -144,7 +144,7 @@ def test_pools_without_pods_say_what_is_missing(
     assert main(["pools", *flags]) == 1
     said = capsys.readouterr()
     assert "trino" in said.out
-    assert "overlap and budgets are left out: Pods may not be listed" in said.err
+    assert "overlap and budgets are left out: pods may not be listed" in said.err
     assert "overlap: not known: pods may not be listed" in said.err
 
 

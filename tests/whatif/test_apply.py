@@ -378,7 +378,7 @@ def test_the_template_of_a_workload_changes_its_pods() -> None:
     path = ("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT)
     side = edited(start, SetField(WEB, path, "true"))
     assert [pod.annotations.get(DO_NOT_DISRUPT) for pod in side.inventory.pods] == ["true", "true", None]
-    assert side.notes == ("Deployment default/web: its 2 pods count as changed where they are, without a rollout",)
+    assert side.notes == ("Deployment default/web: its pods (2) count as changed where they are, without a rollout",)
     idle = edited(
         start, SetField(WEB, ("spec", "template", "spec", "dnsPolicy"), "x"), SetField(WEB, ("spec", "paused"), True)
     )
@@ -487,7 +487,7 @@ def test_a_deployment_changes_and_scales_the_pods_it_has() -> None:
     assert (first.node_name, str(first.requests["cpu"])) == ("node-1", "7")
     assert first.labels["pod-template-hash"] == "abc"
     assert first.owners == pods[0].owners
-    assert side.notes == ("Deployment default/web: its 2 pods count as changed where they are, without a rollout",)
+    assert side.notes == ("Deployment default/web: its pods (2) count as changed where they are, without a rollout",)
 
 
 def test_jobs_and_cronjobs() -> None:

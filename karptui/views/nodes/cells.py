@@ -15,7 +15,7 @@ from karptui.views.sanitize import clean
 from karptui.views.shares import Share, count_cell, hidden_cell, share_cell
 from karptui.views.units import (
     age_text,
-    count_text,
+    counted,
     cpu_pair_text,
     cpu_text,
     duration_text,
@@ -117,7 +117,7 @@ def delta_text(delta: Delta) -> str:
     parts = (
         (delta.memory_bytes, memory_text(abs(delta.memory_bytes))),
         (delta.cpu_millis, cpu_text(abs(delta.cpu_millis))),
-        (delta.pods, f"{count_text(abs(delta.pods))} pods"),
+        (delta.pods, counted(abs(delta.pods), "pod")),
     )
     return " ".join(f"{'+' if amount > 0 else '−'}{text}" for amount, text in parts if amount)
 

@@ -8,7 +8,7 @@ from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import age_text, count_text, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+from karptui.views.units import age_text, count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.views.why.sentence import why_sentence
 
 _BETWEEN = (" · ", Tone.MUTED)
@@ -43,7 +43,8 @@ def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
     if entry.access is PodAccess.PENDING:
         return [("pods are on their way", Tone.ACTIVE)]
     cpu, memory, pods = entry.cpu, entry.memory, entry.pods
-    asks = f"{count_text(pods.requested)} pods ask cpu {cpu_pair_text(cpu.requested, cpu.capacity)}"
+    ask = f"{counted(pods.requested, 'pod')} ask{'s' if pods.requested == 1 else ''}"
+    asks = f"{ask} cpu {cpu_pair_text(cpu.requested, cpu.capacity)}"
     daemons = f"DaemonSets {cpu_text(cpu.daemons)} {memory_text(memory.daemons)}"
     free = f"free {cpu_text(cpu.free)} {memory_text(memory.free)} {count_text(pods.free)} slots"
     is_over = min(cpu.free, memory.free, pods.free) < 0

@@ -16,7 +16,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.entry import PoolEntry
 from karptui.views.types.pools import carries
-from karptui.views.units import count_text
+from karptui.views.units import count_text, counted
 
 _WORDS: Final[Mapping[Filter, str]] = {
     Filter.REQUIREMENTS: "requirements",
@@ -35,7 +35,7 @@ def filter_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     if entry.problem:
         return ((("✘ ", Tone.FAULT), (clean(entry.problem), Tone.FAULT)),)
     counts = entry.found.counts
-    pieces: list[tuple[str, Tone]] = [(f"{count_text(len(entry.types))} types", Tone.NORMAL)]
+    pieces: list[tuple[str, Tone]] = [(counted(len(entry.types), "type"), Tone.NORMAL)]
     pieces += [
         (f" −{count_text(count.removed)} {_WORDS[count.filter]}", _tone(count))
         for count in counts

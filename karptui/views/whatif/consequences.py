@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text
-from karptui.views.whatif.line import ResultLine, heading, listed, names_text, plural
+from karptui.views.units import count_text, counted
+from karptui.views.whatif.line import ResultLine, heading, listed, names_text
 from karptui.whatif.blocker_difference import BlockerLine
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import BudgetLine, CommandLine, DriftLine, NextLines
@@ -18,13 +18,13 @@ def drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
     """Return the NodeClaims that would drift, or would no longer, by cause."""
     lines: list[ResultLine] = []
     if difference.drift_gained:
-        count = plural(len(difference.drift_gained), "NodeClaim")
+        count = counted(len(difference.drift_gained), "NodeClaim")
         lines.append(
             heading("drift", f"Would drift: {count}", "Karpenter replaces them as budgets allow", Tone.WARNING)
         )
         lines += [_drift_line(alike, "gained") for alike in _by_cause(difference.drift_gained)]
     if difference.drift_lost:
-        count = plural(len(difference.drift_lost), "NodeClaim")
+        count = counted(len(difference.drift_lost), "NodeClaim")
         lines.append(heading("drift-lost", f"No longer drifted: {count}", tone=Tone.GOOD))
         lines += [_drift_line(alike, "lost") for alike in _by_cause(difference.drift_lost)]
     return tuple(lines)
@@ -74,7 +74,7 @@ def _alike(blockers: Sequence[BlockerLine]) -> list[list[BlockerLine]]:
 def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
     one = alike[0]
     nodes = sorted({blocker.node_name for blocker in alike if blocker.node_name})
-    where = f" on {plural(len(nodes), 'node')}" if nodes else ""
+    where = f" on {counted(len(nodes), 'node')}" if nodes else ""
     behind = f"  {one.owner or one.message}"
     return ResultLine(
         f"blockers-{section}/{one.code}/{one.pool_name}/{one.owner}",

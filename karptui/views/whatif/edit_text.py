@@ -6,8 +6,7 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from karptui.views.units import count_text
-from karptui.views.whatif.line import plural
+from karptui.views.units import count_text, counted
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -41,7 +40,7 @@ def edit_text(edit: AnyEdit) -> str:
         case ScaleWorkload(object=ref, replicas=replicas):
             return f"{ref.kind} {ref.key} scaled to {count_text(replicas)}"
         case CopyPod(object=ref, count=count):
-            return f"{plural(count, 'pod')} more like {ref.key}"
+            return f"{counted(count, 'pod')} more like {ref.key}"
         case TakeOut():
             return f"out: {outage_words(edit)}"
         case RemoveNode(name=name):

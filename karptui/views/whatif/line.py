@@ -41,11 +41,6 @@ def names_text(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return ", ".join(names[:most]) + (f" and {count_text(left)} more" if left > 0 else "")
 
 
-def plural(count: int, noun: str) -> str:
-    """Return ``1 pod`` or ``1,200 pods``."""
-    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
-
-
 def listed(names: Iterable[str], indent: str = "  ", tone: Tone = Tone.NORMAL) -> tuple[Pieces, ...]:
     """Return a line for each name."""
     return tuple(((f"{indent}{name}", tone),) for name in names)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text
-from karptui.views.whatif.line import ResultLine, heading, listed, names_text, plural
+from karptui.views.units import count_text, counted
+from karptui.views.whatif.line import ResultLine, heading, listed, names_text
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
 from karptui.whatif.place import Place, PlaceKind
@@ -83,7 +83,7 @@ def _types_text(claim: ClaimLine) -> str:
     cheapest = claim.cheapest
     if cheapest is None:
         return "without a type"
-    more = f" … {plural(len(claim.types), 'type')}" if len(claim.types) > 1 else ""
+    more = f" … {counted(len(claim.types), 'type')}" if len(claim.types) > 1 else ""
     return f"{cheapest.name}{more}{_price_text(claim)}"
 
 
@@ -122,7 +122,7 @@ def _pod_details(alike: Sequence[ClaimLine]) -> tuple[Pieces, ...]:
     lines: list[Pieces] = []
     for number, claim in enumerate(alike, 1):
         title = f"node {count_text(number)}: " if len(alike) > 1 else ""
-        lines.append(((f"      {title}{plural(len(claim.pods), 'pod')}", Tone.MUTED),))
+        lines.append(((f"      {title}{counted(len(claim.pods), 'pod')}", Tone.MUTED),))
         lines += listed(claim.pods, "        ")
     return tuple(lines)
 
@@ -155,15 +155,15 @@ def fit_lines(difference: Difference) -> tuple[ResultLine, ...]:
     """Return the pods that gain or lose a place, and those that still have none."""
     lines: list[ResultLine] = []
     if difference.no_longer_fit:
-        count = plural(len(difference.no_longer_fit), "pod")
+        count = counted(len(difference.no_longer_fit), "pod")
         lines.append(heading("lost", f"No longer placed: {count}", tone=Tone.FAULT))
         lines += _unplaced_lines(difference.no_longer_fit, "lost")
     if difference.now_fit:
-        count = plural(sum(len(one.pods) for one in difference.now_fit), "pod")
+        count = counted(sum(len(one.pods) for one in difference.now_fit), "pod")
         lines.append(heading("gained", f"Placed now: {count}", tone=Tone.GOOD))
         lines += [_move_line(alike, "gained") for alike in _by_origin(difference.now_fit)]
     if difference.still_pending:
-        count = plural(len(difference.still_pending), "pod")
+        count = counted(len(difference.still_pending), "pod")
         lines.append(heading("pending", f"Still without a place: {count}", tone=Tone.WARNING))
         lines += _unplaced_lines(difference.still_pending, "pending")
     return tuple(lines)
@@ -202,14 +202,14 @@ def _pods_text(owner: str, keys: Sequence[str]) -> str:
     if len(keys) == 1 or not owner:
         return names_text(keys, 2)
     kind, _, name = owner.partition("/")
-    return f"{name} ({plural(len(keys), 'pod')} of the {kind})"
+    return f"{name} ({counted(len(keys), 'pod')} of the {kind})"
 
 
 def move_lines(difference: Difference) -> tuple[ResultLine, ...]:
     """Return the pods that end up elsewhere."""
     if not difference.moves:
         return ()
-    count = plural(sum(len(one.pods) for one in difference.moves), "pod")
+    count = counted(sum(len(one.pods) for one in difference.moves), "pod")
     lines = [heading("moves", f"Placed elsewhere: {count}")]
     return (*lines, *(_move_line(alike, "moves") for alike in _by_origin(difference.moves)))
 
@@ -257,6 +257,6 @@ def _places_text(places: Sequence[Place]) -> str:
 
 def _move_details(one: MoveLine) -> tuple[Pieces, ...]:
     head: Pieces = (
-        (f"      {place_text(one.before)} → {place_text(one.after)}: {plural(len(one.pods), 'pod')}", Tone.MUTED),
+        (f"      {place_text(one.before)} → {place_text(one.after)}: {counted(len(one.pods), 'pod')}", Tone.MUTED),
     )
     return (head, *listed(one.pods, "        "))

@@ -105,7 +105,8 @@ def drain_text(found: NodeFindings, now_ns: int) -> str:
         more = f" and {count_text(len(holders) - NAMED)} more" if len(holders) > NAMED else ""
         parts.append(f"waits for {names}{more}")
     elif drain.waiting:
-        parts.append(f"waits for {count_text(len(drain.waiting))} pods that are being evicted")
+        being = "pod that is" if len(drain.waiting) == 1 else "pods that are"
+        parts.append(f"waits for {count_text(len(drain.waiting))} {being} being evicted")
     if drain.latest_end_ns is not None:
         left = (drain.latest_end_ns - now_ns) // NS_PER_SECOND
         parts.append(f"over by force in {duration_text(left)}" if left > 0 else "its deadline has passed")

@@ -211,7 +211,7 @@ def _put_workload(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> 
     if pods:
         changed = give_template(draft, pods, lambda pod: like_its_pods(template, pod))
         if changed:
-            draft.note(f"{ref.kind} {ref.key}: its {changed} pods count as changed where they are, without a rollout")
+            draft.note(f"{ref.kind} {ref.key}: its pods ({changed}) count as changed where they are, without a rollout")
         scale(draft, ref, replicas)
     else:
         add_first(draft, template, read.volumes, ref.name, replicas)

@@ -124,7 +124,7 @@ def _set_template(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) ->
     elif not count:
         _note_idle(draft, edit)
     if count:
-        draft.note(f"{ref.kind} {ref.key}: its {count} pods count as changed where they are, without a rollout")
+        draft.note(f"{ref.kind} {ref.key}: its pods ({count}) count as changed where they are, without a rollout")
 
 
 def _set_record(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None:
