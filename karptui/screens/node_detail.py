@@ -92,8 +92,8 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
             self.why.set_lines((*hanging(self._why(entry, now_ns), self.why.size.width), *ledger))
             usage = usage_lines(entry, self.host.view.live_usage, now_ns) if entry.node is not None else ()
-            self.facts.set_lines((*node_lines(entry, now_ns), *usage))
-            self.claim_facts.set_lines(claim_lines(entry, now_ns))
+            self.facts.set_hanging((*node_lines(entry, now_ns), *usage))
+            self.claim_facts.set_hanging(claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))
         super().show_state()
 

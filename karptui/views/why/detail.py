@@ -13,7 +13,7 @@ from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.kinds import kind_text
 from karptui.views.why.no_place import cause_text
-from karptui.views.why.sentence import drain_text, verdict_text
+from karptui.views.why.sentence import drain_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings
@@ -63,7 +63,8 @@ def why_lines(entry: NodeEntry, detail: NodeDetail | None, now_ns: int) -> tuple
     found = entry.findings
     head: Pieces = (("Why is it still here?", Tone.STRONG),)
     if found is None:
-        words = "Karpenter does not manage it" if entry.claim is None else "being worked out"
+        words = "being worked out" if entry.is_managed else "Karpenter does not manage it"
+        words = "not known: something that it follows from may not be listed" if entry.is_out_of_reach else words
         return head, ((f" {words}", Tone.MUTED),), ()
     lines: list[Pieces] = [head]
     own = detail if detail is not None and detail.key == found.key else None
@@ -146,10 +147,16 @@ def _outlook_lines(found: NodeFindings) -> list[Pieces]:
     if outlook is None:
         return [_line("?", Tone.ACTIVE, "simulated removal", "being worked out")]
     if not found.blockers or outlook.now.goes:
-        said = _line("?", Tone.ACTIVE, "simulated as it is", verdict_text(outlook.now), Tone.STRONG)
-        return [said, *_cheaper_lines(outlook.now)]
-    said = _line("?", Tone.ACTIVE, "simulated without them", verdict_text(outlook.lifted), Tone.STRONG)
-    return [said, *_cheaper_lines(outlook.lifted)]
+        return _simulated_lines("simulated as it is", outlook.now)
+    return _simulated_lines("simulated without them", outlook.lifted)
+
+
+def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:
+    plain, quoted = refusal_parts(verdict)
+    lines = [_line("?", Tone.ACTIVE, what, plain if quoted else verdict_text(verdict), Tone.STRONG)]
+    if quoted:
+        lines.append(((f"     {clean(quoted)}", Tone.MUTED),))
+    return [*lines, *_cheaper_lines(verdict)]
 
 
 def _cheaper_lines(verdict: Verdict) -> list[Pieces]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NAMED: Final = 2
 """Objects that are named before the rest is counted."""
+QUOTED: Final = 300
+"""Characters of Karpenter's own words that are shown: it may name every NodePool with all its requirements."""
 _BETWEEN: Final = (" · ", Tone.MUTED)
 _SHOWN_AS: Final = {
     "DND": ("POD_DND",),
@@ -115,12 +117,17 @@ def drain_text(found: NodeFindings, now_ns: int) -> str:
     return ", ".join(parts)
 
 
-def refusal_text(verdict: Verdict) -> str:
-    """Return why a node stays: in plain words where something is short, then in Karpenter's; empty where it goes."""
+def refusal_parts(verdict: Verdict) -> tuple[str, str]:
+    """Return why a node stays in plain words, and what Karpenter says of it beside them; empty where it goes."""
     said = verdict.refusal_message
     if verdict.no_place is None:
-        return said
-    return f"{no_place_text(verdict.no_place)} · Karpenter: {said}"
+        return said, ""
+    return no_place_text(verdict.no_place), f"Karpenter: {said if len(said) <= QUOTED else said[: QUOTED - 1] + '…'}"
+
+
+def refusal_text(verdict: Verdict) -> str:
+    """Return why a node stays: in plain words where something is short, then in Karpenter's; empty where it goes."""
+    return " · ".join(filter(None, refusal_parts(verdict)))
 
 
 def verdict_text(verdict: Verdict, *, would: bool = True) -> str:

@@ -15,6 +15,7 @@ from karptui.disruption.verdict import Landing, Verdict
 from karptui.disruption.why import Why, WhyCode
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
+from karptui.views.why.sentence import QUOTED
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim
 from tests.views.why.test_words import said
 
@@ -143,3 +144,18 @@ def test_a_pod_without_a_place_says_what_is_short_first():
     said_ = "only new would take it, which is not initialised yet · Karpenter: no instance type"
     assert no_landing_text(landing) == said_
     assert landing_cell(landing, is_daemon=False).text == f"✘ {said_}"
+
+
+def test_what_is_short_comes_before_karpenters_own_words():
+    no_place = NoPlace("a/b", uninitialized_node="new")
+    stays = Verdict(Outcome.NO, refusal_code="UNSCHEDULABLE", refusal_message="x" * 1_000, no_place=no_place)
+    text = lines(replace(FOUND, blockers=(), outlook=NodeOutlook(now=stays, lifted=stays)))
+    at = text.index(
+        " ? simulated as it is  a/b has no other place: only new would take it, which is not initialised yet"
+    )
+    assert text[at + 1] == f"     Karpenter: {'x' * (QUOTED - 1)}…"
+
+
+def test_a_missing_permission_is_not_waited_for():
+    hidden = NodeEntry(a_node(), a_nodeclaim(), hidden=frozenset({"Pod"}))
+    assert "may not be listed" in said(why_lines(hidden, None, NOW_NS)[1])
