@@ -155,7 +155,7 @@ def _simulated_lines(what: str, verdict: Verdict) -> list[Pieces]:
     plain, quoted = refusal_parts(verdict)
     lines = [_line("?", Tone.ACTIVE, what, plain if quoted else verdict_text(verdict), Tone.STRONG)]
     if quoted:
-        lines.append(((f"     {clean(quoted)}", Tone.MUTED),))
+        lines.append(((f"   {clean(quoted)}", Tone.MUTED),))
     return [*lines, *_cheaper_lines(verdict)]
 
 

@@ -153,7 +153,7 @@ def test_what_is_short_comes_before_karpenters_own_words():
     at = text.index(
         " ? simulated as it is  a/b has no other place: only new would take it, which is not initialised yet"
     )
-    assert text[at + 1] == f"     Karpenter: {'x' * (QUOTED - 1)}…"
+    assert text[at + 1] == f"   Karpenter: {'x' * (QUOTED - 1)}…"
 
 
 def test_a_missing_permission_is_not_waited_for():
