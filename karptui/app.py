@@ -15,6 +15,7 @@ from karptui.clock import Clock, SystemClock
 from karptui.cluster_app import ClusterApp
 from karptui.commands import app_commands
 from karptui.config import DEFAULTS, Config
+from karptui.pace import KEYBOARD
 from karptui.screens import commands
 from karptui.screens.commands import Command, CommandError
 from karptui.screens.frame import FrameScreen
@@ -118,7 +119,9 @@ class KarptuiApp(ClusterApp):
     # Life
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep keys that come before the first screen can take them."""
+        """Keep keys that come before the first screen can take them, and have threads give way to all others."""
+        if isinstance(event, events.Key):
+            KEYBOARD.pressed()
         if self._early_keys is not None and isinstance(event, events.Key) and event.key != "ctrl+c":
             self._early_keys.append(event)
         else:

@@ -18,6 +18,9 @@ YOUNG_ROUNDS, MIDDLE_ROUNDS = 5, 200
 SLICE_SECONDS: Final = 0.002
 """How long a thread works before it lets the screen have its turn."""
 PAUSE_SECONDS: Final = 0.0005
+KEY_SECONDS: Final = 0.12
+"""For so long after a key the screen has the better part of the processor."""
+KEY_PAUSE_SECONDS: Final = 0.01
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
 REST_FACTOR: Final = 4.0
@@ -62,16 +65,37 @@ class Pace:
         self._due = ended + max(LEAST_SECONDS, REST_FACTOR * (ended - began))
 
 
-class Turns:
-    """Lets other threads have theirs."""
+class Keyboard:
+    """When a key was pressed last; told by the screen, heeded by the threads beside it."""
 
     def __init__(self) -> None:
+        self._pressed_at = -KEY_SECONDS
+
+    def pressed(self) -> None:
+        """A key was pressed just now."""
+        self._pressed_at = time.monotonic()
+
+    def is_busy(self, now: float) -> bool:
+        """Whether somebody is typing, by the monotonic clock."""
+        return now - self._pressed_at < KEY_SECONDS
+
+
+KEYBOARD: Final = Keyboard()
+"""There is one, whoever works beside it."""
+
+
+class Turns:
+    """Lets other threads have theirs, and the screen nearly all of them while somebody types."""
+
+    def __init__(self, keyboard: Keyboard = KEYBOARD) -> None:
+        self._keyboard = keyboard
         self._until = time.monotonic() + SLICE_SECONDS
 
     def take(self) -> None:
         """Pause when the slice is over."""
-        if time.monotonic() >= self._until:
-            time.sleep(PAUSE_SECONDS)
+        now = time.monotonic()
+        if now >= self._until:
+            time.sleep(KEY_PAUSE_SECONDS if self._keyboard.is_busy(now) else PAUSE_SECONDS)
             self._until = time.monotonic() + SLICE_SECONDS
 
 

@@ -64,3 +64,20 @@ def test_the_work_that_comes_with_an_answer_leaves_the_processor_to_others() -> 
         assert rhythm.wait_seconds(100.0) == pytest.approx(due - 100.0)
         rhythm.end(ended + 50.0, 70.0)
         assert rhythm.wait_seconds(100.0) == pytest.approx(due - 100.0), "only the first end counts"
+
+
+def test_threads_give_way_while_somebody_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    now = [100.0]
+    monkeypatch.setattr(pace, "time", type("Clock", (), {"sleep": pauses.append, "monotonic": lambda: now[0]}))
+    keyboard = pace.Keyboard()
+    turns = pace.Turns(keyboard)
+    now[0] += 1.0
+    turns.take()
+    keyboard.pressed()
+    now[0] += pace.KEY_SECONDS / 2
+    turns.take()
+    now[0] += pace.KEY_SECONDS
+    turns.take()
+    turns.take()
+    assert pauses == [pace.PAUSE_SECONDS, pace.KEY_PAUSE_SECONDS, pace.PAUSE_SECONDS]
