@@ -154,5 +154,3 @@ def test_held_is_what_somebody_has_to_lift():
     assert is_held(entry(WhyCode.DND))
     assert not is_held(entry(WhyCode.OK))
     assert not is_held(NodeEntry(a_node(), a_nodeclaim()))
-
-
