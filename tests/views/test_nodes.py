@@ -13,7 +13,7 @@ from karptui.kube.taints import Taint
 from karptui.state.usage import NodeUsage
 from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.cells import delta_text
-from karptui.views.nodes.detail import fact_lines, resource_lines, title_parts
+from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines, title_parts
 from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.views.nodes.explain import explain_node
 from karptui.views.nodes.status import is_faulty, node_status
@@ -343,6 +343,12 @@ def test_totals_without_permission_are_never_zero() -> None:
         "1 NodeClaim",
         "pods !rbac",
     ]
+
+
+def test_a_claim_that_may_not_be_seen_is_not_none() -> None:
+    whole = entry_of("12-88")
+    lines = claim_lines(NodeEntry(whole.node, None, hidden=frozenset({"NodeClaim"})), NOW_NS)
+    assert "".join(text for text, _ in lines[1]).strip() == "NodeClaims may not be listed"
 
 
 def test_a_claim_whose_node_may_not_be_seen_is_not_without_one() -> None:

@@ -111,6 +111,8 @@ def _block(title: str, *lines: Pieces) -> list[Pieces]:
 def _claim_block(entry: NodeEntry, now_ns: int) -> list[Pieces]:
     claim = entry.claim
     if claim is None:
+        if entry.is_managed:
+            return _block("NodeClaim", (("NodeClaims may not be listed", Tone.WARNING),))
         return _block("NodeClaim", (("none: Karpenter does not manage this node", Tone.MUTED),))
     lines: list[Pieces] = [((clean(claim.name), Tone.STRONG),)]
     delta = entry.delta

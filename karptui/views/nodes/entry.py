@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.prices import Price
+from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
@@ -30,6 +31,10 @@ _EKS_WORDS: Final = {"ON_DEMAND": "on-demand", "SPOT": "spot", "CAPACITY_BLOCK":
 _WORKED_OUT: Final = frozenset({"cpu", "memory", "pods", "ephemeral", "accelerators", "delta"})
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 """Parts of the names of extended resources that are counted as accelerators."""
+
+
+NEEDED_FOR_WHY: Final = (Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.POD)
+"""Without one of these nothing can be said of what keeps nodes."""
 
 
 class PodAccess(StrEnum):
@@ -76,12 +81,12 @@ class NodeEntry:
     @property
     def is_managed(self) -> bool:
         """Whether Karpenter manages it, by its NodeClaim, or by its label where NodeClaims may not be listed."""
-        return self.claim is not None or ("NodeClaim" in self.hidden and bool(self.pool))
+        return self.claim is not None or (Kind.NODECLAIM in self.hidden and bool(self.pool))
 
     @property
     def is_out_of_reach(self) -> bool:
         """Whether what keeps it cannot be worked out because something may not be listed."""
-        return self.is_managed and not self.hidden.isdisjoint(("Node", "NodeClaim", "NodePool", "Pod"))
+        return self.is_managed and not self.hidden.isdisjoint(NEEDED_FOR_WHY)
 
     @property
     def daemons(self) -> ResourceList:

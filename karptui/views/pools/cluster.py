@@ -9,13 +9,13 @@ from typing import Final
 from karptui.provisioning.overlap import Overlap
 from karptui.views.cluster_view import ClusterView
 from karptui.views.health import plural
+from karptui.views.nodes.entry import NEEDED_FOR_WHY
 from karptui.views.pools.counts import LATELY_SECONDS, count_source
 from karptui.views.pools.entry import PoolRow
 from karptui.views.prices import total_of, total_words
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, instant_text
-from karptui.views.why.readiness import NEEDED
 
 _NAMED: Final = 3
 SPREAD: Final = (
@@ -35,7 +35,7 @@ def overlap_lines(view: ClusterView, *, is_short: bool = False) -> tuple[Pieces,
     """Return how many pods match several NodePools and where they go; what is being waited for before that is known."""
     analysis = view.analysis
     if analysis is None or analysis.overlap is None:
-        hidden = view.hidden.intersection(NEEDED)
+        hidden = view.hidden.intersection(NEEDED_FOR_WHY)
         if hidden:
             named = " and ".join(map(plural, sorted(hidden)))
             return ((("overlap: ", Tone.MUTED), (f"not known: {named} may not be listed", Tone.WARNING)),)

@@ -7,25 +7,42 @@ from typing import Final
 from karptui.decode.kinds import Kind
 from karptui.views.cluster_view import ClusterView
 from karptui.views.health import plural
+from karptui.views.nodes.entry import NEEDED_FOR_WHY
 from karptui.views.row import Tone
 
-NEEDED: Final = (Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.POD)
-"""Without one of these nothing can be said."""
 HEEDED: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Waited for where they are on their way, and done without where they may not be listed."""
 _ON_THE_WAY: Final = ("connecting", "syncing")
-_OUT_OF_REACH: Final = ("forbidden", "not installed")
 
 
 def unready_because(view: ClusterView) -> str:
     """Return why nothing can be said yet, or at all; empty where enough is known."""
-    for kind in NEEDED:
+    return _out_of_reach(view) or _on_the_way(view)
+
+
+def is_out_of_reach(view: ClusterView) -> bool:
+    """Whether nothing can be said as long as a permission or Karpenter is missing."""
+    return bool(_out_of_reach(view))
+
+
+def outlook(view: ClusterView, doing: str) -> tuple[str, Tone]:
+    """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
+    missing = _out_of_reach(view)
+    return (f"not worked out: {missing}", Tone.WARNING) if missing else (_on_the_way(view) or doing, Tone.ACTIVE)
+
+
+def _out_of_reach(view: ClusterView) -> str:
+    for kind in NEEDED_FOR_WHY:
         status = view.statuses.get(str(kind))
         if status is not None and status.phase == "forbidden":
             return f"{plural(kind)} may not be listed"
         if status is not None and status.phase == "not installed":
             return f"the cluster does not know {plural(kind)}: Karpenter is not installed"
-    for kind in NEEDED:
+    return ""
+
+
+def _on_the_way(view: ClusterView) -> str:
+    for kind in NEEDED_FOR_WHY:
         status = view.statuses.get(str(kind))
         if status is None or status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
             return f"{plural(kind)} are on their way"
@@ -36,24 +53,6 @@ def unready_because(view: ClusterView) -> str:
     return ""
 
 
-def is_out_of_reach(view: ClusterView) -> bool:
-    """Whether nothing can be said as long as a permission or Karpenter is missing."""
-    found = (view.statuses.get(str(kind)) for kind in NEEDED)
-    return any(status is not None and status.phase in _OUT_OF_REACH for status in found)
-
-
-def outlook(view: ClusterView, doing: str) -> tuple[str, Tone]:
-    """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
-    reason = unready_because(view)
-    if is_out_of_reach(view):
-        return f"not worked out: {reason}", Tone.WARNING
-    return reason or doing, Tone.ACTIVE
-
-
 def unheeded(view: ClusterView) -> tuple[str, ...]:
     """Return what the answers leave out of account because it may not be listed, in sentences."""
-    return tuple(
-        f"{plural(kind)} may not be listed and count as none"
-        for kind in HEEDED
-        if (status := view.statuses.get(str(kind))) is not None and status.phase == "forbidden"
-    )
+    return tuple(f"{plural(kind)} may not be listed and count as none" for kind in HEEDED if kind in view.hidden)
