@@ -49,10 +49,11 @@ def without_pin(
 
 def text_without_pin(pod: TextPod, node_name: str) -> msgspec.Raw:
     """Return the same of a pod whose fields are text still."""
-    raw, owners = pod.spec.affinity, bytes(pod.metadata.owner_references)
+    raw = pod.spec.affinity
     affinity = bytes(raw)
     if affinity.find(b"matchFields") < 0 and affinity.find(_ESCAPE) < 0:
         return raw
+    owners = bytes(pod.metadata.owner_references)
     pin = _TERM % node_name.encode()
     if owners.find(_OWNED) >= 0:
         if affinity == _ALONE % pin:
