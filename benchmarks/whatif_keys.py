@@ -119,7 +119,7 @@ def play(title: str, arguments: list[str], options: argparse.Namespace) -> None:
     timed("steps of the weight", options.keys // 2, lambda _: RIGHT, lambda at: str(51 + at))
     terminal.press(b"r")
     terminal.drain(1.0)
-    timed("steps through the result", options.keys, lambda at: b"kj"[at // 8 % 2 :][:1], lambda _: "")
+    timed("steps through the result", options.keys, lambda at: b"jk"[at // 8 % 2 :][:1], lambda _: "")
     terminal.close()
     late = json.loads(report.read_text(encoding="utf-8"))
     for name, times, began, ended in marks:

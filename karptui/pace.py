@@ -21,6 +21,10 @@ PAUSE_SECONDS: Final = 0.0005
 KEY_SECONDS: Final = 0.12
 """For so long after a key the screen has the better part of the processor."""
 KEY_PAUSE_SECONDS: Final = 0.01
+KEY_REST_FACTOR: Final = 5.0
+"""While somebody types, a thread rests for so many times as long as its turn took, be it that it could not end it."""
+KEY_REST_SECONDS: Final = 0.15
+"""And for no longer than that."""
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
 REST_FACTOR: Final = 4.0
@@ -89,14 +93,19 @@ class Turns:
 
     def __init__(self, keyboard: Keyboard = KEYBOARD) -> None:
         self._keyboard = keyboard
-        self._until = time.monotonic() + SLICE_SECONDS
+        self._began = time.monotonic()
 
     def take(self) -> None:
         """Pause when the slice is over."""
         now = time.monotonic()
-        if now >= self._until:
-            time.sleep(KEY_PAUSE_SECONDS if self._keyboard.is_busy(now) else PAUSE_SECONDS)
-            self._until = time.monotonic() + SLICE_SECONDS
+        if now >= self._began + SLICE_SECONDS:
+            time.sleep(self._pause_seconds(now))
+            self._began = time.monotonic()
+
+    def _pause_seconds(self, now: float) -> float:
+        if not self._keyboard.is_busy(now):
+            return PAUSE_SECONDS
+        return min(max(KEY_PAUSE_SECONDS, KEY_REST_FACTOR * (now - self._began)), KEY_REST_SECONDS)
 
 
 class Rhythm:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from karptui.screens import commands, footer
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
+from karptui.screens.swift_screen import SwiftScreen
 from karptui.views.health import notice
 from karptui.views.row import Pieces, Tone
 from karptui.views.tab_notes import tab_notes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _OPENS_PROMPT: Final = frozenset({"command", "filter"})
 
 
-class FrameScreen(Screen[None]):
+class FrameScreen(SwiftScreen):
     """A screen of the app. Subclasses fill the body and show the state in it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

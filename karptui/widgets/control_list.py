@@ -10,14 +10,13 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from karptui.views.control import Control
 from karptui.views.sanitize import clean
+from karptui.widgets.pick_list import Pick, PickList
 
 
-class ControlList(OptionList):
+class ControlList(PickList):
     """Lists controls; the screen does what their keys ask for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -25,13 +24,9 @@ class ControlList(OptionList):
         Binding("right,l,plus", "step(1)", "More", key_display="→", id="control.more"),
         Binding("enter,space", "select", "Change", key_display="enter", id="control.change"),
         Binding("backspace,delete", "reset", "As it was", key_display="⌫", id="control.reset"),
-        Binding("j", "cursor_down", "Down", show=False, id="control.down"),
-        Binding("k", "cursor_up", "Up", show=False, id="control.up"),
     ]
     BINDING_GROUP_TITLE = "Quick edits"
-    DEFAULT_CSS = """
-    ControlList { border: none; padding: 0 1; height: auto; max-height: 9; scrollbar-size-vertical: 1; }
-    """
+    DEFAULT_CSS = "ControlList { height: auto; max-height: 9; }"
 
     @dataclass
     class Stepped(Message):
@@ -53,7 +48,7 @@ class ControlList(OptionList):
         control_id: str
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
-        super().__init__(id=id, markup=False)
+        super().__init__(id=id)
         self._controls: tuple[Control, ...] = ()
 
     @property
@@ -65,41 +60,24 @@ class ControlList(OptionList):
         """List controls; the cursor stays on the one it is on."""
         if tuple(controls) == self._controls:
             return
-        current = self._current_id()
-        same = [(one.id, one.title) for one in controls] == [(one.id, one.title) for one in self._controls]
+        self._controls = tuple(controls)
         width = max((len(clean(one.title)) for one in controls), default=0)
-        before, self._controls = self._controls, tuple(controls)
-        if same:
-            for one, old in zip(controls, before, strict=True):
-                if one != old:
-                    self.replace_option_prompt(one.id, _line(one, width))
-            return
-        self.set_options(Option(_line(one, width), id=one.id) for one in controls)
-        ids = [one.id for one in controls]
-        if ids:
-            self.highlighted = ids.index(current) if current in ids else 0
-
-    def _current_id(self) -> str | None:
-        option = self.highlighted_option
-        return option.id if option is not None else None
+        self.set_picks([Pick(one.id, _line(one, width)) for one in controls])
 
     def action_step(self, step: int) -> None:
         """Ask for less or more."""
-        control_id = self._current_id()
-        if control_id is not None:
-            self.post_message(self.Stepped(control_id, step))
+        if self.current_key:
+            self.post_message(self.Stepped(self.current_key, step))
 
     def action_reset(self) -> None:
         """Ask for what the cluster has."""
-        control_id = self._current_id()
-        if control_id is not None:
-            self.post_message(self.Reset(control_id))
+        if self.current_key:
+            self.post_message(self.Reset(self.current_key))
 
-    @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
+    @on(PickList.Picked)
+    def _picked(self, event: PickList.Picked) -> None:
         event.stop()
-        if event.option.id is not None:
-            self.post_message(self.Chosen(event.option.id))
+        self.post_message(self.Chosen(event.key))
 
 
 def _line(control: Control, width: int) -> Content:

@@ -55,9 +55,9 @@ async def test_the_cursor_stays_on_its_control() -> None:
         controls.show_controls((WEIGHT, POLICY))
         await pilot.press("j")
         controls.show_controls((Control("weight", "weight", "51", can_step=True), POLICY))
-        assert controls.highlighted == 1
+        assert controls.current_key == "policy"
         controls.show_controls((POLICY,))
-        assert controls.highlighted == 0
+        assert controls.current_key == "policy"
         controls.show_controls((POLICY,))
         controls.show_controls(())
         await pilot.press("right", "backspace")

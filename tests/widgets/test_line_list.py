@@ -57,6 +57,6 @@ async def test_the_cursor_follows_its_line() -> None:
         lines.show_lines((a_line("new"), a_line("a"), a_line("b")))
         lines.show_lines((a_line("x"), a_line("x")))
         assert lines.current_key == "x"
-        assert lines.option_count == 1
+        assert len(lines.picks) == 1
         lines.show_lines(())
         assert lines.current_key == ""

@@ -54,6 +54,11 @@ class Documents:
             self._text, self._checked = text, None
 
     @property
+    def text(self) -> str:
+        """The text that was taken over last."""
+        return self._text
+
+    @property
     def is_taken_apart(self) -> bool:
         """Whether what the text says is known already."""
         return self._checked is not None

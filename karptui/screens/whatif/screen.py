@@ -94,7 +94,7 @@ class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
         if self._opening is not NOTHING:
             self.result.say("reading the documents…")
             failed = await self.open_documents(self._opening)
-            self.controls.highlighted = 0
+            self.controls.move_to_start()
             if failed:
                 self.say(failed, Tone.WARNING)
         self.ask()
@@ -103,6 +103,8 @@ class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
         """Say what is wrong at the cursor, else what is replayed."""
         if self._opening is NOTHING and not self.editor.text and not self.desk.sheet.edits:
             return ((f"{mode_text(self.desk.sheet.replay)}: {mode_sentence(self.desk.sheet.replay)}", Tone.MUTED),)
+        if not self.documents.is_taken_apart:
+            return self.info.pieces  # while letters come, what was said of the text before
         problem = problem_at(self.documents.problems, self.editor.cursor_location[0]) or self._problem_elsewhere()
         last_good = " · last good result" if self.documents.is_broken else ""
         if problem:

@@ -35,6 +35,8 @@ class Typing(FrameScreen):
     editor = getters.query_one("#editor", YamlEditor)
     edit_pane = getters.query_one("#whatif-edit", TitledPane)
     result = getters.query_one(ResultPane)
+    _controls_of: tuple[object, object, object] = (None, None, None)
+    """Document, edits and settings whose quick edits are shown."""
 
     def ask_soon(self) -> None:
         """Replay once no key has come for a moment, and say before what the text says."""
@@ -74,7 +76,10 @@ class Typing(FrameScreen):
         document, settings = self.focused_document(), self.host.view.evidence.settings
         if document is None and self.documents.is_broken:
             return  # what is half typed is to be itself again in a moment; until then nothing jumps
-        self.controls.show_controls(controls_of(document, self.desk.sheet.edits, self.desk.originals, settings))
+        asked = (document, self.desk.sheet.edits, settings)
+        if any(one is not other for one, other in zip(asked, self._controls_of, strict=True)):
+            self._controls_of = asked
+            self.controls.show_controls(controls_of(document, self.desk.sheet.edits, self.desk.originals, settings))
 
     def focused_document(self) -> Document | None:
         """Return the document that the cursor is in."""
@@ -104,7 +109,8 @@ class Typing(FrameScreen):
     @on(TextArea.SelectionChanged)
     def _moved(self, event: TextArea.SelectionChanged) -> None:
         event.stop()
-        if self.documents.is_taken_apart:
+        # While letters come, the text that is taken apart is the one before, and what it says is shown.
+        if self.documents.is_taken_apart and self.editor.text == self.documents.text:
             self._show_controls()
             self.refresh_info()
 

@@ -13,10 +13,10 @@ from textual.strip import Strip
 from karptui.views.column import Heading
 from karptui.views.row import Row, Tone
 from karptui.views.table import Sort
+from karptui.widgets.line_view import LineView
 from karptui.widgets.row_table import layout as layouts
 from karptui.widgets.row_table.cursor import Cursor
 from karptui.widgets.row_table.layout import Widths
-from karptui.widgets.row_table.line_view import LineView
 from karptui.widgets.row_table.painter import Painter, Palette, RowState, scrolled
 from karptui.widgets.row_table.rows import NoRows, RowSequence
 
@@ -276,7 +276,7 @@ class RowCanvas(LineView):
         self.refresh()
 
     def _resize_content(self) -> None:
-        self.virtual_size = Size(self._body.width, len(self._rows) + HEADER_LINES)
+        self.resize_content(Size(self._body.width, len(self._rows) + HEADER_LINES))
 
     def _max_offset_x(self) -> int:
         return max(self._layout.width - self._body.width, 0)

@@ -11,20 +11,17 @@ from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widgets import TextArea
 from textual.widgets.text_area import Selection, TextAreaTheme
 
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.yaml_editor.changed_lines import changed_lines
 from karptui.widgets.yaml_editor.completions import CompletionList, Completions
+from karptui.widgets.yaml_editor.sparing import Look, SparingTextArea
 
 INDENT: Final = 2
-KEPT_LINES: Final = 1024
-"""Drawn lines that are kept."""
 LIGHT: Final = "css-light"
 GLYPHS: Final[Mapping[Tone, str]] = {Tone.FAULT: "✘", Tone.WARNING: "▲", Tone.MUTED: "←"}
 """What stands before a note, so that its kind is told without colour."""
@@ -47,7 +44,7 @@ class LineNote(NamedTuple):
     """Column after it; nothing is underlined where it is not after `start`."""
 
 
-class YamlEditor(TextArea):
+class YamlEditor(SparingTextArea):
     """Edits YAML: two blanks a level, notes at line ends, completion."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,7 +67,7 @@ class YamlEditor(TextArea):
     shows_only_own_keys: ClassVar[bool] = True
     """Tells the footer that other keys are text here."""
 
-    notes: reactive[Mapping[int, LineNote]] = reactive(dict, init=False)
+    notes: reactive[Mapping[int, LineNote]] = reactive(dict, init=False, repaint=False)
     """By line, what is to be said of it."""
 
     def __init__(self, complete: Complete, leave: Callable[[], None]) -> None:
@@ -80,11 +77,7 @@ class YamlEditor(TextArea):
             complete: says what could stand at the cursor.
             leave: gives the keys to something else.
         """
-        super().__init__(
-            "", show_line_numbers=True, soft_wrap=False, theme="css", tab_behavior="indent", highlight_cursor_line=True
-        )
-        self.indent_width = INDENT
-        self._plain_lines: LRUCache[tuple[object, ...], Strip] = LRUCache(KEPT_LINES)
+        super().__init__(indent_width=INDENT)
         self._complete = complete
         self._leave = leave
         if "yaml" in self.available_languages:
@@ -108,7 +101,7 @@ class YamlEditor(TextArea):
     def watch_notes(self) -> None:
         """Draw the notes."""
         self._line_cache.clear()
-        self.refresh()
+        self.refresh_stale_lines()
 
     def get_line(self, line_index: int) -> Text:
         """Return a line, with what is wrong in it underlined."""
@@ -129,7 +122,7 @@ class YamlEditor(TextArea):
         x = max(
             self.gutter_width, self.gutter_width + cell_len(self.document.get_line(line_index)) - self.scroll_offset.x
         )
-        room = strip.cell_length - x - 1
+        room = min(strip.cell_length, self.scrollable_content_region.width) - x - 1
         if room <= 0:
             return strip
         cut = text if cell_len(text) <= room else f"{set_cell_size(text, room - 1)}…"
@@ -138,30 +131,9 @@ class YamlEditor(TextArea):
         rest = strip.crop(x + 1 + said.cell_length, strip.cell_length)
         return Strip.join([strip.crop(0, x + 1), said, rest])
 
-    def _render_line(self, y: int) -> Strip:
-        """Draw a line anew only when it has changed; the text area draws every line anew after every key."""
-        row, (start, end) = y + self.scroll_offset.y, self.selection
-        bracket = self.matching_bracket_location
-        if start != end or row in (end[0], bracket[0] if bracket else -1) or row >= self.document.line_count:
-            return super()._render_line(y)
-        key = (row, self.document.get_line(row), self.notes.get(row), self._ground(row))
-        strip = self._plain_lines.get(key)
-        if strip is None:
-            strip = self._plain_lines[key] = super()._render_line(y)
-        return strip
-
-    def _ground(self, row: int) -> tuple[object, ...]:
-        """Return what a line looks like by, besides its text."""
-        base_style = self._theme.base_style
-        return (
-            tuple(self._highlights[row]), base_style, self.scroll_offset.x, self.gutter_width,
-            self.virtual_size.width, self.region.size.width,
-        )  # fmt: skip
-
-    def notify_style_update(self) -> None:
-        """Draw every line anew in other colours."""
-        self._plain_lines.clear()
-        super().notify_style_update()
+    def plain_look(self, row: int) -> Look:
+        """Return what a line looks like by, with what is said of it."""
+        return (*super().plain_look(row), self.notes.get(row))
 
     def _style_of(self, tone: Tone) -> Style:
         style = self.get_component_rich_style(f"yaml-editor--{_class_of(tone)}", partial=True)
@@ -172,13 +144,12 @@ class YamlEditor(TextArea):
         if text == self.text:
             return
         row, column = self.cursor_location
-        scroll_x, scroll_y = self.scroll_offset
         before = self.document.lines
         first, last, lines = changed_lines(before, text.split("\n"))
-        self.replace("\n".join(lines), (first, 0), (last, len(before[last])), maintain_selection_offset=False)
-        row = min(row, self.document.line_count - 1)
-        self.selection = Selection.cursor((row, min(column, len(self.document.get_line(row)))))
-        self.scroll_to(scroll_x, scroll_y, animate=False)
+        with self.holding_still():
+            self.replace("\n".join(lines), (first, 0), (last, len(before[last])), maintain_selection_offset=False)
+            row = min(row, self.document.line_count - 1)
+            self.selection = Selection.cursor((row, min(column, len(self.document.get_line(row)))))
         self.completions.close()
 
     def show_place(self, line: int, column: int = 0) -> None:
@@ -187,7 +158,8 @@ class YamlEditor(TextArea):
 
     # Keys
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def take_key(self, event: events.Key) -> None:
+        """Do what a key asks for."""
         shown = self.completions
         if shown.is_open and event.key in ("up", "down", "tab", "enter", "escape"):
             event.stop()
@@ -211,7 +183,7 @@ class YamlEditor(TextArea):
             return
         if await self._move_now(event):
             return
-        await super()._on_key(event)
+        await super().take_key(event)
         if event.is_printable or event.key == "backspace":
             self.call_after_refresh(self.offer, is_asked=False)
 

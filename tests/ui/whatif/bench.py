@@ -123,7 +123,7 @@ async def control(pilot: Pilot[Any], title: str, *keys: str) -> None:
     assert isinstance(screen, WhatIfScreen)
     controls = screen.query_one(ControlList)
     controls.focus()
-    controls.highlighted = [one.title for one in controls.controls].index(title)
+    controls.move_to(next(one.id for one in controls.controls if one.title == title))
     await press(pilot, *keys)
 
 
@@ -136,7 +136,7 @@ def value(pilot: Pilot[Any], title: str) -> str:
 def shown(screen: WhatIfScreen) -> str:
     """Return figures and lines as text."""
     figures = screen.query_one("#whatif-figures").render()
-    lines = [str(option.prompt) for option in screen.result.lines.options]
+    lines = [("\n" if pick.has_gap else "") + str(pick.content) for pick in screen.result.lines.picks]
     return "\n".join((str(figures), *lines))
 
 

@@ -153,11 +153,11 @@ async def test_lines_open_and_close() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
         await press(pilot, "r")
-        before = screen.result.lines.option_count
+        before = len(screen.result.lines.picks)
         await press(pilot, "enter")
-        assert screen.result.lines.option_count > before
+        assert len(screen.result.lines.picks) > before
         await press(pilot, "enter")
-        assert screen.result.lines.option_count == before
+        assert len(screen.result.lines.picks) == before
 
 
 async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:

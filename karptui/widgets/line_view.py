@@ -13,8 +13,9 @@ from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from karptui.widgets.row_table.scroll_column import ScrollColumn, Thumb
+from karptui.widgets.scroll_column import ScrollColumn, Thumb
 
 
 class _Grip(NamedTuple):
@@ -25,7 +26,7 @@ class _Grip(NamedTuple):
 
 
 class LineView(ScrollView):
-    """Subclasses draw lines of the body's width in ``draw_line``."""
+    """Subclasses draw lines of the body's width in ``draw_line``; there may be a border, but no padding."""
 
     DEFAULT_CSS = """
     LineView {
@@ -71,6 +72,20 @@ class LineView(ScrollView):
             if not regions:
                 self._forget_lines()
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def resize_content(self, size: Size) -> None:
+        """Say how large the whole is; where its height is not taken from that, nothing is laid out anew."""
+        if self.styles.auto_dimensions:
+            self.virtual_size = size
+        elif size != self.virtual_size:
+            self.set_reactive(Widget.virtual_size, size)
+            self.scroll_to(y=min(self.scroll_y, self.max_scroll_y), animate=False, immediate=True)
+            self.refresh_scroll_bar()
+
+    def refresh_scroll_bar(self) -> None:
+        """Draw the scroll bar again where it has changed."""
+        if self._column is not None and self._column.thumb != self._thumb(self.scroll_y):
+            self.refresh()
 
     def _forget_lines(self) -> None:
         self._lines = {}

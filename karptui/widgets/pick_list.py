@@ -1,0 +1,252 @@
+"""Lines with a cursor that follows its line through refreshes; only what looks different is drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.visual import Visual
+
+from karptui.widgets.line_view import LineView
+
+
+class Pick(NamedTuple):
+    """One line that may be picked."""
+
+    key: str
+    content: Content
+    is_heading: bool = False
+    """Whether the cursor passes it over."""
+    has_gap: bool = False
+    """Whether an empty line stands before it."""
+
+
+class _Row(NamedTuple):
+    """A line of the whole list as it looks."""
+
+    content: Content
+    component: str
+
+
+_EMPTY: Final = Content()
+MARGIN: Final = 1
+"""Blanks on either side of a line."""
+
+
+class PickList(LineView, can_focus=True):
+    """Shows lines; those that are longer than it is wide are cut."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", show=False, id="list.up"),
+        Binding("down,j", "cursor(1)", "Down", show=False, id="list.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="list.page-up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="list.page-down"),
+        Binding("home,g", "edge(-1)", "Start", show=False, id="list.first"),
+        Binding("end,G", "edge(1)", "End", show=False, id="list.last"),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "pick-list--line", "pick-list--heading", "pick-list--cursor", "pick-list--hover",
+    }  # fmt: skip
+    DEFAULT_CSS = """
+    PickList { text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    @dataclass
+    class Picked(Message):
+        """The reader asks for a line."""
+
+        list: PickList
+        key: str
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
+        super().__init__(id=id)
+        self._picks: tuple[Pick, ...] = ()
+        self._rows: list[int] = []
+        """By row of the whole list, which line is there; of the empty line before it -1."""
+        self._row_of: list[int] = []
+        """By line, its row."""
+        self._index: int | None = None
+        self._hovered = -1
+        self._strips: dict[_Row, Strip] = {}
+        self._drawn: dict[int, _Row] = {}
+        """What the rows on the screen were drawn from."""
+
+    # What the owner reads and sets
+
+    @property
+    def picks(self) -> tuple[Pick, ...]:
+        """Every line."""
+        return self._picks
+
+    @property
+    def current_key(self) -> str:
+        """Key of the line under the cursor; empty without one."""
+        return self._picks[self._index].key if self._index is not None else ""
+
+    def set_picks(self, picks: Sequence[Pick]) -> None:
+        """Show lines in the place of those before; of several with one key the first."""
+        shown = tuple({pick.key: pick for pick in reversed(picks)}.values())[::-1]
+        if shown == self._picks:
+            return
+        key = self.current_key
+        self._picks = shown
+        self._rows, self._row_of = [], []
+        for index, pick in enumerate(shown):
+            self._rows += [-1, index] if pick.has_gap else [index]
+            self._row_of.append(len(self._rows) - 1)
+        keys = [pick.key for pick in shown]
+        is_kept = key in keys and not shown[keys.index(key)].is_heading
+        self._index = keys.index(key) if is_kept else next(iter(self._open), None)
+        if not is_kept:
+            self.scroll_to(y=0, animate=False, immediate=True)
+        self.resize_content(Size(self._body.width, len(self._rows)))
+        self._refresh_changed()
+
+    def move_to_start(self) -> None:
+        """Put the cursor on the first line."""
+        self.action_edge(-1)
+
+    def move_to(self, key: str) -> None:
+        """Put the cursor on a line."""
+        self._move(next(at for at in self._open if self._picks[at].key == key))
+
+    @property
+    def _open(self) -> Sequence[int]:
+        """The lines that the cursor can be on."""
+        return [at for at, pick in enumerate(self._picks) if not pick.is_heading]
+
+    # Moving
+
+    def _move(self, index: int) -> None:
+        if index != self._index:
+            self._index = index
+            self._refresh_changed()
+        self._show_cursor()
+
+    def _show_cursor(self) -> None:
+        """Scroll the cursor into view, with the heading above the first line it can be on."""
+        if self._index is None:
+            return
+        row, top, height = self._row_of[self._index], self.scroll_offset.y, self._body.height
+        first = 0 if self._index == self._open[0] else row
+        if first < top:
+            self.scroll_to(y=max(first, row - height + 1), animate=False, immediate=True)
+        elif row >= top + height:
+            self.scroll_to(y=row - height + 1, animate=False, immediate=True)
+
+    def action_cursor(self, step: int) -> None:
+        """Move the cursor by lines."""
+        if self._index is not None:
+            around = self._open
+            at = around.index(self._index) + step
+            self._move(around[max(0, min(at, len(around) - 1))])
+
+    def action_page(self, step: int) -> None:
+        """Move the cursor by pages."""
+        if self._index is not None:
+            row = self._row_of[self._index] + step * max(self._body.height - 1, 1)
+            beyond = [at for at in self._open if (self._row_of[at] - row) * step >= 0]
+            self._move(beyond[0 if step > 0 else -1] if beyond else self._open[-1 if step > 0 else 0])
+
+    def action_edge(self, step: int) -> None:
+        """Move the cursor to the first or the last line."""
+        if self._index is not None:
+            self._move(self._open[0 if step < 0 else -1])
+
+    def action_select(self) -> None:
+        """Ask for the line under the cursor."""
+        if self._index is not None:
+            self.post_message(self.Picked(self, self.current_key))
+
+    # Drawing
+
+    def draw_line(self, y: int, first: int, body: Size) -> Strip:
+        """Draw one line, or nothing below the last."""
+        row = self._drawn[y] = self._row(first + y)
+        strip = self._strips.get(row)
+        if strip is None:
+            style = self.get_visual_style("pick-list--line", row.component)
+            ground = style.rich_style
+            [text] = Visual.to_strips(self, row.content, max(body.width - 2 * MARGIN, 1), 1, style)
+            strip = Strip([Segment(" " * MARGIN, ground), *text]).adjust_cell_length(body.width, ground)
+            self._strips[row] = strip
+        return strip
+
+    def _row(self, number: int) -> _Row:
+        index = self._rows[number] if number < len(self._rows) else -1
+        if index < 0:
+            return _Row(_EMPTY, "pick-list--line")
+        pick = self._picks[index]
+        state = "heading" if pick.is_heading else "cursor" if index == self._index else ""
+        return _Row(pick.content, f"pick-list--{state or ('hover' if index == self._hovered else 'line')}")
+
+    def _refresh_changed(self) -> None:
+        """Draw again the lines that differ from what is on the screen."""
+        top, width = self.scroll_offset.y, self._body.width
+        if len(self._strips) > 2 * len(self._rows) + self._body.height:
+            self._strips.clear()
+        stale = [y for y in range(self._body.height) if self._drawn.get(y) != self._row(top + y)]
+        if stale:
+            self.refresh(*(Region(0, y, width, 1) for y in stale))
+        self.refresh_scroll_bar()
+
+    def _forget_drawn(self) -> None:
+        self._strips.clear()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Forget everything drawn in the old colours."""
+        super().notify_style_update()
+        self._forget_drawn()
+
+    # Events
+
+    def on_focus(self) -> None:
+        """Draw the cursor as the one that keys move."""
+        self._forget_drawn()
+
+    def on_blur(self) -> None:
+        """Draw the cursor as one that keys do not move."""
+        self._forget_drawn()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Cut the lines for the new width and keep the cursor in view."""
+        self._strips.clear()
+        self.resize_content(Size(self._body.width, len(self._rows)))
+        self._show_cursor()
+
+    def _index_at(self, event: events.MouseEvent) -> int:
+        offset = event.get_content_offset(self)
+        if offset is None or self._is_on_scroll_bar(event):
+            return -1
+        row = self.scroll_offset.y + offset.y
+        index = self._rows[row] if row < len(self._rows) else -1
+        return -1 if index < 0 or self._picks[index].is_heading else index
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor to a line and ask for it."""
+        index = self._index_at(event)
+        if index >= 0:
+            self._move(index)
+            self.action_select()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Light up the line under the pointer."""
+        self._hover(self._index_at(event))
+
+    def on_leave(self, _event: events.Leave) -> None:
+        """Put out the light when the pointer is elsewhere."""
+        self._hover(-1)
+
+    def _hover(self, index: int) -> None:
+        if index != self._hovered:
+            self._hovered = index
+            self._refresh_changed()

@@ -1,0 +1,158 @@
+"""A text area that draws no more than has changed: Textual's own draws every line after every key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Final, Self
+
+from textual import events
+from textual.cache import LRUCache
+from textual.geometry import Offset, Region, Size, Spacing
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+CURSOR_COLUMNS: Final = 3
+"""The cursor, and what is to be seen beside it."""
+ROOM_COLUMNS: Final = 16
+"""How far a line may grow before there is more to scroll over, and how far the text is scrolled at once."""
+KEPT_LINES: Final = 1024
+"""Drawn lines that are kept."""
+
+Look = tuple[object, ...]
+"""Everything by which a line looks as it does."""
+
+
+class SparingTextArea(TextArea):
+    """Lines that do not wrap, drawn again when they look different."""
+
+    _is_sparing = _has_stale_lines = False
+    _holds_still = False
+    """Whether the text stays where it is, wherever the cursor goes."""
+
+    def __init__(self, *, indent_width: int) -> None:
+        """Make an empty text area.
+
+        Args:
+            indent_width: blanks of a level.
+        """
+        self._plain_lines: LRUCache[Look, Strip] = LRUCache(KEPT_LINES)
+        self._drawn: dict[int, Look] = {}
+        """What the rows of the screen were drawn from."""
+        super().__init__(
+            "", show_line_numbers=True, soft_wrap=False, theme="css", tab_behavior="indent", highlight_cursor_line=True
+        )
+        self.indent_width = indent_width
+
+    # What is scrolled over
+
+    def _refresh_size(self) -> None:
+        """Let what can be scrolled over grow in steps: each time it does, the whole screen is laid out anew."""
+        width, height = self.document.get_size(self.indent_width)
+        width += self.gutter_width + 1
+        room = self.scrollable_content_region.width
+        grown = max(0, math.ceil((width - room) / ROOM_COLUMNS)) * ROOM_COLUMNS
+        self.virtual_size = Size(room + grown, height)
+        self._refresh_scrollbars()
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:  # noqa: FBT001, FBT002
+        """Show the cursor, with room to go on: scrolled by a column with each letter, every line looks different."""
+        if self._holds_still:
+            return Offset()
+        if not center and self.is_attached:
+            self._recompute_cursor_offset()  # type: ignore[no-untyped-call]
+            x, y = self._cursor_offset
+            left, width = self.scroll_offset.x, self.scrollable_content_region.width - self.gutter_width
+            if width >= 2 * ROOM_COLUMNS and not left <= x <= left + width - CURSOR_COLUMNS:
+                begin = max(0, x - ROOM_COLUMNS) if x < left else x
+                shown = Region(begin, y, max(x - begin, ROOM_COLUMNS), 1)
+                spacing = Spacing(right=self.gutter_width)
+                return self.scroll_to_region(shown, spacing=spacing, animate=animate, force=True)
+        return super().scroll_cursor_visible(center, animate)
+
+    # What is drawn again
+
+    async def _on_key(self, event: events.Key) -> None:
+        with self.sparing():
+            await self.take_key(event)
+
+    async def take_key(self, event: events.Key) -> None:
+        """Do what a key asks for."""
+        await super()._on_key(event)
+
+    @contextmanager
+    def holding_still(self) -> Iterator[None]:
+        """Change the text and move the cursor without scrolling."""
+        self._holds_still = True
+        try:
+            with self.sparing():
+                yield
+        finally:
+            self._holds_still = False
+
+    @contextmanager
+    def sparing(self) -> Iterator[None]:
+        """Have only the lines drawn again that look different, whatever is asked for meanwhile."""
+        self._is_sparing = True
+        try:
+            yield
+        finally:
+            self._is_sparing = False
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Have something drawn again."""
+        if self._is_sparing and repaint and self.is_mounted and not (regions or layout or recompose):
+            self.refresh_stale_lines()
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def refresh_stale_lines(self) -> None:
+        """Have the lines drawn again that look different."""
+        self._has_stale_lines = self._repaint_required = True
+        self.check_idle()
+
+    def _exchange_repaint_regions(self) -> Collection[Region]:
+        if self._has_stale_lines:
+            self._has_stale_lines = False
+            width, height = self.size
+            stale = [Region(0, y, width, 1) for y in range(height) if self._drawn.get(y) != self._look(y)]
+            if stale:
+                self._set_dirty(*stale)
+        return super()._exchange_repaint_regions()
+
+    def _look(self, y: int) -> Look:
+        row = y + self.scroll_offset.y
+        if row >= self.document.line_count:
+            return (self._theme.base_style,)
+        start, end = self.selection
+        bracket = self.matching_bracket_location
+        is_plain = start == end and row not in (end[0], bracket[0] if bracket else -1)
+        cursor = None if is_plain else (start, end, bracket, self._draw_cursor, self.has_focus)
+        return (*self.plain_look(row), cursor)
+
+    def plain_look(self, row: int) -> Look:
+        """Return what a line looks like by that has no cursor in it."""
+        return (
+            row, self.document.get_line(row), frozenset(self._highlights[row]), self._theme.base_style,
+            self.scroll_offset.x, self.gutter_width, self.virtual_size.width, self.region.size.width,
+        )  # fmt: skip
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line."""
+        self._drawn[y] = self._look(y)
+        return super().render_line(y)
+
+    def _render_line(self, y: int) -> Strip:
+        look = self._look(y)
+        if look[-1] is not None:
+            return super()._render_line(y)
+        strip = self._plain_lines.get(look)
+        if strip is None:
+            strip = self._plain_lines[look] = super()._render_line(y)
+        return strip
+
+    def notify_style_update(self) -> None:
+        """Draw every line anew in other colours."""
+        self._plain_lines.clear()
+        super().notify_style_update()
