@@ -66,6 +66,7 @@ class Analyst:
     def __init__(self) -> None:
         self._wake = threading.Condition()
         self._job: _Job | None = None
+        self._waiting_since = 0.0
         self._rhythm = Rhythm()
         self._focus = Focus()
         self._is_stopped = False
@@ -111,6 +112,7 @@ class Analyst:
             return
         self._submitted = (view.state, view.evidence, now_ns)
         with self._wake:
+            self._waiting_since = time.monotonic() if self._job is None else self._waiting_since
             self._job = _Job(view, now_ns)
             self._wake.notify()
             if self._thread is None and not self._is_stopped:
@@ -146,7 +148,7 @@ class Analyst:
     @property
     def _wait_seconds(self) -> float | None:
         """How long the job at hand has to wait yet; None where there is none. What is asked anew does not wait."""
-        return None if self._job is None else self._rhythm.wait_seconds(time.monotonic())
+        return None if self._job is None else self._rhythm.wait_seconds(time.monotonic(), self._waiting_since)
 
     def _fail(self, problem: str) -> None:
         from msgspec.structs import replace  # noqa: PLC0415 - as below
@@ -177,11 +179,11 @@ class Analyst:
             # Walking a cluster of 100,000 pods for garbage holds everything up for a quarter of a second.
             self._frozen_pods = len(job.view.state.pods)
             gc.freeze()
-        prepared, notes = prepare_view(job.view, job.now_ns)
+        turns, began = Turns(), time.monotonic()
+        prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
         study = Study(prepared, job.view.state.generation, self._latest or NOTHING_KNOWN, notes)
         self._desk = self._desk or PendingDesk()
         self._desk.begin(prepared, job.view, notes)
-        turns, began = Turns(), time.monotonic()
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
         left = len(seen) if self._latest is None else -1
         for _ in study.survey(seen):

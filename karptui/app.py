@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -16,6 +17,7 @@ from karptui.cluster_app import ClusterApp
 from karptui.commands import app_commands
 from karptui.config import DEFAULTS, Config
 from karptui.pace import KEYBOARD
+from karptui.screen_loop import screen_loop
 from karptui.screens import commands
 from karptui.screens.commands import Command, CommandError
 from karptui.screens.frame import FrameScreen
@@ -118,6 +120,11 @@ class KarptuiApp(ClusterApp):
 
     # Life
 
+    def run(self, **options: Any) -> Any:
+        """Run the app, as Textual does, in a loop that threads hold up less; return what it ended with."""
+        with asyncio.Runner(loop_factory=screen_loop) as runner:
+            return runner.run(self.run_async(**options))
+
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before the first screen can take them, and have threads give way to all others."""
         if isinstance(event, events.Key):
@@ -145,6 +152,7 @@ class KarptuiApp(ClusterApp):
 
     def on_unmount(self) -> None:
         """Stop the source."""
+        KEYBOARD.rested(is_over=True)
         self.session.stop()
         if "desk" in self.__dict__:
             self.desk.replayer.stop()

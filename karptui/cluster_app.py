@@ -12,7 +12,7 @@ from textual.app import App
 
 from karptui.analyst import Focus
 from karptui.clock import Clock
-from karptui.pace import Pace
+from karptui.pace import KEYBOARD, Pace
 from karptui.session import Session
 from karptui.views.cluster_view import ClusterView
 
@@ -63,6 +63,7 @@ class ClusterApp(App[None]):
         self.poll_now()
 
     def _tick(self) -> None:
+        KEYBOARD.rested()
         self._polls += 1
         if not self._is_in_front and self._polls % IDLE_POLLS:
             return

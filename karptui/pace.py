@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +24,14 @@ KEY_SECONDS: Final = 0.12
 KEY_PAUSE_SECONDS: Final = 0.01
 KEY_REST_FACTOR: Final = 5.0
 """While somebody types, a thread rests for so many times as long as its turn took, be it that it could not end it."""
-KEY_REST_SECONDS: Final = 0.15
+KEY_REST_SECONDS: Final = 1.0
 """And for no longer than that."""
+PUT_OFF_SECONDS: Final = 5.0
+"""For so long at most no garbage is looked for while somebody types."""
 LEAST_SECONDS: Final = 0.2
 """Between two times that the mailbox is emptied."""
+TYPED_SECONDS: Final = 0.75
+"""The same while somebody types."""
 REST_FACTOR: Final = 4.0
 """For so many times as long as taking over changes took, changes collect before they are taken over again."""
 ANSWER_FACTOR: Final = 6.0
@@ -35,6 +40,8 @@ WORK_FACTOR: Final = 1.5
 """And for so many times as long as all work that came with it did, the processor is left to others."""
 BETWEEN_SECONDS: Final = (0.5, 4.0)
 """Within these bounds."""
+PATIENCE_SECONDS: Final = 3.0
+"""For so long work that nobody is looking at waits for somebody who types."""
 
 
 @contextmanager
@@ -54,30 +61,33 @@ def keep_pauses_short() -> None:
     gc.freeze()
 
 
-class Pace:
-    """How often changes are taken over: less often the longer that takes, as one large step costs less than several."""
-
-    def __init__(self) -> None:
-        self._due = 0.0
-
-    def is_due(self, now: float) -> bool:
-        """Whether it is time again, by a clock in seconds."""
-        return now >= self._due
-
-    def took(self, began: float, ended: float) -> None:
-        """Changes were taken over between two instants."""
-        self._due = ended + max(LEAST_SECONDS, REST_FACTOR * (ended - began))
-
-
 class Keyboard:
-    """When a key was pressed last; told by the screen, heeded by the threads beside it."""
+    """When a key was pressed last; told by the screen, heeded by the threads beside it.
+
+    While somebody types no garbage is looked for, as everything stands still meanwhile.
+    """
 
     def __init__(self) -> None:
         self._pressed_at = -KEY_SECONDS
+        self._put_off_at: float | None = None
+        """Since when no garbage is looked for."""
 
     def pressed(self) -> None:
         """A key was pressed just now."""
         self._pressed_at = time.monotonic()
+        if self._put_off_at is None:
+            self._put_off_at = self._pressed_at
+            gc.disable()
+
+    def rested(self, *, is_over: bool = False) -> None:
+        """Look for garbage again if nobody types any more, or long enough has passed; called now and then."""
+        now = time.monotonic()
+        if self._put_off_at is None or not (
+            is_over or not self.is_busy(now) or now >= self._put_off_at + PUT_OFF_SECONDS
+        ):
+            return
+        self._put_off_at = None
+        gc.enable()
 
     def is_busy(self, now: float) -> bool:
         """Whether somebody is typing, by the monotonic clock."""
@@ -88,24 +98,52 @@ KEYBOARD: Final = Keyboard()
 """There is one, whoever works beside it."""
 
 
+class Pace:
+    """How often changes are taken over: less often the longer that takes, as one large step costs less than several."""
+
+    def __init__(self, keyboard: Keyboard = KEYBOARD) -> None:
+        self._keyboard = keyboard
+        self._due = self._due_typed = 0.0
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time again, by a clock in seconds."""
+        return now >= (self._due_typed if self._keyboard.is_busy(now) else self._due)
+
+    def took(self, began: float, ended: float) -> None:
+        """Changes were taken over between two instants."""
+        self._due_typed = ended + max(TYPED_SECONDS, REST_FACTOR * (ended - began))
+        self._due = ended + max(LEAST_SECONDS, REST_FACTOR * (ended - began))
+
+
 class Turns:
     """Lets other threads have theirs, and the screen nearly all of them while somebody types."""
 
     def __init__(self, keyboard: Keyboard = KEYBOARD) -> None:
         self._keyboard = keyboard
-        self._began = time.monotonic()
+        self._thread = 0
+        self._worked = 0.0
+        """What the thread had worked when its turn began: seconds of the processor."""
 
     def take(self) -> None:
         """Pause when the slice is over."""
+        thread, worked = threading.get_ident(), time.thread_time()
+        if thread != self._thread:
+            self._thread, self._worked = thread, worked
+            return
+        took = worked - self._worked
+        if took < SLICE_SECONDS:
+            return
         now = time.monotonic()
-        if now >= self._began + SLICE_SECONDS:
-            time.sleep(self._pause_seconds(now))
-            self._began = time.monotonic()
+        if self._keyboard.is_busy(now):
+            self._rest_until(now + min(max(KEY_PAUSE_SECONDS, KEY_REST_FACTOR * took), KEY_REST_SECONDS))
+        else:
+            time.sleep(PAUSE_SECONDS)
+        self._worked = time.thread_time()
 
-    def _pause_seconds(self, now: float) -> float:
-        if not self._keyboard.is_busy(now):
-            return PAUSE_SECONDS
-        return min(max(KEY_PAUSE_SECONDS, KEY_REST_FACTOR * (now - self._began)), KEY_REST_SECONDS)
+    def _rest_until(self, due: float) -> None:
+        """Rest, but for no longer than somebody types."""
+        while (left := due - (now := time.monotonic())) > 0 and self._keyboard.is_busy(now):
+            time.sleep(min(left, KEY_PAUSE_SECONDS))
 
 
 class Rhythm:
@@ -114,7 +152,8 @@ class Rhythm:
     Clocks are given: ``now`` in seconds that pass, ``worked`` in seconds of the thread's processor time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keyboard: Keyboard = KEYBOARD) -> None:
+        self._keyboard = keyboard
         self._began = 0.0
         self._due = 0.0
         self._is_over = True
@@ -133,9 +172,17 @@ class Rhythm:
             self._is_over = True
             self._due = max(self._due, now + min(WORK_FACTOR * (worked - self._began), BETWEEN_SECONDS[1]))
 
-    def wait_seconds(self, now: float) -> float:
-        """How long it is until the next may begin."""
-        return max(0.0, self._due - now)
+    def wait_seconds(self, now: float, asked_at: float | None = None) -> float:
+        """How long it is until the next may begin.
+
+        Args:
+            now: the instant.
+            asked_at: since when the next has been waiting: while somebody types, it waits for a few seconds more.
+        """
+        wait = max(0.0, self._due - now)
+        if asked_at is not None and now < asked_at + PATIENCE_SECONDS and self._keyboard.is_busy(now):
+            return max(wait, KEY_SECONDS)
+        return wait
 
 
 def _bounded(seconds: float) -> float:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from karptui.pace import Turns
+
 if TYPE_CHECKING:
     from karptui.views.cluster_view import ClusterView
     from karptui.whatif.situation import WhatIfBase
@@ -18,6 +20,7 @@ class SharedBase:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         """Held by whoever replays on the base."""
+        self._turns = Turns()
         self._known: tuple[object, object, WhatIfBase] | None = None
 
     @contextmanager
@@ -33,7 +36,7 @@ class SharedBase:
         with self.lock:
             known = self._known
             if known is None or known[0] is not view.state or known[1] is not view.evidence:
-                known = self._known = (view.state, view.evidence, base_of(view, now_ns))
+                known = self._known = (view.state, view.evidence, base_of(view, now_ns, self._turns.take))
             yield known[2]
 
     def take(self, view: ClusterView, now_ns: int) -> WhatIfBase:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from karptui.aws.nodeclass import Ami, Ec2NodeClass
-from karptui.karpenter.labels import INSTANCE_TYPE, REGISTERED
+from karptui.karpenter.labels import INSTANCE_TYPE, KEY_ALIASES, REGISTERED
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.node import Node
@@ -30,19 +30,35 @@ def discovered_memory_bytes(
         nodeclasses: All EC2NodeClasses.
         nodes: Nodes with the NodeClaims that they belong to.
     """
-    known = {nodeclass.name: nodeclass for nodeclass in nodeclasses}
+    known = {nodeclass.name: _Images(nodeclass.amis) for nodeclass in nodeclasses}
     learned: dict[frozenset[Ami], dict[str, int]] = {}
     for node, claim in nodes:
-        nodeclass = known.get(claim.node_class_ref.name)
-        reported = memory_bytes(node.capacity)
-        if nodeclass is None or not reported or node.labels.get(REGISTERED) != "true":
+        images = known.get(claim.node_class_ref.name)
+        if images is None or node.labels.get(REGISTERED) != "true" or claim.image_id != images.current(node.labels):
             continue
-        if claim.image_id != current_image(nodeclass.amis, node.labels):
-            continue
-        by_type = learned.setdefault(frozenset(nodeclass.amis), {})
-        name = node.labels.get(INSTANCE_TYPE, "")
-        by_type[name] = min(reported, by_type.get(name, reported))
-    return {name: learned.get(frozenset(nodeclass.amis), {}) for name, nodeclass in known.items()}
+        if reported := memory_bytes(node.capacity):
+            by_type = learned.setdefault(images.set, {})
+            name = node.labels.get(INSTANCE_TYPE, "")
+            by_type[name] = min(reported, by_type.get(name, reported))
+    return {name: learned.get(images.set, {}) for name, images in known.items()}
+
+
+class _Images:
+    """The images of a NodeClass; which is the current one is looked for once for all nodes that are alike to them."""
+
+    def __init__(self, amis: Iterable[Ami]) -> None:
+        self._amis = tuple(amis)
+        self.set = frozenset(self._amis)
+        keys = {KEY_ALIASES.get(term.key, term.key) for ami in self._amis for term in ami.selectors}
+        self._keys = (*keys, *(alias for alias, key in KEY_ALIASES.items() if key in keys))
+        self._found: dict[tuple[str | None, ...], str | None] = {}
+
+    def current(self, labels: Mapping[str, str]) -> str | None:
+        """Return the id of the current image of a node with these labels, None where none fits."""
+        of_interest = tuple(map(labels.get, self._keys))
+        if of_interest not in self._found:
+            self._found[of_interest] = current_image(self._amis, labels)
+        return self._found[of_interest]
 
 
 def current_image(amis: Iterable[Ami], labels: Mapping[str, str]) -> str | None:

@@ -6,6 +6,7 @@ Rules: ``pkg/controllers/provisioning/scheduling/existingnode.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
 from karptui.karpenter.requirement import Requirement
@@ -16,10 +17,14 @@ from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.daemonsets import DaemonPod
 from karptui.provisioning.ports import OwnedPorts
+from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.topology_spec import host_allowed
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
+
+_PAUSE_EVERY: Final = 64
+"""Nodes between two pauses."""
 
 
 class DestinationKind:
@@ -96,9 +101,13 @@ class DestinationBuilder:
         ]
         self._expected: dict[tuple[DestinationKind, str | None], list[int]] = {}
 
-    def build(self, states: Iterable[StateNode]) -> list[Destination]:
+    def build(self, states: Iterable[StateNode], pause: Pause = no_pause) -> list[Destination]:
         """Return destinations in the order in which they are tried: initialised ones first, then by name."""
-        made = [self._make(state) for state in states]
+        made: list[Destination] = []
+        for number, state in enumerate(states):
+            if not number % _PAUSE_EVERY:
+                pause()
+            made.append(self._make(state))
         made.sort(key=lambda one: (not one.state.is_initialized, one.state.name))
         for index, destination in enumerate(made):
             destination.index = index

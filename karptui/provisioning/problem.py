@@ -25,7 +25,7 @@ from karptui.provisioning.destination_index import DestinationIndex
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.limits import remaining_limits
 from karptui.provisioning.pod_class import PodClasses, Stage
-from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.reservations import reservation_capacity
 from karptui.provisioning.run import QueuedPod, Run
@@ -56,7 +56,15 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
 class Prepared:
     """A cluster with its settings, indexed; nothing in it changes from run to run but memory of what was computed."""
 
-    def __init__(self, inventory: Inventory, instance_types: InstanceTypes, settings: Settings, now_ns: int) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        instance_types: InstanceTypes,
+        settings: Settings,
+        now_ns: int,
+        pause: Pause = no_pause,
+    ) -> None:
+        self._pause = pause
         self.inventory = inventory
         self.settings = settings
         self.now_ns = now_ns
@@ -69,14 +77,18 @@ class Prepared:
         self.buffer_pods: tuple[Pod, ...] = buffer_pods(inventory, now_ns) if settings.gate("CapacityBuffer") else ()
         self.states = track_nodes(inventory)
         """Every node that Karpenter tracks."""
+        pause()
         self.active_states = [state for state in self.states if not state.is_marked_for_deletion]
         self.types_by_pool = types_by_pool(inventory, instance_types, settings)
         """Instance types of every NodePool, with NodeOverlays applied: also of those that take no part."""
         self.catalogues = catalogues_of(self.pools, self.types_by_pool)
         """The same, indexed, of the NodePools that take part."""
+        pause()
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
         self._constrained = [template for template in self._template_set if is_constrained(template)]
+        pause()
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
+        pause()
         self.columns = Columns(
             [
                 *(template.requests for template in self._template_set),
@@ -90,11 +102,13 @@ class Prepared:
         for template in self.templates:
             template.set_daemons(self.daemons, self.columns)
         self.classes = self._make_classes()
+        pause()
         self.reservation_capacity = reservation_capacity(
             {id(catalogue): catalogue for catalogue in self.catalogues.values()}.values()
         )
         self._labels = LabelReader(self.interner, self._label_keys())
         pending, self.ignored = pending_pods(inventory.pods, self.volumes)
+        pause()
         self.pending = [*pending, *self.buffer_pods]
         """Pods that wait for a node, those of CapacityBuffers included; Karpenter passes over those in `ignored`."""
         self.leaving = leaving_pods(self.states, inventory.pdbs, now_ns)
@@ -133,7 +147,7 @@ class Prepared:
             daemons=self.daemons,
             csi_limits={node.name: node.driver_limits for node in self.inventory.csi_nodes},
         )
-        return builder.build(self.active_states)
+        return builder.build(self.active_states, self._pause)
 
     @cached_property
     def waiting_destinations(self) -> int:
@@ -149,6 +163,7 @@ class Prepared:
     @cached_property
     def destination_index(self) -> DestinationIndex:
         """The same by what they have in common."""
+        self._pause()
         return DestinationIndex(self.destinations, self.columns)
 
     @cached_property
@@ -188,6 +203,7 @@ class Prepared:
 
     def begin_topology(self, variant: Variant) -> Topology:
         """Return the topology rules at the beginning of a run."""
+        self._pause()
         return Topology(self._running, self._inverse_bases, moving=variant.moving, gone_nodes=variant.excluded)
 
     def remaining_limits(self, template: Template, variant: Variant) -> dict[str, int]:
@@ -284,7 +300,13 @@ class Prepared:
         return alternatives, attachments
 
 
-def prepare(inventory: Inventory, instance_types: InstanceTypes, settings: Settings, now_ns: int) -> Prepared:
+def prepare(
+    inventory: Inventory,
+    instance_types: InstanceTypes,
+    settings: Settings,
+    now_ns: int,
+    pause: Pause = no_pause,
+) -> Prepared:
     """Index a cluster for runs.
 
     Args:
@@ -292,5 +314,6 @@ def prepare(inventory: Inventory, instance_types: InstanceTypes, settings: Setti
         instance_types: One list for all NodePools, or a list by NodePool name, before NodeOverlays.
         settings: Karpenter's own.
         now_ns: The instant of the decision, nanoseconds since the epoch.
+        pause: Called now and then, also later on where something is indexed that nobody has asked for yet.
     """
-    return Prepared(inventory, instance_types, settings, now_ns)
+    return Prepared(inventory, instance_types, settings, now_ns, pause)

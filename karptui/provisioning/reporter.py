@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -23,3 +24,11 @@ class Reporter(Protocol):
 
 def silent(done: int, total: int) -> None:
     """Take no note."""
+
+
+Pause = Callable[[], None]
+"""Called now and then while a cluster is made ready, so that whoever does so can let others have their turn."""
+
+
+def no_pause() -> None:
+    """Go on."""

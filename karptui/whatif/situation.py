@@ -17,6 +17,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import InstanceTypes, Prepared, prepare
+from karptui.provisioning.reporter import Pause, no_pause
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.edits import AnyEdit, TakeOut
 from karptui.whatif.scenario import Replay
@@ -60,6 +61,7 @@ class Situation:
         types: The instance types.
         now_ns: The instant: nanoseconds since the epoch.
         prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
+        pause: Called now and then while the cluster is made ready.
     """
 
     def __init__(
@@ -70,7 +72,9 @@ class Situation:
         now_ns: int,
         *,
         prices: NodePrices | None = None,
+        pause: Pause = no_pause,
     ) -> None:
+        self.pause = pause
         self.inventory = inventory
         self.settings = settings
         self.types = types
@@ -81,12 +85,12 @@ class Situation:
 
     def derive(self, inventory: Inventory) -> Situation:
         """Return the same with other objects; instance types stay, so nodes may go but NodeClasses may not change."""
-        return Situation(inventory, self.settings, self.types, self.now_ns, prices=self.prices)
+        return Situation(inventory, self.settings, self.types, self.now_ns, prices=self.prices, pause=self.pause)
 
     @cached_property
     def prepared(self) -> Prepared:
         """The cluster, made ready for runs of the engine."""
-        return prepare(self.inventory, self.types.types, self.settings, self.now_ns)
+        return prepare(self.inventory, self.types.types, self.settings, self.now_ns, self.pause)
 
     @cached_property
     def fleet(self) -> Fleet:
@@ -138,6 +142,7 @@ class WhatIfBase(Situation):
         now_ns: The instant: nanoseconds since the epoch.
         karpenter_version: The version found in the cluster, such as ``1.14.1``; empty where it is not known.
         prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
+        pause: Called now and then while the cluster is made ready.
     """
 
     def __init__(
@@ -149,8 +154,10 @@ class WhatIfBase(Situation):
         *,
         karpenter_version: str = "",
         prices: NodePrices | None = None,
+        pause: Pause = no_pause,
     ) -> None:
-        super().__init__(inventory, settings, types_for(inventory, settings), now_ns, prices=prices)
+        pause()
+        super().__init__(inventory, settings, types_for(inventory, settings), now_ns, prices=prices, pause=pause)
         self.karpenter_version = karpenter_version
         self._types_for = types_for
         self._known_types: dict[tuple[object, ...], TypesResult] = {}
@@ -201,7 +208,7 @@ class Edited(Situation):
         removed: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(inventory, settings, types, base.now_ns, prices=base.prices)
+        super().__init__(inventory, settings, types, base.now_ns, prices=base.prices, pause=base.pause)
         self.base = base
         self.edits = edits
         self.outages = outages

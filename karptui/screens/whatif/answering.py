@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,8 +10,10 @@ from textual import on
 from textual.message import Message
 from textual.timer import Timer
 
+from karptui.pace import KEYBOARD
 from karptui.screens.whatif.offering import Offering
 from karptui.screens.whatif.typing import Typing
+from karptui.views.cluster_view import ClusterView
 from karptui.views.whatif.answer import Answer
 from karptui.whatif.scenario import Scenario
 
@@ -18,6 +21,8 @@ REPLAY_AFTER_SECONDS: Final = 0.08
 """How long after the last key a scenario is replayed."""
 FOLLOW_AFTER_NS: Final = 2_000_000_000
 """How long the base may be behind a cluster that keeps changing."""
+FOLLOW_TYPED_NS: Final = 8_000_000_000
+"""How long it may while somebody types."""
 
 
 class Answering(Typing, Offering):
@@ -30,8 +35,8 @@ class Answering(Typing, Offering):
     """What was asked last."""
     _is_asked = False
     """Whether that is still what the sheet in front asks."""
-    _asked: tuple[object, object] = (None, None)
-    """State and evidence of the last question."""
+    _asked: ClusterView | None = None
+    """The cluster of the last question."""
     _asked_ns = 0
 
     @dataclass
@@ -59,16 +64,33 @@ class Answering(Typing, Offering):
         if self.documents.is_broken:
             return
         scenario, self._is_asked = self.desk.scenario(self.documents.parsed), True
-        if not self._is_known(scenario):
-            view, self._question = self.host.view, scenario
-            self._asked, self._asked_ns = (view.state, view.evidence), self.host.now_ns()
+        view = self._view_to_ask()
+        if not self._is_known(scenario, view):
+            if view is not self._asked:
+                self._asked, self._asked_ns = view, self.host.now_ns()
+            self._question = scenario
             self.desk.replayer.ask(view, self._asked_ns, scenario)
         self.result.show_busy(self.desk.replayer)
 
-    def _is_known(self, scenario: Scenario) -> bool:
+    def _view_to_ask(self) -> ClusterView:
+        """Return the cluster as it is; while somebody edits, as it was a moment ago, which has been made ready."""
+        view, asked = self.host.view, self._asked
+        if asked is None or view.evidence is not asked.evidence or self._is_behind:
+            return view
+        return view if view.state is asked.state else asked
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether it is time for the base to follow the cluster."""
+        allowed_ns = FOLLOW_TYPED_NS if KEYBOARD.is_busy(time.monotonic()) else FOLLOW_AFTER_NS
+        return self.host.now_ns() - self._asked_ns >= allowed_ns
+
+    def _is_known(self, scenario: Scenario, view: ClusterView) -> bool:
         """Whether the answer is there or on its way: a comment changes the text and asks nothing new."""
-        view = self.host.view
-        if scenario != self._question or self._asked != (view.state, view.evidence):
+        asked = self._asked
+        if scenario != self._question or asked is None or asked.state is not view.state:
+            return False
+        if asked.evidence is not view.evidence:
             return False
         answer = self.desk.answers.get(self.desk.index)
         is_there = answer is not None and answer.scenario is self._question and answer.blockers_gained is not None
@@ -91,11 +113,10 @@ class Answering(Typing, Offering):
     def show_state(self) -> None:
         """Follow the cluster: replay again when it has changed, and say how far a replay has come."""
         self.result.show_busy(self.desk.replayer)
-        view = self.host.view
-        if self._asked[0] is None or self._asked == (view.state, view.evidence):
+        view, asked = self.host.view, self._asked
+        if asked is None or (asked.state is view.state and asked.evidence is view.evidence):
             return
         self.follow_names()
-        behind = self.host.now_ns() - self._asked_ns
-        if behind >= FOLLOW_AFTER_NS and not self.desk.replayer.is_busy:
+        if self._is_behind and not self.desk.replayer.is_busy:
             self.result.note_change()
             self.ask()

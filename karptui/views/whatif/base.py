@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
+from karptui.provisioning.reporter import Pause, no_pause
 from karptui.state.inventory import inventory_of
 from karptui.views.cluster_view import ClusterView
 from karptui.views.why.prepare import pool_instance_types
 from karptui.whatif.situation import TypesResult, WhatIfBase
 
 
-def base_of(view: ClusterView, now_ns: int) -> WhatIfBase:
+def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBase:
     """Return the cluster as it is; instance types follow from NodeClasses and settings as edits change them.
 
     Args:
         view: The cluster.
         now_ns: The instant to look at it from: nanoseconds since the epoch.
+        pause: Called now and then while it is made ready, now and later.
     """
     evidence = view.evidence
 
@@ -30,4 +32,5 @@ def base_of(view: ClusterView, now_ns: int) -> WhatIfBase:
         now_ns,
         karpenter_version=evidence.karpenter_version,
         prices=view.prices,
+        pause=pause,
     )

@@ -15,13 +15,14 @@ from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import InstanceTypes, Prepared, prepare
+from karptui.provisioning.reporter import Pause, no_pause
 from karptui.state.inventory import inventory_of
 from karptui.views.cluster_view import ClusterView
 from karptui.views.types.seen import seen_types
 from karptui.views.why.readiness import unheeded
 
 
-def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, ...]]:
+def prepare_view(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> tuple[Prepared, tuple[str, ...]]:
     """Return a cluster made ready for the engines, and what was assumed about its instance types, in sentences.
 
     Takes a good part of a second for a large cluster, so it belongs in a thread.
@@ -29,11 +30,13 @@ def prepare_view(view: ClusterView, now_ns: int) -> tuple[Prepared, tuple[str, .
     Args:
         view: The cluster.
         now_ns: The instant to look at it from: nanoseconds since the epoch.
+        pause: Called now and then while it is made ready, now and later.
     """
     inventory, settings = inventory_of(view.state), view.evidence.settings
     types, notes = pool_instance_types(inventory, settings, view.evidence)
+    pause()
     said = (*unheeded(view), *refused_selectors(inventory.pdbs), *notes)
-    return prepare(inventory, types, settings, now_ns), said
+    return prepare(inventory, types, settings, now_ns, pause), said
 
 
 def pool_instance_types(

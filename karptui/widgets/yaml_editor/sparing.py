@@ -11,6 +11,7 @@ from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Offset, Region, Size, Spacing
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import TextArea
 
 CURSOR_COLUMNS: Final = 3
@@ -30,6 +31,7 @@ class SparingTextArea(TextArea):
     _is_sparing = _has_stale_lines = False
     _holds_still = False
     """Whether the text stays where it is, wherever the cursor goes."""
+    _is_flat = False
 
     def __init__(self, *, indent_width: int) -> None:
         """Make an empty text area.
@@ -48,12 +50,15 @@ class SparingTextArea(TextArea):
     # What is scrolled over
 
     def _refresh_size(self) -> None:
-        """Let what can be scrolled over grow in steps: each time it does, the whole screen is laid out anew."""
+        """Let what can be scrolled over grow in steps, without laying out the whole screen each time it does."""
         width, height = self.document.get_size(self.indent_width)
         width += self.gutter_width + 1
         room = self.scrollable_content_region.width
         grown = max(0, math.ceil((width - room) / ROOM_COLUMNS)) * ROOM_COLUMNS
-        self.virtual_size = Size(room + grown, height)
+        size = Size(room + grown, height)
+        if size != self.virtual_size:
+            self.set_reactive(Widget.virtual_size, size)
+            self._scroll_update(size)
         self._refresh_scrollbars()
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:  # noqa: FBT001, FBT002
@@ -129,14 +134,20 @@ class SparingTextArea(TextArea):
         bracket = self.matching_bracket_location
         is_plain = start == end and row not in (end[0], bracket[0] if bracket else -1)
         cursor = None if is_plain else (start, end, bracket, self._draw_cursor, self.has_focus)
-        return (*self.plain_look(row), cursor)
+        return (*self.plain_look(row), (self.scroll_offset.x, self.region.width), cursor)
 
     def plain_look(self, row: int) -> Look:
-        """Return what a line looks like by that has no cursor in it."""
+        """Return what a line looks like by that has no cursor in it, wherever the text is scrolled to."""
         return (
             row, self.document.get_line(row), frozenset(self._highlights[row]), self._theme.base_style,
-            self.scroll_offset.x, self.gutter_width, self.virtual_size.width, self.region.size.width,
+            self.gutter_width,
         )  # fmt: skip
+
+    @property
+    def scroll_offset(self) -> Offset:
+        """Where the text is scrolled to; a line that is kept is drawn as if it were not scrolled sideways."""
+        offset = super().scroll_offset
+        return Offset(0, offset.y) if self._is_flat else offset
 
     def render_line(self, y: int) -> Strip:
         """Draw a line."""
@@ -145,12 +156,24 @@ class SparingTextArea(TextArea):
 
     def _render_line(self, y: int) -> Strip:
         look = self._look(y)
-        if look[-1] is not None:
+        if look[-1] is not None or len(look) == 1:
             return super()._render_line(y)
+        look = look[:-2]
         strip = self._plain_lines.get(look)
         if strip is None:
-            strip = self._plain_lines[look] = super()._render_line(y)
-        return strip
+            self._is_flat = True
+            try:
+                strip = self._plain_lines[look] = super()._render_line(y)
+            finally:
+                self._is_flat = False
+        return self._scrolled(strip)
+
+    def _scrolled(self, strip: Strip) -> Strip:
+        """Return what is seen of a line that was drawn as a whole."""
+        gutter, left = self.gutter_width, self.scroll_offset.x
+        width = max(self.virtual_size.width, self.region.width)
+        text = strip.crop_extend(gutter + left, left + width, self._theme.base_style)
+        return Strip.join([strip.crop(0, gutter), text])
 
     def notify_style_update(self) -> None:
         """Draw every line anew in other colours."""
