@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate
@@ -21,9 +20,9 @@ from textual.widget import Widget
 
 from karptui.screens.compositor import SparingCompositor, _is_covered
 from karptui.screens.swift_screen import SwiftScreen
+from tests.canvas import Canvas
 
 WIDTH, HEIGHT = 40, 14
-Cell = tuple[str, Style | None]
 
 
 class Patch(Widget):
@@ -83,24 +82,6 @@ class Host(App[None]):
         return Ground()
 
 
-def cells_of(strip: Strip) -> list[Cell]:
-    return [(letter, style) for text, style, _ in strip for letter in text for _ in range(cell_len(letter))]
-
-
-def write(update: ChopsUpdate, canvas: list[list[Cell]]) -> None:
-    """Do to a canvas what a terminal does with an update."""
-    for y, start, end in update.spans:
-        for chop_end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            if strip is None or x > end or chop_end <= start:
-                continue
-            cells = cells_of(strip)[: min(chop_end, end) - x]
-            canvas[y][x : x + len(cells)] = cells
-
-
-def whole(compositor: SparingCompositor) -> list[list[Cell]]:
-    return [cells_of(strip) for strip in compositor.render_strips()]
-
-
 def compositor_of(app: App[None]) -> SparingCompositor:
     found = app.screen._compositor
     assert isinstance(found, SparingCompositor)
@@ -150,7 +131,7 @@ async def test_partial_updates_add_up_to_the_whole_screen(seed: int) -> None:
     async with quiet(scroll=(chance.randint(0, 9), chance.randint(0, 6))) as app:
         patches, scrolled = list(app.screen.query(Patch)), patch_of(app, "scrolled")
         compositor = compositor_of(app)
-        canvas = whole(compositor)
+        canvas = Canvas(compositor.render_strips())
         for letter in "abcdefghijklmnopqrstuvwxyz":
             changed = chance.sample(patches, chance.randint(1, 4))
             for patch in changed:
@@ -159,11 +140,11 @@ async def test_partial_updates_add_up_to_the_whole_screen(seed: int) -> None:
             compositor.update_widgets(set(changed))
             update = compositor.render_partial_update()
             if update is not None:
-                write(update, canvas)
+                canvas.take(update)
             else:
                 assert changed == [scrolled], "of all others something is on the screen"
-            assert canvas == whole(compositor), letter
-        assert any(cell[0] != "." for row in canvas for cell in row)
+            assert canvas.rows == Canvas(compositor.render_strips()).rows, letter
+        assert any(cell[0] != "." for row in canvas.rows for cell in row)
 
 
 async def test_only_the_rows_that_changed_are_asked_for() -> None:
@@ -228,7 +209,7 @@ async def test_everything_is_asked_again_after_a_partial_update_that_failed(monk
             left.change(Region(0, 0, 3, 1), "x")
             with pytest.raises(ZeroDivisionError):
                 update_of(app, left)
-        whole(compositor_of(app))
+        compositor_of(app).render_strips()
         assert set(asked(app)) == {"left", "right", "hidden", "over", "top", "scrolled"}
 
 

@@ -1,0 +1,62 @@
+"""What stands on the terminal after all updates that an app has sent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.style import Style
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.app import App
+from textual.geometry import Region
+from textual.strip import Strip
+
+Cell = tuple[str, Style | None]
+
+
+def cells_of(strip: Strip) -> list[Cell]:
+    """Return a strip cell by cell; a wide letter fills the cells it takes."""
+    return [(letter, style) for text, style, _ in strip for letter in text for _ in range(cell_len(letter))]
+
+
+class Canvas:
+    """The cells of a terminal."""
+
+    def __init__(self, rows: Sequence[Strip] = ()) -> None:
+        self.rows = [cells_of(strip) for strip in rows]
+
+    @classmethod
+    def behind(cls, app: App[Any], monkeypatch: pytest.MonkeyPatch) -> Canvas:
+        """Follow what an app draws from now on."""
+        canvas, display = cls(app.screen._compositor.render_strips()), app._display
+
+        def follow(screen: Any, update: Any) -> None:
+            canvas.take(update)
+            display(screen, update)
+
+        monkeypatch.setattr(app, "_display", follow)
+        return canvas
+
+    def take(self, update: object) -> None:
+        """Do what a terminal does with an update."""
+        if isinstance(update, LayoutUpdate):
+            self.rows = [[cell for strip in row for cell in cells_of(strip)] for row in update.strips]
+        elif isinstance(update, ChopsUpdate):
+            for y, start, end in update.spans:
+                for chop_end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+                    if strip is None or x > end or chop_end <= start:
+                        continue
+                    cells = cells_of(strip)[: min(chop_end, end) - x]
+                    self.rows[y][x : x + len(cells)] = cells
+        else:
+            assert update is None, update
+
+    def at(self, region: Region) -> list[list[Cell]]:
+        """Return the cells of a region."""
+        return [row[region.x : region.right] for row in self.rows[region.y : region.bottom]]
+
+    def texts(self, region: Region) -> list[str]:
+        """Return what is to be read in a region, without blanks at the ends of lines."""
+        return ["".join(letter for letter, _ in row).rstrip() for row in self.at(region)]
