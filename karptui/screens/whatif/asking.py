@@ -129,8 +129,8 @@ class Asking(FrameScreen):
         """Go to another scenario, begin one, or throw one away."""
         choices = [Choice(f"at {at}", sheet.name, self._told(at)) for at, sheet in enumerate(self.desk.sheets)]
         choices += [
-            Choice("new", "＋ begin a new one", "with nothing in it"),
-            Choice("duplicate", "＋ duplicate this one", self.desk.sheet.name),
+            Choice("new", "+ begin a new one", "with nothing in it"),
+            Choice("duplicate", "+ duplicate this one", self.desk.sheet.name),
             Choice("rename", "  name this one"),
             Choice("save", "↓ save to a file", "all of them, as YAML; karptui simulate --scenario replays it"),
             Choice("open", "↑ open a file"),

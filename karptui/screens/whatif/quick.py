@@ -17,7 +17,7 @@ from karptui.whatif.edits import SetSetting
 from karptui.whatif.path import value_at
 from karptui.widgets.control_list import ControlList
 
-ADD = "＋ add"
+ADD = "+ add"
 
 
 class QuickEditing(Offering):

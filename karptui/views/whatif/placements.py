@@ -152,7 +152,7 @@ def _node_line(one: NodeLine) -> ResultLine:
 
 
 def fit_lines(difference: Difference) -> tuple[ResultLine, ...]:
-    """Return the pods that gain or lose a place, and those that still have none."""
+    """Return the pods that gain or lose a place."""
     lines: list[ResultLine] = []
     if difference.no_longer_fit:
         count = counted(len(difference.no_longer_fit), "pod")
@@ -162,11 +162,16 @@ def fit_lines(difference: Difference) -> tuple[ResultLine, ...]:
         count = counted(sum(len(one.pods) for one in difference.now_fit), "pod")
         lines.append(heading("gained", f"Placed now: {count}", tone=Tone.GOOD))
         lines += [_move_line(alike, "gained") for alike in _by_origin(difference.now_fit)]
-    if difference.still_pending:
-        count = counted(len(difference.still_pending), "pod")
-        lines.append(heading("pending", f"Still without a place: {count}", tone=Tone.WARNING))
-        lines += _unplaced_lines(difference.still_pending, "pending")
     return tuple(lines)
+
+
+def still_pending_lines(difference: Difference) -> tuple[ResultLine, ...]:
+    """Return the pods that have no place, whatever was edited."""
+    if not difference.still_pending:
+        return ()
+    count = counted(len(difference.still_pending), "pod")
+    title = heading("pending", f"Still without a place: {count}", tone=Tone.WARNING)
+    return (title, *_unplaced_lines(difference.still_pending, "pending"))
 
 
 def _unplaced_lines(pods: Sequence[Unplaced], section: str) -> list[ResultLine]:

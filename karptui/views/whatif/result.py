@@ -6,7 +6,7 @@ from karptui.views.row import Tone
 from karptui.views.whatif.answer import Answer
 from karptui.views.whatif.consequences import blocker_lines, budget_lines, drift_lines, next_lines
 from karptui.views.whatif.line import ResultLine, wrapped
-from karptui.views.whatif.placements import claim_lines, fit_lines, move_lines, node_lines
+from karptui.views.whatif.placements import claim_lines, fit_lines, move_lines, node_lines, still_pending_lines
 from karptui.views.whatif.totals import pool_lines
 from karptui.views.whatif.trust import trust_section
 from karptui.whatif.difference import Difference
@@ -21,7 +21,7 @@ def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
 
 
 def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) -> tuple[ResultLine, ...]:
-    """Return what differs, what matters most first."""
+    """Return what differs, what matters most first; then what is as it was."""
     lines = (
         *fit_lines(difference),
         *next_lines(difference),
@@ -30,8 +30,9 @@ def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) 
         *blockers,
         *claim_lines(difference),
         *move_lines(difference),
-        *node_lines(difference),
         *budget_lines(difference),
+        *still_pending_lines(difference),
+        *node_lines(difference),
     )
     return lines or (ResultLine("same", (("  nothing changes", Tone.MUTED),)),)
 

@@ -157,6 +157,14 @@ def test_pods_that_lose_their_place_come_first_with_the_reason_in_full() -> None
     assert lines[3].details == ()
 
 
+def test_what_an_edit_changed_stands_above_pods_that_wait_all_the_same() -> None:
+    waits = unplaced("a/b", owner="", was=NOWHERE)
+    moved = MoveLine("", OLD_NODE, GENERAL, ("web/x",))
+    used = NodeLine("n", "", ("a/c",), False)
+    lines = result_lines(a_difference(claims=(a_claim(),), moves=(moved,), still_pending=(waits,), nodes=(used,)))
+    assert [line.key for line in lines if line.is_heading] == ["claims", "moves", "pending", "nodes"]
+
+
 def test_pods_that_gain_or_change_their_place() -> None:
     lines = result_lines(
         a_difference(
