@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Final
 
+from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import print_rows, report, rows_of
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "advice")
-    print_rows(rows, flat_values if args.output == "csv" else advice_values, args)
+    print_rows(rows, flat_values if args.output == "csv" else advice_values, args, columns=csv_columns.ADVICE)
     _say((*notes, *found.failures))
     status = report("advice", loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]

@@ -99,11 +99,9 @@ def _print(rows: list[dict[str, Any]], form: str) -> None:
         sys.stdout.write(json_text(rows) + "\n")
         return
     if form == "csv":
-        import csv
+        from karptui.cli.csv_form import print_csv
 
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([_plain(row[name]) for name in COLUMNS] for row in rows)
+        print_csv(COLUMNS, rows)
         return
     cells = [[_cell(name, row[name]) for name in COLUMNS] for row in without_idle(rows)]
     headings = ["NODE", "$/H", "CODE", "OBJECT", "OWNER", "VALUE", "SINCE", "UNTIL", "WITHOUT IT", "PODS 1H"]
@@ -125,13 +123,6 @@ def without_idle(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         *(row for row in rows if id(row) not in gone),
         *({**own[0], **blank, "node": f"{len(own)} nodes that nothing wants"} for own in folded.values()),
     ]
-
-
-def _plain(value: object) -> object:
-    """Return a value as CSV has it: nothing for what is not known or does not apply, numbers in full."""
-    from karptui.views.sanitize import clean
-
-    return clean(value) if isinstance(value, str) else value
 
 
 def _cell(name: str, value: object) -> str:

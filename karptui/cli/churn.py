@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, flat, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
                 _print_json(churn, {"replacements": [replacement_values(item) for item in removed.items]})
             else:
                 _print_lines(churn, args, loaded)
-                print_rows(removed, lambda item: flat(replacement_values(item)), args)
+                print_rows(removed, replacement_values, args, columns=csv_columns.REPLACEMENTS)
             return report("churn", loaded)
         rows = rows_of(POOLS, pool_entries(loaded.view, churn), args, loaded.now_ns)
     except UsageError as error:
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         _print_json(churn, _details(churn, [pool_values(item) for item in rows.items]))
     else:
         _print_lines(churn, args, loaded)
-        print_rows(rows, lambda item: flat(pool_values(item)), args)
+        print_rows(rows, pool_values, args, columns=csv_columns.CHURN)
     return report("churn", loaded)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
@@ -34,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, claim_entries(view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "claims")
-    print_rows(rows, lambda entry: claim_values(entry, loaded.now_ns), args)
+    print_rows(rows, lambda entry: claim_values(entry, loaded.now_ns), args, columns=csv_columns.CLAIMS)
     return report("claims", loaded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from karptui.cli import csv_columns
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
@@ -27,5 +28,5 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, Timeline().entries(loaded.view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "events")
-    print_rows(rows, lambda entry: event_values(entry, loaded.now_ns), args)
+    print_rows(rows, lambda entry: event_values(entry, loaded.now_ns), args, columns=csv_columns.EVENTS)
     return report("events", loaded)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from karptui.cli.csv_form import print_csv
 from karptui.cli.flags import words
 from karptui.cli.source import UsageError
 
@@ -74,6 +75,7 @@ def print_rows(
     values: Callable[[ItemT], dict[str, Any]],
     args: argparse.Namespace,
     *,
+    columns: Sequence[str],
     left_out: Iterable[str] = (),
 ) -> None:
     """Print rows in the form asked for.
@@ -82,25 +84,15 @@ def print_rows(
         rows: the rows.
         values: an item as plain values.
         args: the flags of ``add_row_flags``.
+        columns: what CSV holds of the values, in its order.
         left_out: columns that the table does not show.
     """
     if args.output == "json":
         _print_json([values(item) for item in rows.items])
     elif args.output == "csv":
-        _print_csv([values(item) for item in rows.items], has_header=not args.no_headers)
+        print_csv(columns, map(values, rows.items), has_header=not args.no_headers)
     else:
         _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=frozenset(left_out))
-
-
-def flat(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values without lists and objects, which have no place in a CSV cell."""
-    return {name: _joined(value) for name, value in values.items()}
-
-
-def _joined(value: object) -> object:
-    if isinstance(value, dict):
-        return " ".join(f"{name}={one}" for name, one in value.items())
-    return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _print_json(rows: list[dict[str, Any]]) -> None:
@@ -109,17 +101,6 @@ def _print_json(rows: list[dict[str, Any]]) -> None:
     # ASCII only: names from a cluster may hold what a terminal would act on.
     json.dump(rows, sys.stdout, indent=2)
     sys.stdout.write("\n")
-
-
-def _print_csv(rows: list[dict[str, Any]], *, has_header: bool) -> None:
-    import csv
-
-    from karptui.views.sanitize import clean
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    if has_header and rows:
-        writer.writerow(rows[0])
-    writer.writerows([clean(value) if isinstance(value, str) else value for value in row.values()] for row in rows)
 
 
 def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, left_out: frozenset[str]) -> None:

@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, flat, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         _print_json({"next": report_values(loaded.view), "nodes": nodes})
     else:
         _print_lines(args, loaded)
-        print_rows(rows, lambda entry: flat(_with_words(node_values(entry))), args)
+        print_rows(rows, lambda entry: _with_words(node_values(entry)), args, columns=csv_columns.NEXT)
     return report("next", loaded)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from karptui.cli import csv_columns
 from karptui.cli.analysed import add_why_flags, analysed
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, words
@@ -44,5 +45,6 @@ def run(args: argparse.Namespace) -> int:
         )
     except UsageError as error:
         fail(str(error), "nodes")
-    print_rows(rows, lambda entry: node_values(entry, loaded.now_ns, labels), args, left_out=left_out)
+    columns = (*csv_columns.NODES, *(f"label:{key}" for key in labels))
+    print_rows(rows, lambda entry: node_values(entry, loaded.now_ns, labels), args, columns=columns, left_out=left_out)
     return report("nodes", loaded)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, entries, args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "pending")
-    print_rows(rows, lambda entry: pending_values(entry, loaded.now_ns), args)
+    print_rows(rows, lambda entry: pending_values(entry, loaded.now_ns), args, columns=csv_columns.PENDING)
     if args.output in ("table", "wide"):
         _tell(rows.items)
     return report("pending", loaded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from karptui.cli import csv_columns
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, _chosen(loaded, args), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "pods")
-    print_rows(rows, lambda entry: pod_values(entry, loaded.now_ns), args)
+    print_rows(rows, lambda entry: pod_values(entry, loaded.now_ns), args, columns=csv_columns.PODS)
     return report("pods", loaded)
 
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from karptui.cli import csv_columns
 from karptui.cli.flags import words
 from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
@@ -51,7 +52,7 @@ def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded:
     from karptui.views.types.pools import TABLE
     from karptui.views.types.values import pool_values
 
-    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), pool_values, args)
+    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), pool_values, args, columns=csv_columns.TYPES_OF_POOLS)
 
 
 def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
@@ -65,7 +66,8 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
     only = frozenset(words(args.types)) if args.types else None
     types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
     table = types_table(has_prices=not args.disable_pricing)
-    print_rows(rows_of(table, types, args, loaded.now_ns), lambda entry: type_values(pool, entry), args)
+    rows = rows_of(table, types, args, loaded.now_ns)
+    print_rows(rows, lambda entry: type_values(pool, entry), args, columns=csv_columns.TYPES)
     if args.output in ("table", "wide"):
         view = loaded.view
         summary = (*filter_lines(pool), *reason_lines(pool), *finding_lines(pool))

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
@@ -83,8 +84,13 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
     from karptui.views.pools.values import pool_row_values
 
     shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)
-    is_flat = args.output == "csv"
-    print_rows(shown, lambda row: _flat(pool_row_values(row, loaded.now_ns), is_flat=is_flat), args)
+    is_csv = args.output == "csv"
+
+    def values(row: PoolRow) -> dict[str, Any]:
+        found = pool_row_values(row, loaded.now_ns)
+        return _with_words(found) if is_csv else found
+
+    print_rows(shown, values, args, columns=csv_columns.POOLS)
     if args.output in ("table", "wide"):
         stories = [line for row in shown.items for line in pool_story(row)]
         cost = "" if args.disable_pricing else cost_text(loaded.view)
@@ -110,22 +116,13 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
         for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
             print(_text(line))
     rows = rows_of(TABLE, daemonsets, args, loaded.now_ns)
-    print_rows(rows, lambda one: _flat(daemon_values(one), is_flat=args.output == "csv"), args)
+    print_rows(rows, daemon_values, args, columns=csv_columns.POOL_DAEMONSETS)
 
 
-def _flat(values: dict[str, Any], *, is_flat: bool) -> dict[str, Any]:
-    """Return values without lists and objects, which have no place in a CSV cell."""
-    if not is_flat:
-        return values
-    return {name: _joined(value) for name, value in values.items()}
-
-
-def _joined(value: object) -> object:
-    if isinstance(value, dict):
-        return " ".join(
-            f"{name}={'any' if one is None else one}" for name, one in value.items() if not isinstance(one, dict)
-        )
-    return " ".join(map(str, value)) if isinstance(value, list) else value
+def _with_words(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a NodePool's values with a word where a budget has no limit, as an empty cell would be none known."""
+    left = values["budget_left"]
+    return {**values, "budget_left": {reason: "any" if one is None else one for reason, one in left.items()}}
 
 
 def _say(lines: Sequence[Pieces]) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from karptui.cli.csv_form import print_csv
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, add_output_flag
 from karptui.cli.source import UsageError, fail
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from karptui.whatif.sweep import Sweep, SweepPoint
 
 COLUMNS: Final = (
+    "name",
+    "parameter",
     "value",
     "nodes",
     "launched",
@@ -73,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         sweep, mode = _asked(args)
         status = 0
+        if args.output == "csv":
+            print_csv(COLUMNS, ())
         for named in bases(args):
             for note in named.notes:
                 _say(f"{named.name}: {note}")
@@ -156,15 +161,11 @@ def _print(document: dict[str, Any], form: str) -> None:
         from karptui.cli.json_text import json_text
 
         sys.stdout.write(json_text(document) + "\n")
-    elif form == "csv" and "points" in document:
-        import csv
-
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(("name", "parameter", *COLUMNS))
-        for point in document["points"]:
-            cells = ("" if point[name] is None else point[name] for name in COLUMNS)
-            row = (document["name"], document["parameter"], *cells)
-            writer.writerow([clean(cell) if isinstance(cell, str) else cell for cell in row])
+    elif form == "csv" and "error" in document:
+        _say(f"{document['name']}: {document['error']}")
+    elif form == "csv":
+        of = {"name": document["name"], "parameter": document["parameter"]}
+        print_csv(COLUMNS, [{**of, **point} for point in document["points"]], has_header=False)
     else:
         print("\n".join(map(clean, lines_of(document))))
 

@@ -1,0 +1,91 @@
+"""Comma-separated values of commands that print rows: the header is there without rows, and names what is there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.csv_form import cell
+from karptui.cli.main import main
+from tests.stories import STORIES
+
+NOTHING = ("--filter", "no-such-thing-anywhere")
+COMMANDS = (
+    ("nodes",),
+    ("nodes", "--extra-labels", "team,kubernetes.io/arch"),
+    ("pods",),
+    ("pools",),
+    ("pools", "--pool", "general"),
+    ("types",),
+    ("types", "--pool", "general"),
+    ("pending",),
+    ("claims",),
+    ("budgets",),
+    ("events",),
+    ("next",),
+    ("churn",),
+    ("churn", "--replacements"),
+    ("advice",),
+)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    main(list(words))
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_the_header_is_what_json_holds_and_stands_without_rows(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(printed(capsys, *command, "--demo", "-o", "json"))
+    rows_at = {("next",): "nodes", ("churn",): "pools", ("churn", "--replacements"): "replacements"}
+    if isinstance(document, dict):
+        document = document[rows_at.get(command, "daemonsets")]
+    full = printed(capsys, *command, "--demo", "-o", "csv")
+    header, *rows = csv.reader(io.StringIO(full))
+    assert header == list(document[0])
+    assert len(rows) == len(document)
+    assert not [text for row in rows for text in row if text.startswith(("{'", "['"))]
+    assert printed(capsys, *command, "--demo", "-o", "csv", *NOTHING) == full.partition("\n")[0] + "\n"
+
+
+def test_no_headers_leaves_the_header_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "pods", "--demo", "-o", "csv", "--no-headers", *NOTHING) == ""
+
+
+def test_blockers_and_sweeps_without_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "blockers", str(STORIES), "--node", "none", "-o", "csv").splitlines() == [
+        "node,pricePerHour,code,object,owner,value,since,until,wouldGoWithout,podsInLastHour"
+    ]
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    assert main(["sweep", str(broken), "--set", "A=1", "--jobs", "1", "-o", "csv"]) == 1
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [
+        "name,parameter,value,nodes,launched,pricePerHour,pending,drifted,unpriced,unpricedAtMostPerHour,problem"
+    ]
+    assert "broken.json" in said.err
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, None),
+        (0.5, 0.5),
+        (True, True),
+        ("a\x1b[31m", "a␛[31m"),
+        ([], ""),
+        (["a", "b"], "a b"),
+        ({"spot": ["a", "b"], "on-demand": []}, "spot=a,b on-demand="),
+        ({"cpu": {"used": 1, "limit": 2}, "memory": None}, "cpu.used=1 cpu.limit=2 memory="),
+        ([{"node": "a", "price": None}, {"node": "b", "price": 0.5}], "node=a price=; node=b price=0.5"),
+        (["a\x07"], "a␇"),
+    ],
+)
+def test_a_cell(value: object, text: object) -> None:
+    assert cell(value) == text
