@@ -49,8 +49,8 @@ class LineList(PickList):
         if tuple(lines) == self._shown:
             return
         before = {line: pick for line, pick in zip(self._shown, self.picks, strict=False) if line.key == pick.key}
-        self._shown = tuple({line.key: line for line in reversed(lines)}.values())[::-1]
-        self.set_picks([before.get(line) or _pick(line) for line in self._shown])
+        self._shown = tuple(lines)
+        self.set_picks([before.get(line) or _pick(line) for line in lines])
 
     @on(PickList.Picked)
     def _picked(self, event: PickList.Picked) -> None:

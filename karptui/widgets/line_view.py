@@ -32,6 +32,7 @@ class LineView(ScrollView):
     LineView {
         overflow-x: hidden;
         scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
         scrollbar-gutter: stable;
         scrollbar-visibility: hidden;
     }

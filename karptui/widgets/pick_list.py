@@ -93,7 +93,10 @@ class PickList(LineView, can_focus=True):
 
     def set_picks(self, picks: Sequence[Pick]) -> None:
         """Show lines in the place of those before; of several with one key the first."""
-        shown = tuple({pick.key: pick for pick in reversed(picks)}.values())[::-1]
+        by_key: dict[str, Pick] = {}
+        for pick in picks:
+            by_key.setdefault(pick.key, pick)
+        shown = tuple(by_key.values())
         if shown == self._picks:
             return
         key = self.current_key
