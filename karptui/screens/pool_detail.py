@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from karptui.analyst import Focus
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.panel_screen import PanelScreen
-from karptui.screens.pools import CONSEQUENCES, MANY, WORKING
+from karptui.screens.pools import CONSEQUENCES, WORKING
 from karptui.views.cluster_view import ClusterView
 from karptui.views.pools.daemonsets import TABLE, DaemonRow, daemon_rows, daemon_sentence
 from karptui.views.pools.detail import detail_lines, title_parts
@@ -37,6 +37,7 @@ class PoolDetailScreen(ObjectKeys, PanelScreen[DaemonRow]):
     is_explanation = True
     title_text = "DaemonSets ─ what a new node carries"
     kind = "NodePool"
+    works_out_types = True
     consequences = CONSEQUENCES
 
     panel_name = "pool"
@@ -69,10 +70,6 @@ class PoolDetailScreen(ObjectKeys, PanelScreen[DaemonRow]):
             self._made = (row, daemon_rows(row) if row is not None else ())
         self._row = row
         return self._made[1]
-
-    def size_of(self, view: ClusterView) -> int:
-        """Let the rows be built in a thread."""
-        return MANY if view.state.nodepools else 0
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and show the pool."""

@@ -26,8 +26,6 @@ from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
 from karptui.widgets.row_table import RowSelected
 
-MANY: Final = 1_000_000
-"""More items than are built at once: working types out takes a tenth of a second, which belongs in a thread."""
 WORKING: Final = ("working out the order of NodePools and their types…", Tone.ACTIVE)
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Without NodePools there is nothing to show.",
@@ -53,6 +51,7 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
 
     entry_name = "pools"
     kind = "NodePool"
+    works_out_types = True
     consequences = CONSEQUENCES
 
     cluster = getters.query_one("#pools-cluster", Static)
@@ -88,10 +87,6 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
     def items_of(self, view: ClusterView) -> Sequence[PoolRow]:
         """Return the pools."""
         return pool_rows(view)
-
-    def size_of(self, view: ClusterView) -> int:
-        """Let the rows be built in a thread."""
-        return MANY if view.state.nodepools else 0
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and what holds for all pools."""

@@ -41,6 +41,8 @@ class TableScreen(FrameScreen, Generic[ItemT]):
     """What the table is called."""
     kind: ClassVar[str] = ""
     """The kind whose status says why there are no rows."""
+    works_out_types: ClassVar[bool] = False
+    """Whether items hold the instance types of NodePools: a tenth of a second even for few of them."""
 
     table = getters.query_one(RowTable)
 
@@ -78,7 +80,9 @@ class TableScreen(FrameScreen, Generic[ItemT]):
         raise NotImplementedError
 
     def size_of(self, view: ClusterView) -> int:
-        """Return about how many items a view has, without making them."""
+        """Return about how many items a view has, without making them; too many where each is dear."""
+        if self.works_out_types:
+            return BUILT_AT_ONCE + 1 if view.state.nodepools else 0
         return len(view.state.of(Kind(self.kind))) if self.kind else 0
 
     def explain_item(self, item: ItemT) -> Pieces:
@@ -179,10 +183,6 @@ class TableScreen(FrameScreen, Generic[ItemT]):
         if self.table.marked:
             title += f"─ {len(self.table.marked)} marked "
         self._write_title(title)
-        dropped = self.table.dropped_columns
-        hint = f" {dropped} more column{'s' if dropped > 1 else ''}: ctrl+w " if dropped else ""
-        if hint != getattr(self, "_subtitle", ""):
-            self._subtitle = hint
 
     def _write_title(self, title: str) -> None:
         if title != getattr(self, "_title", None):

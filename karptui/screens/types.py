@@ -24,8 +24,6 @@ from karptui.views.types.table import types_table
 from karptui.widgets.row_table import RowSelected
 from karptui.widgets.sentences import Sentences
 
-MANY: Final = 1_000_000
-"""More items than are built at once: working types out takes a tenth of a second, which belongs in a thread."""
 WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodePool": "Which types a new node may have needs it.",
@@ -41,6 +39,7 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
     entry_name = "types"
     title_text = "Types by NodePool"
     kind = "NodePool"
+    works_out_types = True
     consequences = CONSEQUENCES
 
     lines = getters.query_one("#types-lines", Sentences)
@@ -61,10 +60,6 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
     def items_of(self, view: ClusterView) -> Sequence[PoolEntry]:
         """Return the pools."""
         return pool_entries(view)
-
-    def size_of(self, view: ClusterView) -> int:
-        """Let the rows be built in a thread."""
-        return MANY if view.state.nodepools else 0
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and where types and prices come from."""
@@ -115,6 +110,7 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
 
     entry_name = "types"
     kind = "NodePool"
+    works_out_types = True
     consequences = CONSEQUENCES
 
     panel = getters.query_one("#types-panel", VerticalScroll)
@@ -162,10 +158,6 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
             self._made = (entry, self._shows_all, types)
         self._entry = entry
         return self._made[2]
-
-    def size_of(self, view: ClusterView) -> int:
-        """Let the rows be built in a thread."""
-        return MANY if view.state.nodepools else 0
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and what the filters have removed."""

@@ -11,14 +11,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.desk import Desk
 from karptui.views.row import Pieces, Tone
 from karptui.views.units import count_text
 from karptui.views.whatif.compare import COLUMN_WIDTH, LABEL_WIDTH, MOST_COMPARED, Compared, compare_lines
-from karptui.widgets.plain import phrase
+from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
     from karptui.whatif.scenario import Scenario
@@ -37,7 +36,7 @@ class CompareScreen(FrameScreen):
     BINDING_GROUP_TITLE = "Compare"
 
     panel = getters.query_one("#compare-panel", VerticalScroll)
-    table = getters.query_one("#compare-table", Static)
+    table = getters.query_one("#compare-table", Sentences)
 
     def __init__(self, desk: Desk) -> None:
         """Make the screen.
@@ -53,7 +52,7 @@ class CompareScreen(FrameScreen):
     def compose_body(self) -> ComposeResult:
         """Yield the table."""
         with VerticalScroll(id="compare-panel"):
-            yield Static(id="compare-table", markup=False)
+            yield Sentences(id="compare-table")
 
     def prepare(self) -> None:
         """Begin to replay."""
@@ -92,7 +91,7 @@ class CompareScreen(FrameScreen):
     def _show(self) -> None:
         lines = list(compare_lines(self._compared, self._width))
         lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
-        self.table.update(Content("\n").join([phrase(line) for line in lines]))
+        self.table.set_lines(lines)
         shown = f"{self._first + 1}-{self._first + len(self._compared)} of {count_text(len(self._desk.sheets))}"
         self.panel.border_title = Content(f" Scenarios compared ─ {shown} ")
 

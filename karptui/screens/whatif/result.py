@@ -7,7 +7,6 @@ from typing import Final
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from karptui.replayer import Replayer
 from karptui.views.row import Pieces, Tone
@@ -20,7 +19,7 @@ from karptui.views.whatif.totals import mode_text, totals_lines
 from karptui.views.whatif.trust import price_note, trust_lines, version_text
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList
-from karptui.widgets.plain import phrase
+from karptui.widgets.sentences import Sentences
 from karptui.widgets.titled_pane import TitledPane
 
 WIDE: Final = 60
@@ -30,9 +29,9 @@ WIDE: Final = 60
 class ResultPane(TitledPane):
     """Shows the last good answer."""
 
-    figures = getters.query_one("#whatif-figures", Static)
+    figures = getters.query_one("#whatif-figures", Sentences)
     lines = getters.query_one(LineList)
-    trust = getters.query_one("#whatif-trust", Static)
+    trust = getters.query_one("#whatif-trust", Sentences)
 
     def __init__(self) -> None:
         super().__init__(id="whatif-result")
@@ -43,9 +42,9 @@ class ResultPane(TitledPane):
 
     def compose(self) -> ComposeResult:
         """Yield figures above lines above what they rest on."""
-        yield Static(id="whatif-figures", markup=False)
+        yield Sentences(id="whatif-figures")
         yield LineList(id="whatif-lines")
-        yield Static(id="whatif-trust", markup=False)
+        yield Sentences(id="whatif-trust")
 
     @property
     def current_line(self) -> ResultLine | None:
@@ -59,7 +58,7 @@ class ResultPane(TitledPane):
 
     def say(self, text: str) -> None:
         """Say something where the figures will be."""
-        self.figures.update(Content.styled(clean(text), "$karp-active"))
+        self.figures.set_lines((((text, Tone.ACTIVE),),))
 
     def show_heading(self, mode: Replay, answer: Answer | None) -> None:
         """Say what is replayed and how long it took."""
@@ -102,14 +101,14 @@ class ResultPane(TitledPane):
                 lead.append((("below is the last good result", Tone.WARNING),))
         if answer is None or answer.difference is None:
             self._answer, self._lines = None, ()
-            self._update(self.figures, tuple(lead))
-            self._update(self.trust, ())
+            self._put(self.figures, tuple(lead))
+            self._put(self.trust, ())
         else:
             if answer is not self._answer:
                 self._answer = answer
                 self._lines = answer_lines(answer)
-            self._update(self.figures, (*lead, *totals_lines(answer.difference, price_note(answer))))
-            self._update(self.trust, trust_lines(answer))
+            self._put(self.figures, (*lead, *totals_lines(answer.difference, price_note(answer))))
+            self._put(self.trust, trust_lines(answer))
         self._show_lines()
 
     def _show_lines(self) -> None:
@@ -132,11 +131,10 @@ class ResultPane(TitledPane):
         self._show_lines()
 
     @staticmethod
-    def _update(static: Static, lines: tuple[Pieces, ...]) -> None:
-        content = Content("\n").join([phrase(line) for line in lines])
-        if content != static.content:
-            static.update(content)
-        static.set_class(not lines, "-empty")
+    def _put(sentences: Sentences, lines: tuple[Pieces, ...]) -> None:
+        """Show lines; without any the place is given to others."""
+        sentences.set_lines(lines)
+        sentences.set_class(not lines, "-empty")
 
 
 def _signed(line: ResultLine, open_keys: frozenset[str]) -> Pieces:

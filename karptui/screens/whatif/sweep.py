@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from karptui.screens.frame import FrameScreen
 from karptui.views.row import Pieces, Tone
@@ -21,7 +20,7 @@ from karptui.views.whatif.sweep import sweep_lines
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sweep import Sweep, SweepPoint
-from karptui.widgets.plain import phrase
+from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
     from karptui.shared_base import SharedBase
@@ -41,7 +40,7 @@ class SweepScreen(FrameScreen):
     BINDING_GROUP_TITLE = "Sweep"
 
     panel = getters.query_one("#sweep-panel", VerticalScroll)
-    table = getters.query_one("#sweep-table", Static)
+    table = getters.query_one("#sweep-table", Sentences)
 
     def __init__(self, shared: SharedBase, sweep: Sweep, mode: Replay, current: str = "") -> None:
         """Make the screen.
@@ -64,7 +63,7 @@ class SweepScreen(FrameScreen):
     def compose_body(self) -> ComposeResult:
         """Yield the table."""
         with VerticalScroll(id="sweep-panel"):
-            yield Static(id="sweep-table", markup=False)
+            yield Sentences(id="sweep-table")
 
     def prepare(self) -> None:
         """Begin."""
@@ -103,7 +102,7 @@ class SweepScreen(FrameScreen):
         lines = list(sweep_lines(self._sweep.values, self._points, self._current, self.size.width - 4))
         if self._failure:
             lines.append((("✘ ", Tone.FAULT), (f"a process failed: {self._failure}", Tone.FAULT)))
-        self.table.update(Content("\n").join([phrase(line) for line in lines]))
+        self.table.set_lines(lines)
         self.refresh_info()
 
     def explain(self) -> Pieces:
