@@ -7,12 +7,13 @@ from typing import Final
 
 from karptui.decode.kinds import OTHER_PROVIDERS
 from karptui.karpenter.labels import AWS_GROUP
+from karptui.sources.cluster.provider_groups import PROVIDER_GROUPS
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
 
 FOLLOWED: Final = (NODES, *KARPENTER_KINDS, *LATER, AUTO_MODE_EVENTS)
 """What is listed and watched, NodeClasses apart, which are found by asking the server."""
 NODECLASS_GROUPS: Final = (AWS_GROUP, *OTHER_PROVIDERS)
-"""Whatever their NodeClasses are called; a provider with a group of its own needs a rule more."""
+"""Whatever their NodeClasses are called; those of other providers are named in ``provider_groups``."""
 PROXIES: Final = ("pods/proxy", "services/proxy")
 """Karpenter's metrics are read through the API server; one of the two is enough."""
 USAGE_GROUP: Final = "metrics.k8s.io"
@@ -38,6 +39,8 @@ def cluster_role_lines(resources: Iterable[Resource] = FOLLOWED) -> list[str]:
         "metadata: {name: karptui}",
         "rules:",
         *(_rule(group, plurals, "get, list, watch") for group, plurals in by_group.items()),
+        "# NodeClasses of other providers; those that are not yours may be left out",
+        *(f"{_rule(one.group, one.plurals, 'get, list, watch')}  # {one.provider}" for one in PROVIDER_GROUPS),
         "# the schemas and rules that the what-if holds documents against",
         _rule("apiextensions.k8s.io", ("customresourcedefinitions",), "get"),
         "# prices and availability as Karpenter itself sees them, from its metrics",

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from karptui.decode.kinds import Kind, may_hold_nodeclasses
+from karptui.sources.cluster.provider_groups import PROVIDER_GROUPS, ProviderGroup
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
 from karptui.sources.cluster.role import NODECLASS_GROUPS, cluster_role_lines
 
@@ -29,6 +30,18 @@ def test_what_is_followed_may_be_listed_and_watched(resource: Resource) -> None:
 def test_nodeclasses_of_every_known_provider_may_be_read(group: str) -> None:
     assert may_hold_nodeclasses(group)
     assert verbs_on(group, "anynodeclasses") == {"get", "list", "watch"}
+
+
+@pytest.mark.parametrize("one", PROVIDER_GROUPS, ids=lambda one: one.group)
+def test_nodeclasses_of_other_providers_may_be_read_by_their_name(one: ProviderGroup) -> None:
+    assert may_hold_nodeclasses(one.group)
+    assert all(plural.endswith("nodeclasses") for plural in one.plurals)
+    assert all(verbs_on(one.group, plural) == {"get", "list", "watch"} for plural in one.plurals)
+
+
+def test_every_group_has_one_rule() -> None:
+    groups = [*NODECLASS_GROUPS, *(one.group for one in PROVIDER_GROUPS)]
+    assert len(groups) == len(set(groups))
 
 
 def test_karpenters_metrics_may_be_read() -> None:
