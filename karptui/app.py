@@ -131,8 +131,10 @@ class KarptuiApp(ClusterApp):
             KEYBOARD.pressed()
         if self._early_keys is not None and isinstance(event, events.Key) and event.key != "ctrl+c":
             self._early_keys.append(event)
-        else:
-            await super().on_event(event)
+            return
+        if isinstance(event, events.Key | events.MouseDown | events.Paste) and self.front is not None:
+            self.front.forget_message()
+        await super().on_event(event)
 
     async def on_mount(self) -> None:
         """Show the first screen, then start the source."""

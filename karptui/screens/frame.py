@@ -145,7 +145,7 @@ class FrameScreen(SwiftScreen):
             self.info.pieces = self._message or self.explain()
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
-        """Say something in the information line until the next key."""
+        """Say something in the information line until the next key or click."""
         self._message = ((text, tone),)
         self.info.pieces = self._message
 

@@ -297,3 +297,14 @@ async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
         await press(pilot, "e")
         assert screen.controls.size.height == 0
         assert screen.editor.size.height >= 6
+
+
+async def test_what_was_said_of_a_key_makes_room_for_what_is_wrong_with_the_text() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await control(pilot, "weight", "right")
+        await press(pilot, "u")
+        assert screen.info.pieces[0][0].startswith("undone: ")
+        await press(pilot, "e", "end", *"x")
+        assert screen.info.pieces[0][0].startswith("✘ ")
