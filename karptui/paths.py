@@ -13,7 +13,12 @@ _NAME = "karptui"
 def config_file() -> Path:
     """Return the configuration file: ``KARPTUI_CONFIG``, or config.toml in the user's configuration folder."""
     chosen = os.environ.get("KARPTUI_CONFIG")
-    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_config_path(_NAME)) / "config.toml"
+    return typed_path(chosen) if chosen else Path(platformdirs.user_config_path(_NAME)) / "config.toml"
+
+
+def typed_path(text: str) -> Path:
+    """Return a path as somebody typed it; ``~`` of a user whom nobody knows stays as it is, as in a shell."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - that of Path raises RuntimeError for such a user
 
 
 def cache_dir() -> Path:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 
+from karptui.paths import typed_path
 from karptui.screens.commands import CommandError
 from karptui.screens.table_screen import TableScreen
 from karptui.views.export import as_csv, as_text
@@ -172,7 +172,7 @@ class ListScreen(TableScreen[ItemT]):
             raise CommandError("save needs a file: :save nodes.csv, or .txt for aligned text")
         drawn = self.table.layout_columns
         shown = [index for index, heading in enumerate(self.spec.headings()) if heading in drawn]
-        path = Path(target).expanduser()
+        path = typed_path(target)
         write = as_text if path.suffix == ".txt" else as_csv
         try:
             path.write_text(write(self.spec.headings(), rows, shown), encoding="utf-8")

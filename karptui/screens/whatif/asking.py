@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +12,18 @@ from msgspec.structs import replace
 
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.frame import FrameScreen
-from karptui.screens.whatif.files import FileError, open_scenarios, save_scenarios
+from karptui.screens.whatif.files import FileError, FileIsThereError, open_scenarios, save_scenarios
 from karptui.screens.whatif.question import question
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
-from karptui.views.units import count_text
+from karptui.views.units import counted
 from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.documents import parse
 from karptui.whatif.documents.render import as_document
 from karptui.whatif.documents.splice import REMOVE, EditRefusedError, set_value
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.sheet import Sheet, joined, sheet_of, with_document
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Asking(FrameScreen):
     def _told(self, index: int) -> str:
         sheet, answer = self.desk.sheets[index], self.desk.answers.get(index)
         count = len(self.desk.scenario_at(index).edits)
-        edits = f"{count_text(count)} edit{'' if count == 1 else 's'} · {mode_text(sheet.replay)}"
+        edits = f"{counted(count, 'edit')} · {mode_text(sheet.replay)}"
         if answer is None or answer.difference is None:
             return edits
         change = answer.difference.price_delta_per_hour
@@ -180,15 +181,20 @@ class Asking(FrameScreen):
             return
         scenarios = [self.desk.scenario_at(at) for at in range(len(self.desk.sheets))]
         try:
-            if Path(target).expanduser().exists():
-                choices = (Choice("replace", f"replace {target}"), Choice("keep", "leave it as it is"))
-                if await self.app.push_screen_wait(PickScreen("The file is there already", choices)) != "replace":
-                    return
-            path = save_scenarios(target, scenarios, replaces=True)
+            path = await self._saved(target, scenarios)
         except FileError as error:
             self.say(str(error), Tone.FAULT)
-        else:
-            self.say(f"{count_text(len(scenarios))} saved to {path}", Tone.GOOD)
+            return
+        if path is not None:
+            self.say(f"{counted(len(scenarios), 'scenario')} saved to {path}", Tone.GOOD)
+
+    async def _saved(self, target: str, scenarios: Sequence[Scenario]) -> Path | None:
+        try:
+            return save_scenarios(target, scenarios)
+        except FileIsThereError:
+            choices = (Choice("replace", f"replace {target}"), Choice("keep", "leave it as it is"))
+            chosen = await self.app.push_screen_wait(PickScreen("The file is there already", choices))
+        return save_scenarios(target, scenarios, replaces=True) if chosen == "replace" else None
 
     async def _open(self) -> None:
         """Ask for a file and put its scenarios on the desk."""
@@ -204,6 +210,7 @@ class Asking(FrameScreen):
             sheet = sheet_of(scenario)
             await self._remember_originals(sheet.text)
             self.desk.begin(replace(sheet, name=self.desk.free_name(sheet.name)))
+        self.say(f"{counted(len(scenarios), 'scenario')} opened from {target}", Tone.GOOD)
 
     async def _remember_originals(self, text: str) -> None:
         """Read what documents are in the cluster; those that are not there are new."""

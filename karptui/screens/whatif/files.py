@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from karptui.paths import typed_path
 from karptui.whatif.scenario import Scenario
 from karptui.whatif.scenario_file import ScenarioError, read_scenarios, write_scenarios
 
 
 class FileError(Exception):
     """A file that cannot be used; the text is a sentence."""
+
+
+class FileIsThereError(FileError):
+    """A file that was not to be replaced."""
 
 
 def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool = False) -> Path:
@@ -22,14 +27,15 @@ def save_scenarios(target: str, scenarios: Sequence[Scenario], *, replaces: bool
         replaces: Whether a file that is there may be replaced.
 
     Raises:
-        FileError: when the file cannot be written, or is there already.
+        FileIsThereError: when the file is there already.
+        FileError: when it cannot be written.
     """
-    path = Path(target).expanduser()
+    path = typed_path(target)
     try:
         with path.open("w" if replaces else "x", encoding="utf-8") as file:
             file.write(write_scenarios(scenarios))
     except FileExistsError:
-        raise FileError(f"{path} is there already") from None
+        raise FileIsThereError(f"{path} is there already") from None
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror}") from error
     return path
@@ -41,7 +47,7 @@ def open_scenarios(target: str) -> tuple[Scenario, ...]:
     Raises:
         FileError: when it cannot be read, or does not hold scenarios.
     """
-    path = Path(target).expanduser()
+    path = typed_path(target)
     try:
         return read_scenarios(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.widgets import Input
 
 from karptui.screens.dialogs import AskScreen
 from karptui.screens.nodes import NodesScreen
@@ -308,3 +309,28 @@ async def test_what_was_said_of_a_key_makes_room_for_what_is_wrong_with_the_text
         assert screen.info.pieces[0][0].startswith("undone: ")
         await press(pilot, "e", "end", *"x")
         assert screen.info.pieces[0][0].startswith("✘ ")
+
+
+@pytest.mark.parametrize("name", ["~a-user-whom-nobody-knows/x.yaml", "a" * 300])
+@pytest.mark.parametrize("what", ["save to", "open"])
+async def test_a_path_that_cannot_be_is_said(what: str, name: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await press(pilot, "s", *what, "enter")
+        app.screen.query_one(Input).value = name
+        await press(pilot, "enter")
+        assert app.screen is screen
+        assert screen.info.pieces[0][0].startswith(f"{name} cannot be ")
+
+
+async def test_what_was_opened_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text("name: a\nedits: []\n---\nname: b\nedits: []\n")
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await press(pilot, "s", *"open", "enter")
+        app.screen.query_one(Input).value = str(file)
+        await press(pilot, "enter")
+        assert screen.info.pieces[0][0] == f"2 scenarios opened from {file}"
