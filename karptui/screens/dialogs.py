@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
+from rich.cells import cell_len
 from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -32,14 +33,15 @@ class Choice(NamedTuple):
 
 def _lines(choices: Iterable[Choice], chosen: frozenset[str] | None) -> list[Option]:
     shown = list(choices)
-    width = min(max((len(clean(one.title)) for one in shown), default=0), 44)
+    width = min(max((cell_len(clean(one.title)) for one in shown), default=0), 44)
     return [Option(_line(one, width, chosen), id=one.id) for one in shown]
 
 
 def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Content:
     sign = "" if chosen is None else "☑ " if choice.id in chosen else "☐ "
     detail = (f"  {clean(choice.detail)}", "$karp-muted")
-    return Content.assemble(sign, (f"{clean(choice.title):<{width}}", "$foreground"), detail)
+    title = clean(choice.title)
+    return Content.assemble(sign, (title + " " * (width - cell_len(title)), "$foreground"), detail)
 
 
 class PickScreen(DimmedScreen["str | None"]):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.cells import cell_len
 from textual.app import App
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
 from karptui.widgets.palette import variable_defaults
@@ -134,3 +136,14 @@ async def test_a_refused_line_stays_to_be_corrected() -> None:
         await pilot.pause()
         assert app.answer == "7"
         assert await app.ask(pilot, AskScreen("How many"), "escape") is None
+
+
+async def test_names_of_wide_letters_keep_what_is_said_of_them_in_line() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PickScreen("Which", (Choice("a", "日本語", "first"), Choice("b", "abcdefgh", "second"))))
+        shown = [str(app.screen.query_one(OptionList).get_option(name).prompt) for name in "ab"]
+        assert [cell_len(line[: line.index(word)]) for line, word in zip(shown, ("first", "second"), strict=True)] == [
+            10,
+            10,
+        ]
