@@ -10,7 +10,6 @@ from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags
 
-HELP: Final = "what instance types an EC2NodeClass and settings come to"
 MIB: Final = 1 << 20
 
 

@@ -61,7 +61,6 @@ _NOT_LIFTED: Final = frozenset(
 )
 """Without these the node would not be the node that is seen: what would follow cannot be told."""
 _WAITS: Final = frozenset({Code.CONSOLIDATE_AFTER, Code.NOT_CONSOLIDATABLE, Code.CONSOLIDATION_DISABLED})
-_CONSOLIDATING: Final = frozenset({Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE})
 
 
 class Outlook:

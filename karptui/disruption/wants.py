@@ -10,7 +10,6 @@ import msgspec
 from karptui.disruption.command import Method
 from karptui.provisioning.state_node import StateNode
 
-_CONSOLIDATING: Final = (Method.EMPTINESS, Method.MULTI_NODE, Method.SINGLE_NODE)
 _DRIFTING: Final = (Method.DRIFT, Method.STATIC_DRIFT)
 
 
@@ -18,8 +17,6 @@ class Wants(msgspec.Struct, frozen=True, gc=False):
     """Since when drift and consolidation want a node; None where they do not."""
 
     drift_ns: int | None = None
-    drift_reason: str = ""
-    """Why it drifted: ``AMIDrift``, ``NodePoolDrifted``…"""
     consolidation_ns: int | None = None
 
     def floor(self, methods: Iterable[Method]) -> int | None:
@@ -53,7 +50,6 @@ def wants_of(node: StateNode) -> Wants:
     is_consolidatable = consolidatable is not None and consolidatable.status == "True"
     return Wants(
         drift_ns=drifted.last_transition_ns if drifted is not None and is_drifted else None,
-        drift_reason=drifted.reason if drifted is not None and is_drifted else "",
         consolidation_ns=consolidatable.last_transition_ns
         if consolidatable is not None and is_consolidatable
         else None,

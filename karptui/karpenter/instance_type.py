@@ -38,4 +38,3 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False
     capacity: ResourceList
     overhead: Overhead = Overhead()
     offerings: tuple[Offering, ...] = ()
-    is_capacity_overlaid: bool = False

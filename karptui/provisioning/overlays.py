@@ -135,7 +135,6 @@ class OverlayStore:
             instance_type,
             capacity={**instance_type.capacity, **update.capacity},
             offerings=tuple(offerings),
-            is_capacity_overlaid=bool(update.capacity),
         )
 
 

@@ -94,7 +94,6 @@ class Run:
         for queued in pods:
             if queued.is_counted:
                 self.topology.own(queued.first)
-        self.topology.begun_with = len(self.topology.groups)
         row = self.prepared.columns.index
         cpu, memory = row.get("cpu"), row.get("memory")
         queue = deque(

@@ -46,14 +46,11 @@ class Topology:
             gone_nodes: Provider ids of nodes that are left out.
         """
         self._running = running
-        self._bases = {base.spec.identity: base for base in inverse_bases}
         self._moving = moving
         self._moving_pods = [running.by_uid[uid] for uid in moving if uid in running.by_uid]
         self._gone_nodes = gone_nodes
         self.groups: dict[tuple[object, ...], TopologyGroup] = {}
         self._group_list: list[TopologyGroup] = []
-        self.begun_with: int | None = None
-        """How many rules there were before the first pod was tried; later ones know fewer host names."""
         self._inverse: dict[tuple[object, ...], TopologyGroup] = {}
         self._inverse_list: list[TopologyGroup] = []
         for base in inverse_bases:

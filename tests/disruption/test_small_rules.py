@@ -75,9 +75,9 @@ def test_what_wants_an_unmanaged_node():
     assert initiator_of(fleet.nodes[0], None, ()) is None
 
 
-def test_drift_is_wanted_with_its_reason():
+def test_drift_is_wanted_since_its_condition():
     fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(conditions=(drifted(),))])
-    assert wants_of(fleet.nodes[0]) == Wants(NOW_NS - HOUR_NS, "AMIDrift", None)
+    assert wants_of(fleet.nodes[0]) == Wants(drift_ns=NOW_NS - HOUR_NS)
 
 
 def test_owners():

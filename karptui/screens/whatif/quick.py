@@ -205,10 +205,6 @@ class QuickEditing(Offering):
         changed = {one.name: one.value for one in self.desk.sheet.edits if isinstance(one, SetSetting)}
         return changed.get(setting.name, setting_value(setting, self.host.view.evidence.settings))
 
-    def put_setting(self, name: str, value: str) -> None:
-        """Give a setting another value; the cluster's own takes the edit back."""
-        self._put_setting(_setting(name), value)
-
     def _put_setting(self, setting: SettingEdit, value: str) -> None:
         rest = tuple(
             one for one in self.desk.sheet.edits if not (isinstance(one, SetSetting) and one.name == setting.name)

@@ -46,12 +46,6 @@ class ResultPane(TitledPane):
         yield LineList(id="whatif-lines")
         yield Sentences(id="whatif-trust")
 
-    @property
-    def current_line(self) -> ResultLine | None:
-        """The line under the cursor."""
-        key = self.lines.current_key.partition("#")[0]
-        return next((line for line in self._lines if line.key == key), None)
-
     def focus_lines(self) -> None:
         """Give the keys to the lines."""
         self.lines.focus()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from msgspec.structs import replace
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -161,8 +160,3 @@ class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
         from karptui.whatif.scenario import Replay  # noqa: PLC0415 - only when asked for
 
         return (("What is replayed", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)
-
-    def take_sheet(self, **changes: object) -> None:
-        """Change fields of the sheet in front at once."""
-        self.desk.put(replace(self.desk.sheet, **changes), "quick edit")
-        self.changed()

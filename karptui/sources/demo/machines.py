@@ -29,8 +29,6 @@ from karptui.sources.demo.pods import current, daemon_pods, evict
 from karptui.sources.demo.world import is_owned_by, is_protected
 
 POOL: Final = "general"
-MIN_NODES: Final = 3
-"""Below this many quiet nodes nothing is consolidated."""
 _LAUNCHING_LABELS: Final = ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass")
 _KNOWN_ONCE_LAUNCHED: Final = ("providerID", "imageID", "capacity", "allocatable")
 

@@ -17,7 +17,6 @@ _KEY = re.compile(
     re.DOTALL,
 )
 _BLOCK_SCALAR = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?\Z")
-_WORD = re.compile(r"""["']?[^\s,\[\]{}"']*\Z""")
 
 
 class Mode(StrEnum):

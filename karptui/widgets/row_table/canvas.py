@@ -107,11 +107,6 @@ class RowCanvas(LineView):
         return tuple(self._headings[placed.index] for placed in self._layout.columns)
 
     @property
-    def dropped_columns(self) -> int:
-        """How many columns found no room."""
-        return self._layout.dropped
-
-    @property
     def cursor_key(self) -> str | None:
         """The key under the cursor, or None when the table is empty."""
         return self._cursor.key

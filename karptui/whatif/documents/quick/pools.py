@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import deepcopy
-from typing import Any, Final
+from typing import Final
 
 from karptui.whatif.documents.parse import Document, parse
 from karptui.whatif.documents.quick.quick_edit import At, refuse
-from karptui.whatif.documents.quick.requirement import REQUIREMENTS, set_requirement
+from karptui.whatif.documents.quick.requirement import set_requirement
 from karptui.whatif.documents.render import as_document
 from karptui.whatif.documents.splice import append_item, get_value, set_value
 from karptui.whatif.edits import ObjectRef
@@ -115,26 +113,11 @@ def add_daemonset(
     return append_document(text, daemonset(name, cpu=cpu, memory=memory, namespace=namespace))
 
 
-def pool_like(raw: Mapping[str, Any], name: str) -> str:
-    """Writes a copy of a pool under another name, as a document."""
-    copy = deepcopy(dict(raw))
-    copy["metadata"] = {**copy.get("metadata", {}), "name": name}
-    return as_document(copy)
-
-
 def append_document(text: str, document: str) -> str:
     """Adds a document to the end of a buffer."""
     if not text.strip():
         return document
     return f"{text if text.endswith(chr(10)) else text + chr(10)}{_SEPARATOR}{document.rstrip(chr(10))}\n"
-
-
-def restricted_values(body: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Lists the values that a pool's ``In`` requirement leaves of a label; empty where every one is left."""
-    for one in value_at(body, REQUIREMENTS) or ():
-        if isinstance(one, dict) and one.get("key") == key and one.get("operator") == "In":
-            return tuple(str(value) for value in one.get("values") or ())
-    return ()
 
 
 def _pod_spec(document: Document) -> tuple[str, ...]:
