@@ -31,9 +31,9 @@ SETTLED = (Phase.LIVE, Phase.FORBIDDEN, Phase.NOT_INSTALLED)
 
 @pytest.fixture(scope="module")
 def client(plane: ControlPlane) -> Client:
-    """Return a client of a server with Karpenter's kinds; a provider of one's own needs a rule of its own."""
+    """Return a client of a server with Karpenter's kinds, and NodeClasses of two providers."""
     client = Client(plane)
-    install_definitions(client, but=frozenset({"KWOKNodeClass"}))
+    install_definitions(client)
     return client
 
 
