@@ -196,7 +196,7 @@ def _offers(document: Document | None) -> Iterator[Choice]:
         )
     if document is not None and document.kind in ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"):
         yield Choice("own/", f"own pool for {document.name}", "a NodePool with a taint that only its pods tolerate")
-    yield Choice("open/", "open a document", "a NodePool, NodeClass, DaemonSet, workload, PodDisruptionBudget, ...")
+    yield Choice("open/", "open a document", "a NodePool, NodeClass, workload, PodDisruptionBudget, …")
     yield Choice("setting/", "one of Karpenter's settings", "VM overhead, reserved ENIs, policies, feature gates")
     yield Choice("daemonset/", "a DaemonSet", "to see what one more costs on every new node")
     yield from (Choice(f"action/{one.id}", one.title) for one in QUICK_ACTIONS)
