@@ -32,6 +32,8 @@ class SparingTextArea(TextArea):
     _holds_still = False
     """Whether the text stays where it is, wherever the cursor goes."""
     _is_flat = False
+    _grown_columns = 0
+    """How much wider than there is room the text is taken to be."""
 
     def __init__(self, *, indent_width: int) -> None:
         """Make an empty text area.
@@ -53,13 +55,24 @@ class SparingTextArea(TextArea):
         """Let what can be scrolled over grow in steps, without laying out the whole screen each time it does."""
         width, height = self.document.get_size(self.indent_width)
         width += self.gutter_width + 1
-        room = self.scrollable_content_region.width
+        room = self._room(width, height)
         grown = max(0, math.ceil((width - room) / ROOM_COLUMNS)) * ROOM_COLUMNS
         size = Size(room + grown, height)
+        is_larger = grown > self._grown_columns or height > self.virtual_size.height
+        self._grown_columns = grown
         if size != self.virtual_size:
             self.set_reactive(Widget.virtual_size, size)
             self._scroll_update(size)
         self._refresh_scrollbars()
+        if is_larger and self.has_focus:
+            self.scroll_cursor_visible()  # the cursor moved before there was anything to scroll over
+
+    def _room(self, width: int, height: int) -> int:
+        """Return the columns that are left beside the scroll bar that a text of this size will have."""
+        room, lines = self.container_size
+        if width > room:
+            lines -= self.styles.scrollbar_size_horizontal
+        return room - self.styles.scrollbar_size_vertical if height > lines else room
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:  # noqa: FBT001, FBT002
         """Show the cursor, with room to go on: scrolled by a column with each letter, every line looks different."""
