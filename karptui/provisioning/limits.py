@@ -24,6 +24,36 @@ def remaining_limits(pool: NodePool, states: Iterable[StateNode]) -> dict[str, i
     return remaining
 
 
+class LimitsLeft:
+    """What the limits of NodePools leave at the beginning of a run, remembered by NodePool."""
+
+    def __init__(self, states: Iterable[StateNode]) -> None:
+        """Index nodes.
+
+        Args:
+            states: nodes that are not going away, of every NodePool.
+        """
+        self._by_provider: dict[str, list[StateNode]] = {}
+        self._by_pool: dict[str, list[StateNode]] = {}
+        for state in states:
+            self._by_provider.setdefault(state.provider_id, []).append(state)
+            self._by_pool.setdefault(state.nodepool_name, []).append(state)
+        self._known: dict[str, dict[str, int]] = {}
+
+    def of(self, pool: NodePool, excluded: Iterable[str]) -> dict[str, int]:
+        """Return what is left of a NodePool, in nano-units, once the nodes with some provider ids are gone."""
+        known = self._known.get(pool.name)
+        if known is None:
+            known = self._known[pool.name] = remaining_limits(pool, self._by_pool.get(pool.name, ()))
+        gone = [
+            state
+            for provider_id in excluded
+            for state in self._by_provider.get(provider_id, ())
+            if state.nodepool_name == pool.name
+        ]
+        return {name: left + sum(state.capacity_nano.get(name, 0) for state in gone) for name, left in known.items()}
+
+
 class LimitState:
     """Types that the limits of one template's NodePool still allow."""
 

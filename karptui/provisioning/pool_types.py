@@ -8,7 +8,6 @@ once, at the first that rules it out.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
@@ -34,9 +33,9 @@ from karptui.provisioning.pool_daemonsets import pool_daemonsets
 from karptui.provisioning.state_node import StateNode, track_nodes
 from karptui.provisioning.template import served_pools, template_requirements, unmet_min_values, usable_pools
 from karptui.provisioning.type_index import NO_PRICE
+from karptui.provisioning.type_ranks import counts_by_filter, ranked_by_price
 from karptui.provisioning.type_verdict import (
     Filter,
-    FilterCount,
     PoolTypes,
     Shortage,
     TypeVerdict,
@@ -170,14 +169,14 @@ class _PoolReader:
             else:
                 verdict = self._fitted(instance_type, bit, groups[index], asked, prices[index])
             verdicts.append(verdict)
-        ranked = _ranked(verdicts)
+        ranked = ranked_by_price(verdicts)
         return PoolTypes(
             pool=self._pool,
             rank=rank,
             why_not=why_not,
             requirements=requirements,
             verdicts=ranked,
-            counts=_counts(ranked),
+            counts=counts_by_filter(ranked),
             daemonsets=pool_daemonsets(self._pool, requirements, self._daemons, groups, verdicts),
             remaining=self._remaining,
         )
@@ -274,31 +273,3 @@ class _PoolReader:
             for name, left in self._remaining.items()
             if left < 0
         )
-
-
-def _ranked(verdicts: Sequence[TypeVerdict]) -> tuple[TypeVerdict, ...]:
-    prices = sorted(
-        {one.price_per_hour for one in verdicts if one.removed_by is None and one.price_per_hour is not None}
-    )
-    order = {price: index for index, price in enumerate(prices, 1)}
-    shared = Counter(one.price_per_hour for one in verdicts if one.removed_by is None)
-    starts, before = {}, 0
-    for price in order:
-        starts[price] = before + 1
-        before += shared[price]
-    return tuple(
-        msgspec.structs.replace(one, rank=starts[one.price_per_hour])
-        if one.removed_by is None and one.price_per_hour is not None
-        else one
-        for one in verdicts
-    )
-
-
-def _counts(verdicts: Sequence[TypeVerdict]) -> tuple[FilterCount, ...]:
-    left, counts = len(verdicts), []
-    for step in Filter:
-        reasons = Counter(one.reason for one in verdicts if one.removed_by is step)
-        removed = sum(reasons.values())
-        left -= removed
-        counts.append(FilterCount(step, removed, left, tuple(reasons.most_common())))
-    return tuple(counts)

@@ -23,14 +23,14 @@ from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.destination import Destination, DestinationBuilder, LabelReader
 from karptui.provisioning.destination_index import DestinationIndex
 from karptui.provisioning.domains import DomainUniverse
-from karptui.provisioning.limits import remaining_limits
+from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.pod_class import PodClasses, Stage
 from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.reservations import reservation_capacity
 from karptui.provisioning.run import QueuedPod, Run
 from karptui.provisioning.solution import Solution, make_solution
-from karptui.provisioning.state_node import StateNode, track_nodes
+from karptui.provisioning.state_node import track_nodes
 from karptui.provisioning.template import Template, make_templates, pool_requirements, usable_pools
 from karptui.provisioning.topology import InverseBase, Topology
 from karptui.provisioning.topology_counts import NodeLabels, RunningPods
@@ -208,36 +208,11 @@ class Prepared:
 
     def remaining_limits(self, template: Template, variant: Variant) -> dict[str, int]:
         """Return what a NodePool's limits leave at the beginning of a run, in nano-units."""
-        known = self._remaining.get(template.name)
-        if known is None:
-            states = self._states_by_pool.get(template.name, ())
-            known = self._remaining[template.name] = remaining_limits(template.pool, states)
-        gone = [
-            state
-            for provider_id in variant.excluded
-            for state in self._states_by_provider.get(provider_id, ())
-            if state.nodepool_name == template.name
-        ]
-        return {name: left + sum(state.capacity_nano.get(name, 0) for state in gone) for name, left in known.items()}
+        return self._limits_left.of(template.pool, variant.excluded)
 
     @cached_property
-    def _remaining(self) -> dict[str, dict[str, int]]:
-        """What the limits of NodePools leave while no node is taken away, filled in as it is asked for."""
-        return {}
-
-    @cached_property
-    def _states_by_provider(self) -> dict[str, list[StateNode]]:
-        by_provider: dict[str, list[StateNode]] = {}
-        for state in self.active_states:
-            by_provider.setdefault(state.provider_id, []).append(state)
-        return by_provider
-
-    @cached_property
-    def _states_by_pool(self) -> dict[str, list[StateNode]]:
-        by_pool: dict[str, list[StateNode]] = {}
-        for state in self.active_states:
-            by_pool.setdefault(state.nodepool_name, []).append(state)
-        return by_pool
+    def _limits_left(self) -> LimitsLeft:
+        return LimitsLeft(self.active_states)
 
     def solve(
         self,
