@@ -81,7 +81,8 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
                     strip = strip.apply_filter(each, colour)
                 known[y] = strip
         strips = [known[y] for y in crop.line_range]
-        if crop.column_span != (0, self.size.width):
+        if crop.column_span != (0, self.size.width):  # which lags behind what is asked for while it is resized
+            strips = [strip.adjust_cell_length(max(crop.right, strip.cell_length)) for strip in strips]
             strips = [strip.crop(crop.x, crop.right) for strip in strips]
         return strips
 
@@ -102,4 +103,6 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
 
 
 def _lines_of(screen: Screen[object], size: Size) -> list[Strip]:
-    return screen._compositor.render_strips(size)  # noqa: SLF001 - as Textual's own drawing of it does
+    """Return the lines of a screen as wide as they are needed: it may have another size for a moment."""
+    lines = screen._compositor.render_strips(size)  # noqa: SLF001 - as Textual's own drawing of it does
+    return [line.adjust_cell_length(size.width) for line in lines]

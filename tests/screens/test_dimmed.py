@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from textual.app import App, ComposeResult
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 from textual.widgets import Label, Static
@@ -105,3 +105,14 @@ async def test_without_transparency_nothing_shows_through() -> None:
         front.styles.background = "black"
         await pilot.pause()
         assert not drawn(front)[0].text.strip()
+
+
+async def test_a_screen_that_grows_leaves_no_hole() -> None:
+    app = TwoScreens()
+    async with app.run_test(size=(30, 8)) as pilot:
+        behind, front = app.screen, Ours()
+        await app.push_screen(front)
+        await pilot.pause()
+        for screen in (front, behind):
+            screen._screen_resized(Size(60, 16))  # one after the other, and before they hear of it
+            assert [strip.cell_length for strip in front._compositor.render_strips()] == [60] * 16
