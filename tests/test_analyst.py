@@ -238,6 +238,43 @@ def test_changes_collect_while_the_analyst_rests(worker: Analyst, monkeypatch: p
     assert worker._job.view is third
 
 
+class Typist:
+    """Stands for the keyboard and the clock: somebody types all the time."""
+
+    def __init__(self) -> None:
+        self.now, self.is_typing = 100.0, True
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def is_busy(self, now: float) -> bool:
+        return self.is_typing and now == self.now
+
+
+def test_a_cluster_waits_for_somebody_who_types_since_the_first_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    typist, waiting = Typist(), Analyst()
+    monkeypatch.setattr("karptui.analyst.time", typist)
+    waiting._rhythm = pace.Rhythm(typist)  # type: ignore[arg-type]
+    waiting._thread = threading.current_thread()  # so that none is started
+    assert waiting._wait_seconds is None
+    first = story_view()
+    second = changed(first)
+    waiting.submit(first, NOW_NS)
+    assert waiting._wait_seconds == pace.KEY_SECONDS
+    typist.now += pace.PATIENCE_SECONDS - 1
+    waiting.submit(second, NOW_NS)
+    assert waiting._wait_seconds == pace.KEY_SECONDS
+    typist.now += 1
+    assert waiting._wait_seconds == 0, "the newer has not begun to wait anew"
+    job = waiting._next_job()
+    assert job is not None
+    assert job.view is second
+    waiting.submit(changed(second, "newest"), NOW_NS)
+    assert waiting._wait_seconds == pace.KEY_SECONDS
+    typist.is_typing = False
+    assert waiting._wait_seconds == 0
+
+
 def test_what_is_looked_at_is_looked_up_during_the_rest(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()

@@ -1,0 +1,87 @@
+"""The loop of the screen asks the system seldom while it has work, and misses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import socket
+
+import pytest
+
+from karptui import screen_loop as module
+from karptui.app import KarptuiApp
+from karptui.screen_loop import POLL_SECONDS, ScreenSelector, screen_loop
+
+
+class Clock:
+    """Stands for the time module."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(module, "time", made)
+    return made
+
+
+def test_what_has_come_in_is_looked_for_every_so_often(clock: Clock) -> None:
+    near, far = socket.socketpair()
+    with near, far, ScreenSelector() as selector:
+        selector.register(near, selectors.EVENT_READ)
+        assert selector.select(0) == [], "nothing has come yet"
+        far.send(b"x")
+        assert selector.select(0) == [], "it is too soon to look again"
+        assert selector.select(-1) == []
+        clock.now += POLL_SECONDS
+        [(key, _)] = selector.select(0)
+        assert key.fileobj is near
+
+
+@pytest.mark.parametrize("seconds", [None, 5.0])
+def test_a_loop_that_waits_is_woken_at_once(clock: Clock, seconds: float | None) -> None:
+    near, far = socket.socketpair()
+    with near, far, ScreenSelector() as selector:
+        selector.register(near, selectors.EVENT_READ)
+        selector.select(0)
+        far.send(b"x")
+        [(key, _)] = selector.select(seconds)
+        assert key.fileobj is near
+        assert clock.now == 1000.0, "whenever it looked last"
+
+
+def test_what_other_threads_and_sockets_say_is_heard_while_there_is_work() -> None:
+    async def listen() -> tuple[bytes, str]:
+        loop = asyncio.get_running_loop()
+        near, far = socket.socketpair()
+        with near, far:
+            near.setblocking(False)
+            heard = asyncio.ensure_future(loop.sock_recv(near, 4))
+            answer = loop.run_in_executor(None, lambda: "done")
+            far.send(b"here")
+            while not (heard.done() and answer.done()):
+                await asyncio.sleep(0)  # work without end: the loop never waits
+            return heard.result(), answer.result()
+
+    with asyncio.Runner(loop_factory=screen_loop) as runner:
+        assert isinstance(runner.get_loop()._selector, ScreenSelector)  # type: ignore[attr-defined]
+        assert runner.run(asyncio.wait_for(listen(), 30)) == (b"here", "done")
+
+
+def test_the_app_runs_in_that_loop_and_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def run(self: KarptuiApp, **options: object) -> object:
+        loops.append(asyncio.get_running_loop())
+        assert isinstance(loops[0]._selector, ScreenSelector)  # type: ignore[attr-defined]
+        return options
+
+    monkeypatch.setattr(KarptuiApp, "run_async", run)
+    assert KarptuiApp().run(headless=True) == {"headless": True}
+    [loop] = loops
+    assert loop.is_closed()
