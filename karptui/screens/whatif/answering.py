@@ -77,7 +77,8 @@ class Answering(Typing, Offering):
         view, asked = self.host.view, self._asked
         if asked is None or view.evidence is not asked.evidence or self._is_behind:
             return view
-        return view if view.state is asked.state else asked
+        is_later = view.state.generation > asked.state.generation  # else it is another cluster
+        return asked if is_later else view
 
     @property
     def _is_behind(self) -> bool:
