@@ -23,7 +23,9 @@ from tests.ui.fleet import FleetSource, a_fleet, price_evidence, screen_text, st
 from tests.ui.test_advice import AdvisedAnalyst
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "by-question.md"
-KEYS: Final = {"←": "left", "→": "right"}
+NARROW: Final = "## At 80 by 24"
+"""Above the rows that are answered otherwise where there is little room."""
+KEYS: Final = {"←": "left", "→": "right", "↓": "down"}
 """Keys that are written otherwise than they are pressed."""
 MOST_KEYS: Final = 3
 
@@ -38,14 +40,25 @@ class Question(NamedTuple):
 
 
 def questions() -> tuple[Question, ...]:
-    """Return the rows with a number."""
+    """Return the questions."""
+    return _rows(PAGE.read_text().partition(NARROW)[0], keys_at=2, words_at=4)
+
+
+def narrow_questions() -> tuple[Question, ...]:
+    """Return the questions as they are answered at 80 by 24."""
+    otherwise = {row.number: row for row in _rows(PAGE.read_text().partition(NARROW)[2], keys_at=1, words_at=2)}
+    return tuple(otherwise.get(row.number, row) for row in questions())
+
+
+def _rows(text: str, *, keys_at: int, words_at: int) -> tuple[Question, ...]:
+    """Return the rows with a number, from the columns that hold keys and words."""
     found = []
-    for line in PAGE.read_text().splitlines():
+    for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         number = re.fullmatch(r"(\d+)(\*?)", cells[0])
         if number is not None:
-            keys, words = (tuple(re.findall(r"`([^`]+)`", cells[index])) for index in (2, 4))
-            assert keys or cells[2] == "none", line
+            keys, words = (tuple(re.findall(r"`([^`]+)`", cells[index])) for index in (keys_at, words_at))
+            assert keys or cells[keys_at] == "none", line
             found.append(Question(int(number[1]), bool(number[2]), tuple(KEYS.get(key, key) for key in keys), words))
     return tuple(found)
 
@@ -97,15 +110,25 @@ async def settled(pilot: Pilot[None]) -> KarptuiApp:
 
 
 def test_every_question_is_there_and_takes_three_keys_at_most() -> None:
-    rows = questions()
-    assert [row.number for row in rows] == list(range(1, 26))
-    assert all(len(row.keys) <= MOST_KEYS and row.words for row in rows)
+    for rows in (questions(), narrow_questions()):
+        assert [row.number for row in rows] == list(range(1, 26))
+        assert all(len(row.keys) <= MOST_KEYS and row.words for row in rows)
 
 
 @pytest.mark.parametrize("question", questions(), ids=lambda row: str(row.number))
 async def test_the_keys_lead_to_the_answer(make_app: Callable[[Question], KarptuiApp], question: Question) -> None:
-    async with make_app(question).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    await _answered(make_app(question), question, (120, 40))
+
+
+@pytest.mark.parametrize("question", narrow_questions(), ids=lambda row: str(row.number))
+async def test_there_is_room_at_80_by_24(make_app: Callable[[Question], KarptuiApp], question: Question) -> None:
+    await _answered(make_app(question), question, (80, 24))
+
+
+async def _answered(app: KarptuiApp, question: Question, size: tuple[int, int]) -> None:
+    """Press the keys, and look for the words."""
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
         for key in question.keys:
             await pilot.press(key)
             await settled(pilot)
