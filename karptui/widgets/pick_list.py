@@ -75,7 +75,8 @@ class PickList(LineView, can_focus=True):
         """By line, its row."""
         self._index: int | None = None
         self._hovered = -1
-        self._strips: dict[_Row, Strip] = {}
+        self._strips: dict[tuple[_Row, int], Strip] = {}
+        """By line and width, as a line is drawn before it is heard that there is another width."""
         self._drawn: dict[int, _Row] = {}
         """What the rows on the screen were drawn from."""
 
@@ -174,13 +175,13 @@ class PickList(LineView, can_focus=True):
     def draw_line(self, y: int, first: int, body: Size) -> Strip:
         """Draw one line, or nothing below the last."""
         row = self._drawn[y] = self._row(first + y)
-        strip = self._strips.get(row)
+        strip = self._strips.get((row, body.width))
         if strip is None:
             style = self.get_visual_style("pick-list--line", row.component)
             ground = style.rich_style
             [text] = Visual.to_strips(self, row.content, max(body.width - 2 * MARGIN, 1), 1, style)
             strip = Strip([Segment(" " * MARGIN, ground), *text]).adjust_cell_length(body.width, ground)
-            self._strips[row] = strip
+            self._strips[row, body.width] = strip
         return strip
 
     def _row(self, number: int) -> _Row:

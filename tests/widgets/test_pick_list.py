@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.content import Content
+from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widgets import Button
 
@@ -255,10 +256,20 @@ async def test_a_list_that_is_as_high_as_its_lines_grows_with_them(monkeypatch: 
     async with shown(monkeypatch, many(2)) as (pilot, found, canvas):
         found.set_classes("auto")
         await pilot.pause()
-        for count, height in ((3, 3), (20, 5), (1, 1)):
+        for count, height in ((3, 3), (20, 5), (40, 5), (1, 1)):
             found.set_picks(many(count))
             await pilot.pause()
             assert found.size.height == height
+            assert canvas.at(found.region) == drawn_anew(found)
+
+
+async def test_the_scroll_bar_follows_how_many_lines_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, many(10)) as (pilot, found, canvas):
+        for count in (40, 7, 6, 12):
+            before = canvas.at(found.region)
+            found.set_picks(many(count))
+            await pilot.pause()
+            assert [row[-1] for row in canvas.at(found.region)] != [row[-1] for row in before]
             assert canvas.at(found.region) == drawn_anew(found)
 
 
@@ -393,3 +404,9 @@ async def test_whatever_is_done_the_terminal_shows_what_the_list_says(
             await pilot.pause()
             assert canvas.at(found.region) == drawn_anew(found), done
             assert canvas.rows == Canvas(pilot.app.screen._compositor.render_strips()).rows, done
+
+
+async def test_a_line_drawn_before_the_new_width_is_heard_of_has_that_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, many(3)) as (_, found, _):
+        for width in (34, 12, WIDTH - 1):
+            assert found.draw_line(1, 0, Size(width, HEIGHT)).cell_length == width
