@@ -411,6 +411,7 @@ async def test_the_bracket_that_matches_is_marked_on_its_own_line(monkeypatch: p
 
 async def test_another_theme_on_the_same_ground_colours_lines_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, "a: 1\nb: 2\nc: 3") as (pilot, editor, canvas):
+        editor.language = None  # colours of YAML would stand before those of what is wrong
         pilot.app.theme = "textual-dark"
         pilot.app.register_theme(replace(pilot.app.available_themes["textual-dark"], name="other", error="#00ff00"))
         editor.notes = {1: LineNote("not so", Tone.FAULT, 0, 1)}
