@@ -12,6 +12,7 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from karptui.ahead import Ahead
 from karptui.clock import Clock, SystemClock
 from karptui.cluster_app import ClusterApp
 from karptui.commands import app_commands
@@ -122,8 +123,13 @@ class KarptuiApp(ClusterApp):
 
     def run(self, **options: Any) -> Any:
         """Run the app, as Textual does, in a loop that threads hold up less; return what it ended with."""
-        with asyncio.Runner(loop_factory=screen_loop) as runner:
-            return runner.run(self.run_async(**options))
+        ahead = Ahead()
+        ahead.start()
+        try:
+            with asyncio.Runner(loop_factory=screen_loop) as runner:
+                return runner.run(self.run_async(**options))
+        finally:
+            ahead.stop()
 
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before the first screen can take them, and have threads give way to all others."""
