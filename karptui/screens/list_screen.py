@@ -18,7 +18,7 @@ from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort
-from karptui.views.units import count_text
+from karptui.views.units import counted
 from karptui.widgets.prompt import PromptMode
 from karptui.widgets.row_table import SortRequested
 
@@ -178,7 +178,7 @@ class ListScreen(TableScreen[ItemT]):
             path.write_text(write(self.spec.headings(), rows, shown), encoding="utf-8")
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror}") from error
-        return f"{count_text(len(rows))} {self.spec.noun} saved to {path}"
+        return f"{counted(len(rows), 'row')} saved to {path}"
 
     def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
         """Explain the columns and what filters can ask."""

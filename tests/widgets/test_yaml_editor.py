@@ -182,3 +182,12 @@ async def test_text_typed_behind_a_movement_never_overtakes_it() -> None:
             app.post_message(events.Key(key, character))
         await pilot.pause()
         assert app.editor.text == "a: 1\nb: 250"
+
+
+async def test_goes_to_both_ends_of_the_text() -> None:
+    app = Host("a: 1\nb: 2\nc: 34")
+    async with app.run_test(size=(60, 12)) as pilot:
+        await pilot.press("ctrl+end")
+        assert app.editor.cursor_location == (2, 5)
+        await pilot.press("ctrl+home")
+        assert app.editor.cursor_location == (0, 0)

@@ -49,6 +49,8 @@ class YamlEditor(SparingTextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+@,ctrl+space", "complete", "Complete", key_display="^space", id="editor.complete"),
+        Binding("ctrl+home", "edge(0)", "Start of the text", show=False, id="editor.start"),
+        Binding("ctrl+end", "edge(-1)", "End of the text", show=False, id="editor.end"),
         Binding("shift+tab", "dedent", "Less indented", show=False, id="editor.dedent"),
         Binding("escape", "leave", "Leave the text", id="editor.leave"),
         Binding("ctrl+n", "note(1)", "Next problem", id="editor.next-note"),
@@ -221,6 +223,10 @@ class YamlEditor(SparingTextArea):
         blanks = min(INDENT, len(line) - len(line.lstrip(" ")))
         if blanks:
             self.delete((row, 0), (row, blanks))
+
+    def action_edge(self, line: int) -> None:
+        """Go to the start of the text, or to its end."""
+        self.move_cursor(self.document.end if line else self.document.start)
 
     def action_leave(self) -> None:
         """Give the keys to something else."""
