@@ -11,10 +11,11 @@ from karptui.whatif.documents import (
     Problem,
     Schemas,
     Severity,
+    parse,
     shipped_schemas,
 )
 from karptui.whatif.documents.complete import complete
-from karptui.whatif.documents.validate import Checked, check
+from karptui.whatif.documents.validate import Checked, check_parsed
 from karptui.whatif.sheet import Originals
 
 
@@ -29,6 +30,7 @@ class Documents:
         """
         self._originals = originals
         self._text = ""
+        self._parsed: Parsed | None = None
         self._checked: Checked | None = None
         self.known_values = KnownValues()
         """Names and values of the cluster that are offered; none until they have been read."""
@@ -51,7 +53,7 @@ class Documents:
     def read(self, text: str) -> None:
         """Take over a text."""
         if text != self._text:
-            self._text, self._checked = text, None
+            self._text, self._parsed, self._checked = text, None, None
 
     @property
     def text(self) -> str:
@@ -66,13 +68,15 @@ class Documents:
     @property
     def _known(self) -> Checked:
         if self._checked is None:
-            self._checked = check(self._text, self.schemas, self._originals)
+            self._checked = check_parsed(self.parsed, self.schemas, self._originals)
         return self._checked
 
     @property
     def parsed(self) -> Parsed:
-        """The text as documents."""
-        return self._known.parsed
+        """The text as documents, which is known sooner than what is wrong with them."""
+        if self._parsed is None:
+            self._parsed = parse(self._text)
+        return self._parsed
 
     @property
     def problems(self) -> tuple[Problem, ...]:

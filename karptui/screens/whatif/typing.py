@@ -122,9 +122,12 @@ class Typing(FrameScreen):
         )
 
     def put_text(self, text: str, why: str) -> None:
-        """Take over a text that a quick edit made."""
+        """Take over a text that a quick edit made; what is wrong with it is said when no key has come for a moment."""
         self.desk.write(text, why=why)
-        self.load_sheet()
+        with self.prevent(TextArea.Changed):
+            self.editor.put_text(text)
+        self.documents.read(text)
+        self._show_controls()
         self.ask_soon()
 
     def show_line(self, line: int) -> None:

@@ -50,7 +50,12 @@ def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]
         schemas: What it is held against.
         old: Objects as they are in the cluster, for rules about change (``self == oldSelf``).
     """
-    parsed = parse(text)
+    return check_parsed(parse(text), schemas, old)
+
+
+def check_parsed(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
+    """Validates a buffer that has been read."""
+    text = parsed.text
     problems = list(parsed.problems)
     unchecked: list[str] = []
     lines = Lines(text)
@@ -70,7 +75,7 @@ def validate(
 ) -> tuple[Problem, ...]:
     """Finds what the schemas and their rules object to, besides what ``parse`` found."""
     known = set(parsed.problems)
-    return tuple(problem for problem in check(parsed.text, schemas, old).problems if problem not in known)
+    return tuple(problem for problem in check_parsed(parsed, schemas, old).problems if problem not in known)
 
 
 def document_findings(
