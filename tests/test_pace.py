@@ -13,12 +13,12 @@ from karptui import pace
 
 
 def test_the_first_changes_are_taken_over_at_once() -> None:
-    assert pace.Pace().is_due(0.0)
+    assert pace.Pace(pace.Keyboard()).is_due(0.0)
 
 
 @pytest.mark.parametrize(("took", "rest"), [(0.0, 0.2), (0.05, 0.2), (0.3, 1.2)])
 def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
-    rhythm = pace.Pace()
+    rhythm = pace.Pace(pace.Keyboard())
     rhythm.took(10.0, 10.0 + took)
     assert not rhythm.is_due(10.0 + took + rest - 0.01)
     assert rhythm.is_due(10.0 + took + rest + 0.01)
