@@ -54,6 +54,8 @@ class LineView(ScrollView):
         self._grip: _Grip | None = None
         self._is_lit = False
         """Whether the pointer is over the scroll bar."""
+        self._hovered = -1
+        """The item under the pointer, -1 without one."""
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
 
     @property
@@ -186,7 +188,8 @@ class LineView(ScrollView):
             self.scroll_page_down(animate=False)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the pointer with the thumb that is held."""
+        """Light up the line under the pointer, and follow it with the thumb that is held."""
+        self._hover(self.index_at(event))
         self._light(is_lit=self._grip is not None or self._is_on_scroll_bar(event))
         if self._grip is not None:
             lines = (event.screen_y - self._grip.screen_y) * self.virtual_size.height / max(self._body.height, 1)
@@ -200,5 +203,18 @@ class LineView(ScrollView):
             self.refresh()
 
     def on_leave(self, _event: events.Leave) -> None:
-        """Put out the light when the pointer is elsewhere."""
+        """Put out the lights when the pointer is elsewhere."""
+        self._hover(-1)
         self._light(is_lit=False)
+
+    def _hover(self, index: int) -> None:
+        before, self._hovered = self._hovered, index
+        if before != index:
+            self.hover_moved(before, index)
+
+    def index_at(self, _event: events.MouseEvent) -> int:
+        """Return the item under the pointer, -1 where there is none."""
+        return -1
+
+    def hover_moved(self, before: int, after: int) -> None:
+        """Draw the item that was under the pointer again, and the one that is."""

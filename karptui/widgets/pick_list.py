@@ -74,7 +74,6 @@ class PickList(LineView, can_focus=True):
         self._row_of: list[int] = []
         """By line, its row."""
         self._index: int | None = None
-        self._hovered = -1
         self._strips: dict[tuple[_Row, int], Strip] = {}
         """By line and width, as a line is drawn before it is heard that there is another width."""
         self._drawn: dict[int, _Row] = {}
@@ -200,7 +199,6 @@ class PickList(LineView, can_focus=True):
         stale = [y for y in range(self._body.height) if self._drawn.get(y) != self._row(top + y)]
         if stale:
             self.refresh(*(Region(0, y, width, 1) for y in stale))
-        self.refresh_scroll_bar()
 
     def _forget_drawn(self) -> None:
         self._strips.clear()
@@ -227,7 +225,8 @@ class PickList(LineView, can_focus=True):
         self.resize_content(Size(self._body.width, len(self._rows)))
         self._show_cursor()
 
-    def _index_at(self, event: events.MouseEvent) -> int:
+    def index_at(self, event: events.MouseEvent) -> int:
+        """Return the line under the pointer that the cursor could be on."""
         offset = event.get_content_offset(self)
         if offset is None or self._is_on_scroll_bar(event):
             return -1
@@ -237,20 +236,11 @@ class PickList(LineView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to a line and ask for it."""
-        index = self._index_at(event)
+        index = self.index_at(event)
         if index >= 0:
             self._move(index)
             self.action_select()
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Light up the line under the pointer."""
-        self._hover(self._index_at(event))
-
-    def on_leave(self, _event: events.Leave) -> None:
-        """Put out the light when the pointer is elsewhere."""
-        self._hover(-1)
-
-    def _hover(self, index: int) -> None:
-        if index != self._hovered:
-            self._hovered = index
-            self._refresh_changed()
+    def hover_moved(self, before: int, after: int) -> None:  # noqa: ARG002 - what differs is found by its look
+        """Draw both lines again."""
+        self._refresh_changed()

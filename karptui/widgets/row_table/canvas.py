@@ -78,7 +78,6 @@ class RowCanvas(LineView):
         self._sort: Sort | None = None
         self._picked = -1
         self._is_wide = False
-        self._hovered = -1
         self._placeholder: tuple[tuple[str, Tone], ...] = ()
         self._widths: tuple[Widths, ...] = tuple(Widths() for _ in self._headings)
         self._layout = layouts.EMPTY

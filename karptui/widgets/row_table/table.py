@@ -199,17 +199,12 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
             if event.chain == 2:
                 self.action_select()
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Light up the row under the pointer."""
+    def index_at(self, event: events.MouseEvent) -> int:
+        """Return the row under the pointer."""
         offset = event.get_content_offset(self)
-        self._hover(-1 if offset is None else self.scroll_offset.y + offset.y - HEADER_LINES)
+        return -1 if offset is None else self.scroll_offset.y + offset.y - HEADER_LINES
 
-    def on_leave(self, _event: events.Leave) -> None:
-        """Put out the light when the pointer is elsewhere."""
-        self._hover(-1)
-
-    def _hover(self, index: int) -> None:
-        before, self._hovered = self._hovered, index
-        if before != index:
-            self._refresh_row(before)
-            self._refresh_row(index)
+    def hover_moved(self, before: int, after: int) -> None:
+        """Draw both rows again."""
+        self._refresh_row(before)
+        self._refresh_row(after)
