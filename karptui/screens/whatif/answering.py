@@ -86,12 +86,14 @@ class Answering(Typing, Offering):
         allowed_ns = FOLLOW_TYPED_NS if KEYBOARD.is_busy(time.monotonic()) else FOLLOW_AFTER_NS
         return self.host.now_ns() - self._asked_ns >= allowed_ns
 
+    def _is_asked_of(self, view: ClusterView) -> bool:
+        """Whether the last question was about a cluster as it is here."""
+        asked = self._asked
+        return asked is not None and asked.state is view.state and asked.evidence is view.evidence
+
     def _is_known(self, scenario: Scenario, view: ClusterView) -> bool:
         """Whether the answer is there or on its way: a comment changes the text and asks nothing new."""
-        asked = self._asked
-        if scenario != self._question or asked is None or asked.state is not view.state:
-            return False
-        if asked.evidence is not view.evidence:
+        if scenario != self._question or not self._is_asked_of(view):
             return False
         answer = self.desk.answers.get(self.desk.index)
         is_there = answer is not None and answer.scenario is self._question and answer.blockers_gained is not None
@@ -114,8 +116,7 @@ class Answering(Typing, Offering):
     def show_state(self) -> None:
         """Follow the cluster: replay again when it has changed, and say how far a replay has come."""
         self.result.show_busy(self.desk.replayer)
-        view, asked = self.host.view, self._asked
-        if asked is None or (asked.state is view.state and asked.evidence is view.evidence):
+        if self._asked is None or self._is_asked_of(self.host.view):
             return
         self.follow_names()
         if self._is_behind and not self.desk.replayer.is_busy:
