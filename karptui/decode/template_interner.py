@@ -21,7 +21,7 @@ class TemplateInterner:
     """Gives equal parts the same template object, for as long as a pod holds it; safe to call from several threads."""
 
     def __init__(self) -> None:
-        self.by_text: dict[bytes, ref[PodTemplate]] = {}
+        self.by_text: dict[int, ref[PodTemplate]] = {}
         """Templates by the digest of the text they were read from; several texts may come to one template."""
         self._by_value: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
         self._lock = threading.Lock()
@@ -29,13 +29,13 @@ class TemplateInterner:
     def __len__(self) -> int:
         return len(self._by_value)
 
-    def of_text(self, digest: bytes) -> PodTemplate | None:
+    def of_text(self, digest: int) -> PodTemplate | None:
         """Return the template that was read from a text with this digest, None where none is left."""
         # WeakValueDictionary.get does the same in three times the time, which counts for every pod.
         found = self.by_text.get(digest)
         return None if found is None else found()
 
-    def keep_text(self, digest: bytes, template: PodTemplate) -> None:
+    def keep_text(self, digest: int, template: PodTemplate) -> None:
         """Remember what a text came to, for as long as the template lives."""
         by_text = self.by_text
         by_text[digest] = ref(template, lambda gone: _forget(by_text, digest, gone))
@@ -56,7 +56,7 @@ class TemplateInterner:
             return present
 
 
-def _forget(by_text: dict[bytes, ref[PodTemplate]], digest: bytes, gone: ref[PodTemplate]) -> None:
+def _forget(by_text: dict[int, ref[PodTemplate]], digest: int, gone: ref[PodTemplate]) -> None:
     if by_text.get(digest) is gone:
         del by_text[digest]
 

@@ -521,12 +521,12 @@ def test_threads_share_templates() -> None:
 
 def test_a_text_that_another_thread_has_read_anew_is_not_forgotten() -> None:
     known, newer = TemplateInterner(), PodTemplate()
-    known.keep_text(b"text", newer)
-    kept = known.by_text[b"text"]
-    _forget(known.by_text, b"text", ref(PodTemplate(node_selector={"older": "one"})))
-    assert known.by_text[b"text"] is kept
-    _forget(known.by_text, b"text", kept)
-    assert known.of_text(b"text") is None
+    known.keep_text(1, newer)
+    kept = known.by_text[1]
+    _forget(known.by_text, 1, ref(PodTemplate(node_selector={"older": "one"})))
+    assert known.by_text[1] is kept
+    _forget(known.by_text, 1, kept)
+    assert known.of_text(1) is None
 
 
 @both
