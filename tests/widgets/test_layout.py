@@ -39,6 +39,18 @@ def test_columns_are_cut_to_their_least_then_dropped_by_order() -> None:
     assert [name for name, _, _ in drawn(20)] == ["name", "cpu"]
 
 
+def test_numbers_are_not_cut_while_words_can_be() -> None:
+    memory = Heading("mem", "MEM", min_width=4, is_right_aligned=True)
+    layout = fit((NAME, memory, POOL), (Widths(20, 20), Widths(7, 7), Widths(8, 8)), 24)
+    assert [(placed.index, placed.width) for placed in layout.columns] == [(0, 7), (1, 7), (2, 6)]
+
+
+def test_a_number_without_end_is_cut_like_words() -> None:
+    memory = Heading("mem", "MEM", min_width=4, is_right_aligned=True)
+    layout = fit((NAME, memory), (Widths(20, 20), Widths(40, 40)), 24)
+    assert [placed.width for placed in layout.columns] == [11, 10]
+
+
 def test_what_may_not_be_dropped_stays_at_its_least() -> None:
     layout = fit((NAME, CPU), WIDTHS[:1] + WIDTHS[2:3], 10)
     assert [placed.width for placed in layout.columns] == [6, 9]

@@ -53,7 +53,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: natural_key(entry.pod.name),
     ),
     Column(
-        Heading("namespace", "NAMESPACE", "Its namespace.", min_width=12, max_width=32),
+        Heading("namespace", "NAMESPACE", "Its namespace.", min_width=10, max_width=32),
         lambda entry, _: text_cell(entry.pod.namespace),
         lambda entry: entry.pod.namespace,
     ),
@@ -65,7 +65,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: float(_RANKS.get(entry.status[1], 9)),
     ),
     Column(
-        Heading("cpu", "CPU", "Cpu requested.", min_width=6, is_right_aligned=True, is_descending_first=True),
+        Heading("cpu", "CPU", "Cpu requested.", min_width=5, is_right_aligned=True, is_descending_first=True),
         lambda entry, _: _amount(cpu_text(entry.cpu_millis)),
         lambda entry: float(entry.cpu_millis),
     ),
@@ -128,7 +128,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             "owner",
             "OWNER",
             "The workload that made it: a Deployment rather than its ReplicaSet.",
-            min_width=20,
+            min_width=14,
             max_width=40,
             drop_order=5,
         ),

@@ -18,6 +18,8 @@ NARROW_GAP: Final = 1
 NARROW_BELOW: Final = 140
 """Width of the table under which columns stand one cell apart instead of two."""
 BAR_IDEAL: Final = 8
+WHOLE_NUMBER: Final = 12
+"""Cells up to which a number is drawn whole: half a number reads as another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def fit(
     is_wide: bool = False,
     sorted_id: str = "",
 ) -> Layout:
-    """Place the columns: long forms where there is room, else short ones, then squeezed, then fewer columns.
+    """Place the columns: long forms where there is room, else short ones, then words squeezed, then fewer columns.
 
     The wide layout drops nothing: what does not fit is reached by scrolling.
 
@@ -130,7 +132,7 @@ def fit(
         titles = {i: text_width(headings[i].title) + (headings[i].id == sorted_id) for i in chosen}
         longs = {i: _clamp(max(titles[i], _long(widths[i])), headings[i]) for i in chosen}
         shorts = {i: min(longs[i], _clamp(max(titles[i], _short(widths[i], headings[i])), headings[i])) for i in chosen}
-        least = {i: min(shorts[i], max(headings[i].min_width, titles[i])) for i in chosen}
+        least = {i: min(shorts[i], max(_least(widths[i], headings[i]), titles[i])) for i in chosen}
         room = available - GUTTER - gap * max(len(chosen) - 1, 0)
         if is_wide or sum(least.values()) <= room:
             break
@@ -159,6 +161,12 @@ def _long(widths: Widths) -> int:
 def _short(widths: Widths, heading: Heading) -> int:
     """Return the cells of the short form with the smallest bar."""
     return widths.short + heading.bar_min + 1 if widths.has_bar and heading.bar_min else widths.short
+
+
+def _least(widths: Widths, heading: Heading) -> int:
+    """Return the cells below which a column is not cut: words may be shortened, numbers may not."""
+    whole = widths.short if heading.is_right_aligned and widths.short <= WHOLE_NUMBER else 0
+    return max(heading.min_width, whole)
 
 
 def _clamp(width: int, heading: Heading) -> int:
