@@ -22,6 +22,7 @@ import yaml
 
 from karptui.decode.errors import field_error
 from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
+from karptui.kube.object_words import object_words
 from karptui.whatif.edits import PutObject, SetField
 from karptui.whatif.path import PathError, parse_path, path_text
 from karptui.whatif.scenario import Scenario
@@ -62,6 +63,10 @@ def _read(document: Any, where: str, number: int, count: int) -> Scenario:
     name = document.get("name") if isinstance(document, Mapping) else None
     named = f" ({name})" if isinstance(name, str) and name else ""
     place = f"{where}: scenario {number}{named}" if count > 1 else where
+    objects = object_words(document)
+    if objects:
+        place = f"{where}: document {number}" if count > 1 else where
+        raise ScenarioError(f"{place}: is {objects}, not a scenario of edits: --snapshot FILE reads objects")
     if not isinstance(document, Mapping):
         raise ScenarioError(f"{place}: is not an object with name, replay and edits")
     try:

@@ -81,6 +81,18 @@ def test_whole_objects_are_written_as_they_were_typed() -> None:
         ("- 1", "file.yaml: is not an object with name, replay and edits"),
         ("name: 3", "file.yaml: name: expected str, got int"),
         ("nam: x", "file.yaml: object contains unknown field nam"),
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}}",
+            "file.yaml: is a Kubernetes object, Node n1, not a scenario of edits: --snapshot FILE reads objects",
+        ),
+        (
+            "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: web}}]}",
+            "file.yaml: is a List of 1 Kubernetes object, the first is Pod web/p, not a scenario of edits: --snapshot",
+        ),
+        (
+            "edits: []\n---\n{apiVersion: v1, kind: Node, metadata: {name: n1}}",
+            "file.yaml: document 2: is a Kubernetes object, Node n1, not a scenario of edits: --snapshot",
+        ),
         ("replay: soon", "file.yaml: replay: invalid enum value 'soon'"),
         ("edits: 3", "file.yaml: edits: expected array, got int"),
         ("edits: [3]", "file.yaml: edits[0]: expected object, got int"),

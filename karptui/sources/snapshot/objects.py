@@ -63,8 +63,7 @@ class ObjectPile:
             return
         api_version, api_kind = value.get("apiVersion"), value.get("kind")
         if not isinstance(api_version, str) or not isinstance(api_kind, str):
-            missing = "kind" if not isinstance(api_kind, str) else "apiVersion"
-            self.problems.append(sentence(where, f"{manifest.path or 'document'} has no {missing}"))
+            self.problems.append(sentence(where, f"{manifest.path or 'document'} {_mistaken(value)}"))
             return
         reader = self._reader(api_version, api_kind)
         if reader is None:
@@ -101,6 +100,15 @@ class ObjectPile:
         items[item.key] = item
         if self._keeps_manifests:
             self.manifests[value["kind"], item.name if kind is Kind.NODECLASS else item.key] = value
+
+
+def _mistaken(value: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value that is no API object: another of karptui's files, or a field is missing."""
+    if "edits" in value:
+        return "is a scenario of edits, not an object: --scenario FILE of karptui simulate and sweep reads it"
+    if "nodeClass" in value:
+        return "is a case of an EC2NodeClass and settings, not an object: karptui types FILE reads it"
+    return f"has no {'apiVersion' if isinstance(value.get('kind'), str) else 'kind'}"
 
 
 def _title(api_version: str, api_kind: str) -> str:

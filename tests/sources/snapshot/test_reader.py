@@ -134,6 +134,8 @@ BROKEN = [
     (7, "objects[1] is not an object"),
     ({"a": 1}, "objects[1] has no kind"),
     ({"kind": "Pod"}, "objects[1] has no apiVersion"),
+    ({"name": "x", "edits": []}, "objects[1] is a scenario of edits, not an object: --scenario FILE of karptui"),
+    ({"nodeClass": {}}, "objects[1] is a case of an EC2NodeClass and settings, not an object: karptui types FILE"),
     ({**POD, "metadata": {"name": "x", "creationTimestamp": "yesterday"}}, "Pod x: metadata.creationTimestamp: "),
 ]
 
