@@ -1,4 +1,4 @@
-"""What happens to machines: a NodeClaim launches, its node joins and becomes ready; a node is drained and removed."""
+"""What happens to machines: a launched one joins and becomes ready; a node is drained and removed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any, Final
 
 from karptui.sources.demo.manifests import (
     DISRUPTED,
-    LIFECYCLE,
     NOT_READY,
     UNREGISTERED,
     Manifest,
-    a_suffix,
     a_uid,
     condition,
     key_of,
@@ -26,11 +24,11 @@ from karptui.sources.demo.manifests import (
 )
 from karptui.sources.demo.play import Play
 from karptui.sources.demo.pods import current, daemon_pods, evict
-from karptui.sources.demo.world import is_owned_by, is_protected
+from karptui.sources.demo.world import World, is_owned_by, is_protected
 
 POOL: Final = "general"
-_LAUNCHING_LABELS: Final = ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass")
-_KNOWN_ONCE_LAUNCHED: Final = ("providerID", "imageID", "capacity", "allocatable")
+FEWEST: Final = 3
+"""Quiet nodes that the pool keeps."""
 
 
 def pool_of(manifest: Manifest) -> str:
@@ -50,40 +48,6 @@ def is_quiet(node: Manifest) -> bool:
         and not node["spec"].get("unschedulable")
         and not node["spec"].get("taints")
     )
-
-
-def launch(play: Play) -> None:
-    """Karpenter creates a NodeClaim like one that there is."""
-    models = [node for node in play.world.of("Node") if pool_of(node) == POOL and is_quiet(node)]
-    if not models:
-        return
-    node = play.rng.choice(sorted(models, key=key_of))
-    claim = play.world.claim_of(node)
-    if claim is None:
-        return
-    labels = {key: claim["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
-    meta = metadata(f"{POOL}-{a_suffix(play.rng)}", uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
-    waiting = [condition(kind, "Unknown", play.now_ns, reason="AwaitingReconciliation") for kind in LIFECYCLE]
-    inherited = {key: claim["metadata"][key] for key in ("annotations", "ownerReferences") if key in claim["metadata"]}
-    made: Manifest = {
-        **{key: claim[key] for key in ("apiVersion", "kind", "spec")},
-        "metadata": {**meta, **inherited, "generation": 1},
-        "status": {"conditions": waiting},
-    }
-    play.world.put(made)
-    play.after(play.rng.uniform(3, 6), partial(_launched, made=made, model=claim, node_model=node))
-
-
-def _launched(play: Play, *, made: Manifest, model: Manifest, node_model: Manifest) -> None:
-    claim = current(play, made)
-    if claim is None:
-        return
-    status = {**claim["status"], **{key: model["status"][key] for key in _KNOWN_ONCE_LAUNCHED}}
-    zone = model["metadata"]["labels"]["topology.kubernetes.io/zone"]
-    status["providerID"] = f"aws:///{zone}/i-0{play.rng.getrandbits(64):016x}"
-    claim = labelled({**claim, "status": status}, model["metadata"]["labels"])
-    play.world.put(with_condition(claim, condition("Launched", "True", play.now_ns)))
-    play.after(play.rng.uniform(14, 24), partial(join, made=made, node_model=node_model))
 
 
 def join(play: Play, *, made: Manifest, node_model: Manifest) -> None:
@@ -141,8 +105,8 @@ def become_ready(play: Play, *, node: Manifest) -> None:
         play.world.put(with_condition(claim, condition("Ready", "True", play.now_ns)))
 
 
-def consolidate(play: Play) -> None:
-    """Karpenter removes the node of the pool that has least to do, and launches another later."""
+def consolidate(play: Play) -> bool:
+    """Karpenter removes the node of the pool that has least to do, if there is one whose pods fit elsewhere."""
     world = play.world
     candidates = [
         node
@@ -151,11 +115,17 @@ def consolidate(play: Play) -> None:
         and is_quiet(node)
         and not any(map(is_protected, world.pods_on(node["metadata"]["name"])))
     ]
-    if len(candidates) < 3:
-        return
-    chosen = min(candidates, key=lambda node: (len(world.pods_on(node["metadata"]["name"])), key_of(node)))
-    disrupt(play, chosen)
-    play.after(play.rng.uniform(20, 40), launch)
+    for node in sorted(candidates, key=lambda one: (len(world.pods_on(one["metadata"]["name"])), key_of(one))):
+        if len(candidates) >= FEWEST and _fits_elsewhere(world, node):
+            disrupt(play, node)
+            return True
+    return False
+
+
+def _fits_elsewhere(world: World, node: Manifest) -> bool:
+    """Whether each pod of a node has room on another; not all of them together, which seldom differs."""
+    pods = (one for one in world.pods_on(node["metadata"]["name"]) if not is_owned_by(one, "DaemonSet"))
+    return all(any(key_of(other) != key_of(node) for other in world.nodes_for(one)) for one in pods)
 
 
 def disrupt(play: Play, node: Manifest) -> None:

@@ -86,11 +86,16 @@ def start_ci_job(play: Play) -> None:
     job, made = ci_job(play.rng, number, play.now_ns)
     world.put(job)
     arrive(play, made)
-    play.after(play.rng.uniform(60, 240), partial(_finish, job=job, made=made))
+    play.after(play.rng.uniform(60, 240), partial(end_job, job=job))
 
 
-def _finish(play: Play, *, job: Manifest, made: Manifest) -> None:
-    for one in (made, job):
+def end_job(play: Play, *, job: Manifest) -> None:
+    """A Job has done its work, and is cleared away with its pods."""
+    uid = job["metadata"]["uid"]
+    owned = (
+        one for one in play.world.of("Pod") if uid in (it["uid"] for it in one["metadata"].get("ownerReferences", ()))
+    )
+    for one in (*owned, job):
         found = current(play, one)
         if found is not None:
             play.world.remove(found)

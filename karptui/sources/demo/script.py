@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from karptui.sources.demo.machines import POOL, become_ready, consolidate, drain, is_quiet, join, launch, pool_of, relax
+from karptui.sources.demo.launching import launch
+from karptui.sources.demo.machines import POOL, become_ready, consolidate, drain, is_quiet, join, pool_of, relax
 from karptui.sources.demo.manifests import Manifest, key_of
 from karptui.sources.demo.play import Play
 from karptui.sources.demo.pods import roll_out, start_ci_job
@@ -14,12 +15,18 @@ def begin(play: Play) -> None:
     """Let what the recording has begun go on, and new things happen for as long as it is watched."""
     _go_on(play)
     play.after(2.0, start_ci_job)
-    play.after(6.0, launch)
-    play.after(25.0, consolidate)
+    play.after(11.0, launch)
+    play.after(25.0, _rotate)
     play.every(9, 20, start_ci_job)
     play.every(7, 15, roll_out)
-    play.every(90, 150, consolidate)
+    play.every(90, 150, _rotate)
     play.every(20, 40, relax)
+
+
+def _rotate(play: Play) -> None:
+    """A machine goes, and another comes later."""
+    if consolidate(play):
+        play.after(play.rng.uniform(20, 40), launch)
 
 
 def _go_on(play: Play) -> None:

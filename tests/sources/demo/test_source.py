@@ -85,6 +85,29 @@ def test_a_claim_launches_registers_and_initialises(demo: Story) -> None:
     assert node.ready.status == "True"
 
 
+def is_backfill(pod: Pod) -> bool:
+    return pod.template.labels.get("app") == "backfill"
+
+
+def test_a_claim_is_launched_for_pods_that_wait_and_they_go_there(demo: Story) -> None:
+    _, begin, states = demo
+    name = next(name for state in states for name in state.nodeclaims if name not in begin.nodeclaims)
+    created = next(state for state in states if name in state.nodeclaims)
+    waiting = {key: pod for key, pod in created.pending_pods.items() if is_backfill(pod)}
+    assert len(waiting) == 2
+    assert all(pod.created_ns < created.nodeclaims[name].created_ns for pod in waiting.values())
+    nominated = [event for event in created.events.values() if event.reason == "Nominated" and name in event.message]
+    assert {f"{event.involved_namespace}/{event.involved_name}" for event in nominated} == set(waiting)
+    bound = next(state for state in states if all(key in state.pods and state.pods[key].node_name for key in waiting))
+    node = bound.node_of(name)
+    assert node is not None
+    assert {bound.pods[key].node_name for key in waiting} == {node.name}
+    usage = bound.usage(node.name)
+    assert usage.workload_pods == 2
+    assert bound.nodeclaims[name].requests == usage.requests
+    assert not sometime(states[-1:], lambda state: any(key in state.pods for key in waiting))
+
+
 def test_a_node_drains_and_goes(demo: Story) -> None:
     _, begin, states = demo
     gone = [name for name in begin.nodes if name not in states[-1].nodes]
@@ -109,7 +132,10 @@ def test_evicted_pods_come_back_elsewhere(demo: Story) -> None:
 
     def workload(state: ClusterState) -> int:
         return sum(
-            not pod.template.is_daemonset_owned and pod.namespace != "gitlab" and not pod.is_terminating
+            not pod.template.is_daemonset_owned
+            and pod.namespace != "gitlab"
+            and not is_backfill(pod)
+            and not pod.is_terminating
             for pod in state.pods.values()
         )
 
