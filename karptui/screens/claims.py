@@ -18,6 +18,7 @@ from karptui.views.claims.table import TABLE
 from karptui.views.claims.words import claim_story
 from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Pieces
+from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness
 from karptui.widgets.row_table import RowSelected
 
@@ -60,7 +61,8 @@ class ClaimsScreen(ChurnKey, ObjectKeys, StoryScreen[ClaimEntry]):
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
         """Return the claim in sentences."""
         now_ns = self.host.now_ns()
-        story = claim_story(item, now_ns, self._local)
+        facts = unseen_facts(TABLE.told, self.table.unseen, item, now_ns)
+        story = claim_story(item, now_ns, self._local, facts)
         coming = expiry_line(self._made[3], item.pool, now_ns, self._local)
         return (*story, coming) if coming else story
 

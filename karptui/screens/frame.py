@@ -113,6 +113,10 @@ class FrameScreen(SwiftScreen):
         """Return what the information line says."""
         return ()
 
+    def row_facts(self) -> Sequence[Pieces]:
+        """Return what the information line says besides, where it has room, the most important first."""
+        return ()
+
     def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
         """Return titled lists of terms and explanations for the help screen."""
         return ()
@@ -142,7 +146,10 @@ class FrameScreen(SwiftScreen):
     def refresh_info(self) -> None:
         """Say again what is under the cursor, unless something else is being said."""
         if not self.prompt.is_open:
-            self.info.pieces = self._message or self.explain()
+            if self._message:
+                self.info.tell(self._message)
+            else:
+                self.info.tell(self.explain(), self.row_facts())
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Say something in the information line until the next key or click."""

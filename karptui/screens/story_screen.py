@@ -30,6 +30,10 @@ class StoryScreen(ListScreen[ItemT]):
         """Say what holds for every row."""
         return self.explain()
 
+    def row_facts(self) -> tuple[Pieces, ...]:
+        """Return nothing: the sentences say what columns have no room for."""
+        return ()
+
     def refresh_info(self) -> None:
         """Say again what is under the cursor."""
         super().refresh_info()

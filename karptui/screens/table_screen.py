@@ -20,7 +20,8 @@ from karptui.views.row import Pieces
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.units import count_text
-from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowTable
+from karptui.views.unseen import unseen_facts
+from karptui.widgets.row_table import ColumnsChanged, MarksChanged, RowHighlighted, RowTable
 
 BUILT_AT_ONCE: Final = 3_000
 """Items of which rows are built at once; more are built in a thread."""
@@ -193,6 +194,19 @@ class TableScreen(FrameScreen, Generic[ItemT]):
         """Explain the row under the cursor."""
         item = self.current
         return self.explain_item(item) if item is not None else ()
+
+    def row_facts(self) -> Sequence[Pieces]:
+        """Return what the columns say of the row under the cursor that have no room."""
+        item = self.current
+        if item is None or not self.spec.told:
+            return ()
+        return unseen_facts(self.spec.told, self.table.unseen, item, self.host.now_ns())
+
+    @on(ColumnsChanged)
+    def _columns_changed(self, event: ColumnsChanged) -> None:
+        event.stop()
+        if self.spec.told:
+            self.refresh_info()
 
     @property
     def current(self) -> ItemT | None:

@@ -14,6 +14,7 @@ from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import ItemT
 from karptui.views.query import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Row, Tone
+from karptui.views.unseen import Told
 
 _FIRST: Final = itemgetter(0)
 _SORTED_AT_ONCE: Final = 4_000
@@ -39,6 +40,8 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL
     is_notable: Callable[[ItemT], bool] = lambda _: False
     """Whether the row is blocked or faulty (ctrl-z)."""
+    told: tuple[Told[ItemT], ...] = ()
+    """Columns in words, for the line below a table that has no room for them; the most important first."""
 
     def headings(self) -> tuple[Heading, ...]:
         """Return the headings of the columns, in order."""

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.content import Content
-from textual.reactive import reactive
 from textual.widget import Widget
 
-from karptui.views.row import Tone
+from karptui.views.row import Pieces, Tone
+from karptui.widgets.fitted import fitted
 from karptui.widgets.plain import phrase
 
 
 class InfoLine(Widget):
-    """A sentence of toned pieces, wrapped to the lines it is given."""
+    """A sentence of toned pieces, wrapped to the lines it is given, and facts in what room it leaves."""
 
     DEFAULT_CSS = """
     InfoLine { height: 1; width: 1fr; padding: 0 1; }
     """
 
-    pieces: reactive[tuple[tuple[str, Tone], ...]] = reactive(())
-    """What is said."""
+    _told: tuple[Pieces, tuple[Pieces, ...]] = ((), ())
 
-    def render(self) -> Content:
-        """Draw the sentence."""
-        return phrase(self.pieces)
+    @property
+    def pieces(self) -> Pieces:
+        """The sentence; another one takes the facts away."""
+        return self._told[0]
+
+    @pieces.setter
+    def pieces(self, pieces: Pieces) -> None:
+        self.tell(pieces)
+
+    def tell(self, pieces: Pieces, facts: Sequence[Pieces] = ()) -> None:
+        """Show a sentence, and behind it as many of the facts as find room, the first first."""
+        told = (pieces, tuple(facts))
+        if told != self._told:
+            self._told = told
+            self.refresh()
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Show one sentence of one tone."""
-        self.pieces = ((text, tone),)
+        self.tell(((text, tone),))
+
+    def render(self) -> Content:
+        """Draw the sentence, and the facts."""
+        pieces, facts = self._told
+        if not facts:
+            return phrase(pieces)
+        lines = fitted(pieces, facts, self.content_size.width, self.content_size.height)
+        return Content("\n").join([phrase(line) for line in lines])

@@ -11,6 +11,7 @@ from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.type_ledger import TypeLedgerScreen
+from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text
@@ -103,6 +104,53 @@ async def test_the_line_above_the_footer_explains_the_row(make_app: MakeApp) -> 
         assert "Launching for 38s: the cloud provider has not given an instance yet" in screen_text(app)
         await pilot.press("down")
         assert "no capacity for g6.2xlarge" in screen_text(app)
+
+
+def told(app: KarptuiApp) -> str:
+    """Return what stands below the table, as drawn."""
+    info = app.screen.query_one("#info", InfoLine)
+    return str(info.render())
+
+
+@pytest.mark.parametrize(("size", "lines"), [((80, 24), 3), ((120, 40), 2), ((200, 60), 2)])
+async def test_the_line_tells_the_columns_that_have_no_room(
+    make_app: MakeApp, size: tuple[int, int], lines: int
+) -> None:
+    async with make_app().run_test(size=size) as pilot:
+        app = await ready(pilot)
+        await pilot.press("end")
+        await pilot.pause()
+        drawn = {heading.title for heading in app.screen.query_one(RowTable).layout_columns}
+        text = told(app)
+        assert len(text.split("\n")) <= lines
+        assert ("PODS" not in drawn) is ("/234 pods" in text)
+        assert "Δ claim" in text
+        await pilot.press("ctrl+w", "up")
+        await pilot.pause()
+        assert "Δ claim" not in told(app)
+
+
+async def test_another_width_tells_other_columns_at_once(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(120, 40)) as pilot:
+        app = await ready(pilot)
+        await pilot.press("end")
+        await pilot.pause()
+        assert " pods · " not in told(app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert " pods · " in told(app)
+
+
+async def test_what_is_said_for_a_moment_stands_alone(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        app = await ready(pilot)
+        await pilot.press("end", "c")
+        await pilot.pause()
+        assert told(app).startswith("copied ")
+        assert "claim" not in told(app)
+        await pilot.press("up")
+        await pilot.pause()
+        assert "Δ claim" in told(app)
 
 
 async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.views.claims.entry import STEPS, ClaimEntry, Step
+from karptui.views.claims.told import TOLD
 from karptui.views.claims.words import waiting_on
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
@@ -232,6 +233,7 @@ TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
     key=lambda entry: entry.key,
     default_sort=Sort("age"),
     is_notable=lambda entry: entry.drifted is not None or entry.status.rank < 5 or entry.status.tone is Tone.FAULT,
+    told=TOLD,
 )
 """The table of the Claims screen."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import tzinfo
 from typing import Final
 
@@ -46,12 +47,22 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     return f"{kind_text(first.code)} {first.object_key or first.claim_name}".rstrip() + left + more
 
 
-def claim_story(entry: ClaimEntry, now_ns: int, local: tzinfo | None = None) -> tuple[Pieces, ...]:
-    """Return a NodeClaim in sentences."""
+def claim_story(
+    entry: ClaimEntry, now_ns: int, local: tzinfo | None = None, facts: Iterable[Pieces] = ()
+) -> tuple[Pieces, ...]:
+    """Return a NodeClaim in sentences.
+
+    Args:
+        entry: the NodeClaim.
+        now_ns: the present instant: nanoseconds since the epoch.
+        local: the zone to say instants in besides UTC.
+        facts: what columns say that have no room; the first sentence tells it too.
+    """
     claim = entry.claim
     node = f"node {short_name(entry.node_name)}" if entry.node_name else "no node yet"
     created = f"created {instant_text(claim.created_ns, local)}" if claim.created_ns else "created at an unknown time"
     head: Pieces = ((claim.name, Tone.STRONG), _BETWEEN, (node, Tone.NORMAL), _BETWEEN, (created, Tone.NORMAL))
+    head += tuple(piece for fact in facts for piece in (_BETWEEN, *fact))
     text, tone = waiting_on(entry, now_ns)
     waits: Pieces = (("waits for: ", Tone.MUTED), (text, tone)) if text else (("waits for nothing", Tone.MUTED),)
     return head, _life(entry, now_ns), waits, _end(entry, now_ns, local)

@@ -14,6 +14,7 @@ from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.columns import COLUMNS, label_column
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.status import is_faulty, node_status
+from karptui.views.nodes.told import told_columns
 from karptui.views.query import Subject
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
@@ -132,4 +133,5 @@ def nodes_table(
         default_sort=Sort("name"),
         tone=_tone,
         is_notable=_is_notable,
+        told=told_columns(extra_labels),
     )

@@ -11,7 +11,9 @@ from karptui.kube import resources
 from karptui.kube.live_usage import Used
 from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.views.nodes.entry import is_accelerator
 from karptui.views.pods.owner import PodOwner
 from karptui.views.row import Tone
 from karptui.views.units import age_text
@@ -49,6 +51,11 @@ class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     def memory_bytes(self) -> int:
         """Memory requested, in bytes."""
         return resources.memory_bytes(self.pod.requests)
+
+    @property
+    def accelerators(self) -> int:
+        """GPUs and other accelerators requested."""
+        return sum(amount.nano // NANO for name, amount in self.pod.requests.items() if is_accelerator(name))
 
     @property
     def owner(self) -> str:

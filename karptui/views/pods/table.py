@@ -7,14 +7,13 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name
-from karptui.views.nodes.entry import is_accelerator
 from karptui.views.pods.entry import PodEntry
+from karptui.views.pods.told import TOLD
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
@@ -40,10 +39,6 @@ def _age(entry: PodEntry, now_ns: int) -> Cell:
 
 def _amount(text: str) -> Cell:
     return Cell(text, Tone.MUTED) if text == "0" else Cell(text)
-
-
-def _accelerators(entry: PodEntry) -> int:
-    return sum(amount.nano // NANO for name, amount in entry.pod.requests.items() if is_accelerator(name))
 
 
 COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
@@ -110,8 +105,8 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             is_wide_only=True,
             is_descending_first=True,
         ),
-        lambda entry, _: Cell(str(_accelerators(entry))) if _accelerators(entry) else NOT_APPLICABLE,
-        lambda entry: float(_accelerators(entry)) or None,
+        lambda entry, _: Cell(str(entry.accelerators)) if entry.accelerators else NOT_APPLICABLE,
+        lambda entry: float(entry.accelerators) or None,
     ),
     Column(
         Heading("node", "NODE", "The node it is bound to.", min_width=14, max_width=48, drop_order=3),
@@ -178,7 +173,7 @@ FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
         lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
         help="memory in use",
     ),
-    "gpu": Field(FieldKind.COUNT, lambda entry, _: _accelerators(entry), help="accelerators requested"),
+    "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators, help="accelerators requested"),
     "priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority"),
     "age": Field(
         FieldKind.DURATION,
@@ -200,6 +195,7 @@ TABLE: Final[TableSpec[PodEntry]] = TableSpec(
     key=lambda entry: entry.pod.key,
     default_sort=Sort("name"),
     is_notable=lambda entry: entry.status[1] in (Tone.FAULT, Tone.WARNING) or entry.protection.startswith("do-not"),
+    told=TOLD,
 )
 """The table of the Pods screen."""
 

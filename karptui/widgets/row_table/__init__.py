@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from karptui.widgets.row_table.messages import MarksChanged, RowHighlighted, RowSelected, SortRequested
+from karptui.widgets.row_table.messages import (
+    ColumnsChanged,
+    MarksChanged,
+    RowHighlighted,
+    RowSelected,
+    SortRequested,
+)
 from karptui.widgets.row_table.table import RowTable
 
-__all__ = ["MarksChanged", "RowHighlighted", "RowSelected", "RowTable", "SortRequested"]
+__all__ = ["ColumnsChanged", "MarksChanged", "RowHighlighted", "RowSelected", "RowTable", "SortRequested"]

@@ -41,6 +41,11 @@ class RowSelected(TableMessage):
 
 
 @dataclass
+class ColumnsChanged(TableMessage):
+    """Other columns are drawn than before."""
+
+
+@dataclass
 class SortRequested(TableMessage):
     """The reader asked for another order; the rows are sorted by whoever owns them."""
 

@@ -9,7 +9,13 @@ from textual.binding import Binding, BindingType
 
 from karptui.views.table import Sort
 from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas
-from karptui.widgets.row_table.messages import MarksChanged, RowHighlighted, RowSelected, SortRequested
+from karptui.widgets.row_table.messages import (
+    ColumnsChanged,
+    MarksChanged,
+    RowHighlighted,
+    RowSelected,
+    SortRequested,
+)
 from karptui.widgets.row_table.rows import RowSequence
 
 _COLUMN_STEP: Final = 8
@@ -71,6 +77,19 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
             self.refresh()
             self.post_message(RowHighlighted(self, key))
         return found
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Ids of the columns that are not drawn; none before there is room for any."""
+        drawn = {heading.id for heading in self.layout_columns}
+        return frozenset(heading.id for heading in self._headings if heading.id not in drawn) if drawn else frozenset()
+
+    def _lay_out(self) -> None:
+        """Place the columns again, and say so where others are drawn than before."""
+        before = self.layout_columns
+        super()._lay_out()
+        if self.layout_columns != before:
+            self.post_message(ColumnsChanged(self))
 
     # Moving
 
