@@ -18,6 +18,7 @@ from karptui.sources.cluster.chunks import Line
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 from karptui.sources.cluster.inventory import Inventory
+from karptui.sources.cluster.outage import Outage
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.rhythm import Backoff, Rhythm
 from karptui.sources.cluster.standing import Standing
@@ -91,6 +92,7 @@ class Reflector:
         self._page_limit = PAGE_LIMIT
         self._opened_at: float | None = None
         self._is_silent = True
+        self._outage = Outage()
 
     def run(self, stopped: threading.Event) -> None:
         """Follow the collection until told to stop."""
@@ -99,6 +101,10 @@ class Reflector:
             seconds = self.step(stopped)
             if seconds > 0 and not stopped.is_set():
                 self._rhythm.pause(seconds)
+
+    def shorten_waits(self) -> None:
+        """Wait for a second again after the next failure; may be called by any thread."""
+        self._backoff.shorten()
 
     def step(self, stopped: threading.Event | None = None) -> float:
         """List, or watch until the stream ends; return how many seconds to wait before the next step."""
@@ -277,6 +283,7 @@ class Reflector:
 
     def _heard(self) -> None:
         self._standing.heard()
+        self._outage.heard()
         if self._standing.phase is Phase.DISCONNECTED:
             self._recovered()
 
@@ -291,7 +298,12 @@ class Reflector:
         self._inventory.abandon()
         if self._verb == "watch" and (not self._is_silent or self._is_steady(STEADY_SECONDS)):
             self._backoff.reset()
-        verdict = judge(error, self.resource, verb=self._verb, may_list=self._may_list)
+        if not isinstance(error, ApiError):
+            self._outage.lost(was_complete=bool(self._version))
+        elif self._outage.refused(error):
+            self._recovered()
+        is_starting = self._outage.excuses(error)
+        verdict = judge(error, self.resource, verb=self._verb, may_list=self._may_list, is_starting=is_starting)
         if verdict.forgets and (gone := self._inventory.forget()):
             self._board.put(self.resource, dict.fromkeys(gone))
         stubborn = isinstance(error, ApiError) and self._backoff.failures >= STUBBORN_FAILURES

@@ -50,7 +50,9 @@ class Backoff:
 
     def __init__(self, rhythm: Rhythm) -> None:
         self._rhythm = rhythm
+        self._lock = threading.Lock()
         self._failures = 0
+        self._doublings = 0
 
     @property
     def failures(self) -> int:
@@ -59,10 +61,18 @@ class Backoff:
 
     def next_seconds(self) -> float:
         """Return how long to wait after one more failure."""
-        step = min(LONGEST_SECONDS, FIRST_SECONDS * float(1 << min(self._failures, 8)))
-        self._failures += 1
+        with self._lock:
+            step = min(LONGEST_SECONDS, FIRST_SECONDS * float(1 << min(self._doublings, 8)))
+            self._failures += 1
+            self._doublings += 1
         return step * self._rhythm.between(0.5, 1.0)
 
     def reset(self) -> None:
         """Begin again with a second: something has worked."""
-        self._failures = 0
+        with self._lock:
+            self._failures = self._doublings = 0
+
+    def shorten(self) -> None:
+        """Begin again with a second, as something else has worked; failures in a row still count as such."""
+        with self._lock:
+            self._doublings = 0

@@ -30,6 +30,8 @@ QUIET_SECONDS: Final = 20.0
 ANSWER_SECONDS: Final = 5.0
 MISSED_ANSWERS: Final = 2
 """After so many unanswered questions every stream is opened anew; one may be owed to a single dead connection."""
+RECOVERY_SECONDS: Final = 10.0
+"""How often at most the server's coming back lets everything try anew; a stream that flaps is no recovery."""
 REDISCOVER_SECONDS: Final = 300.0
 REDISCOVER_SOON_SECONDS: Final = 30.0
 """While something of Karpenter's is missing."""
@@ -67,6 +69,7 @@ class Session:
         self._followed: dict[str, tuple[Reflector, threading.Thread, Bell]] = {}
         self._missed = 0
         self._discover_at = 0.0
+        self._recovered_at = float("-inf")
 
     def run(self) -> None:
         """Follow until told to stop."""
@@ -99,8 +102,10 @@ class Session:
     def wake(self) -> None:
         """Let whatever waits for its next attempt have it now."""
         with self._lock:
-            bells = [bell for _, _, bell in self._followed.values()]
-        for bell in bells:
+            followed = tuple(self._followed.values())
+        for reflector, _, bell in followed:
+            # A server that starts may refuse once more: whoever is woken must not wait for long after that.
+            reflector.shorten_waits()
             bell.ring()
 
     def resources_of(self, kind: Kind) -> tuple[Resource, ...]:
@@ -148,6 +153,16 @@ class Session:
         if self._missed:
             self._missed = 0
             self._board.trust()
+            self._recovered()
+
+    def _recovered(self) -> None:
+        """Let everything try anew: the server was heard of after it had not been."""
+        with self._lock:
+            now = self._rhythm.monotonic()
+            if now - self._recovered_at < RECOVERY_SECONDS:
+                return
+            self._recovered_at = now
+        self.wake()
 
     def _announce(self, phase: Phase, *kinds: Kind, error: str = "") -> None:
         now_ns = self._rhythm.now_ns()
@@ -172,7 +187,7 @@ class Session:
                 self._board,
                 self._make_rhythm(bell),
                 decoding=self._decoding,
-                recovered=self.wake,
+                recovered=self._recovered,
             )
             name = f"karptui {resource.title}"
             thread = threading.Thread(target=reflector.run, args=(self._stopped,), name=name, daemon=True)

@@ -34,7 +34,7 @@ class Verdict:
     """A lower bound to the back-off, as the server asks."""
 
 
-def judge(error: SourceError, resource: Resource, *, verb: str, may_list: bool) -> Verdict:
+def judge(error: SourceError, resource: Resource, *, verb: str, may_list: bool, is_starting: bool = False) -> Verdict:
     """Return what a failure means.
 
     Args:
@@ -42,9 +42,14 @@ def judge(error: SourceError, resource: Resource, *, verb: str, may_list: bool) 
         resource: what was asked for.
         verb: ``list`` or ``watch``, whichever failed.
         may_list: whether a list has been allowed before.
+        is_starting: whether the server was away a moment ago and may not know yet what it allows.
     """
     if not isinstance(error, ApiError):
         return Verdict(Phase.DISCONNECTED, str(error))
+    if is_starting:
+        return Verdict(
+            Phase.DISCONNECTED, f"the API server is back but still starting ({error.status}): {error.message}"
+        )
     match error.status:
         case 410:
             return Verdict(

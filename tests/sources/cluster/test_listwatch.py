@@ -560,6 +560,32 @@ def test_403_switches_the_kind_off_with_a_sentence(serve: Serve) -> None:
     assert bench.status.phase is Phase.LIVE
 
 
+@pytest.mark.parametrize("code", [403, 404])
+def test_server_that_has_just_come_back_is_not_believed_at_once(serve: Serve, code: int) -> None:
+    """While kube-apiserver starts it refuses everybody but its administrators, and knows no custom resources."""
+    bench, _ = live(serve, Call.cut, error(code, "RBAC: not read"), error(code), answer(bookmark(11)), names=("a",))
+    bench.step()
+    assert bench.recoveries == 0
+    bench.step()
+    assert bench.recoveries == 1, "a refusal is the first sign of a server that is back"
+    bench.step()
+    assert bench.recoveries == 1
+    assert bench.status.phase is Phase.DISCONNECTED
+    assert bench.status.last_error == f"the API server is back but still starting ({code}): no"
+    assert bench.keys == {"a"}
+    assert bench.step() == 0
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_refusals_that_last_after_an_outage_are_believed(serve: Serve) -> None:
+    bench, _ = live(serve, Call.cut, *[error(403)] * 7, names=("a",))
+    waits = [bench.step() for _ in range(7)]
+    assert waits[:6] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
+    assert waits[6] >= 300.0
+    assert bench.status.phase is Phase.FORBIDDEN
+    assert bench.keys == set()
+
+
 def test_permission_to_list_without_permission_to_watch(serve: Serve) -> None:
     server = serve(
         Script(

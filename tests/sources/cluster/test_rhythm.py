@@ -13,6 +13,14 @@ def test_waits_double_up_to_thirty_seconds_and_begin_anew() -> None:
     assert backoff.next_seconds() == 1.0
 
 
+def test_shortened_waits_still_count_failures() -> None:
+    backoff = Backoff(Rhythm(chance=lambda: 1.0))
+    assert [backoff.next_seconds() for _ in range(4)] == [1.0, 2.0, 4.0, 8.0]
+    backoff.shorten()
+    assert [backoff.next_seconds() for _ in range(2)] == [1.0, 2.0]
+    assert backoff.failures == 6
+
+
 def test_waits_vary() -> None:
     assert Backoff(Rhythm(chance=lambda: 0.5)).next_seconds() == 0.75
     waits = {Backoff(Rhythm()).next_seconds() for _ in range(20)}

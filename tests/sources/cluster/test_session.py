@@ -302,6 +302,53 @@ def test_recovery_of_one_wakes_those_that_wait(serve: Serve) -> None:
         assert bell._event.is_set()
 
 
+def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
+    """A server that starts refuses some once more after it has answered others."""
+    with Following(serve(karpenter())) as following:
+        following.until_live(*ALL)
+        one, other = (reflector for reflector, _, _ in list(following.session._followed.values())[:2])
+        for _ in range(5):
+            waited = other._backoff.next_seconds()
+        assert waited == 16.0
+        one._recovered()
+        assert other._backoff.next_seconds() == 1.0
+
+
+def test_stream_that_flaps_wakes_nobody_over_and_over(serve: Serve) -> None:
+    with Following(serve(karpenter())) as following:
+        following.until_live(*ALL)
+        reflector, _, bell = next(iter(following.session._followed.values()))
+        for moment, is_woken in ((0.0, True), (9.0, False), (10.5, True)):
+            following.now = moment
+            reflector._recovered()
+            assert bell._event.is_set() is is_woken
+            bell._event.clear()
+        following.session.wake()
+        assert bell._event.is_set()
+
+
+def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+    api = karpenter()
+    left = [1]
+
+    def stall_once(call: Call) -> None:
+        if call.path == "/version" and left:
+            left.pop()
+            call.stall()
+            raise Answered
+
+    api.fault = stall_once
+    with Following(serve(api)) as following:
+        following.until_live(*ALL)
+        (*_, bell) = next(iter(following.session._followed.values()))
+        quiet(following)
+        following.session.check_contact()
+        assert not bell._event.is_set()
+        following.session.check_contact()
+        assert bell._event.is_set()
+
+
 # Is the server still there?
 
 
