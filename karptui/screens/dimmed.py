@@ -1,7 +1,7 @@
 """A screen before another, which shows through dimmed and costs next to nothing.
 
 Textual tints the whole screen behind, cell by cell, whenever anything in it changes. Here it is looked at once a
-second, a line is tinted when it changed, and each style once.
+second and after it was laid out, a line is tinted when it changed, and each style once.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from textual.geometry import Region, Size
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.strip import Strip
+from textual.timer import Timer
 
 LOOK_SECONDS: Final = 1.0
 """How often the screen behind is looked at."""
-RESIZE_SECONDS: Final = 0.05
-"""After so long it has taken over another size."""
+SETTLE_SECONDS: Final = 0.05
+"""So long after it was laid out for the last time, what is in it has taken over its size."""
 
 
 class DimmedScreen(ModalScreen[ScreenResultType]):
@@ -33,15 +34,20 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
         self._tinted_for: tuple[Size, Color] | None = None
         self._tints: dict[Style | None, Style | None] = {}
         """By the style of the screen behind, the same dimmed."""
+        self._settling: Timer | None = None
         super().__init__()
 
     def on_mount(self) -> None:
-        """Look again from time to time."""
+        """Look again from time to time, and when things behind are in other places."""
         self.set_interval(LOOK_SECONDS, self._look_behind)
+        if (behind := self._behind()) is not None:
+            behind.screen_layout_refresh_signal.subscribe(self, self._look_soon)
 
-    def on_resize(self) -> None:
-        """Look again once the screen behind has the new size too."""
-        self.set_timer(RESIZE_SECONDS, self._look_behind)
+    def _look_soon(self, _behind: Screen[object]) -> None:
+        """Look again once the screen behind is laid out; its parts may ask for that more than once."""
+        if self._settling is not None:
+            self._settling.stop()
+        self._settling = self.set_timer(SETTLE_SECONDS, self._look_behind)
 
     def _look_behind(self) -> None:
         """Have lines drawn again that have changed."""
@@ -103,6 +109,7 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
 
 
 def _lines_of(screen: Screen[object], size: Size) -> list[Strip]:
-    """Return the lines of a screen as wide as they are needed: it may have another size for a moment."""
+    """Return as many lines of a screen as are needed, and as wide: it may have another size for a moment."""
     lines = screen._compositor.render_strips(size)  # noqa: SLF001 - as Textual's own drawing of it does
-    return [line.adjust_cell_length(size.width) for line in lines]
+    missing = [Strip.blank(size.width)] * (size.height - len(lines))
+    return [*(line.adjust_cell_length(size.width) for line in lines[: size.height]), *missing]

@@ -65,11 +65,6 @@ class FrameScreen(SwiftScreen):
         self._message: Pieces = ()
 
     @property
-    def is_current(self) -> bool:
-        """Whether the screen draws itself: one that shows through dimmed is drawn by the one before it."""
-        return super().is_current and self.app.screen is self
-
-    @property
     def host(self) -> Host:
         """The app, as screens see it."""
         return host_of(self.app)

@@ -1,4 +1,4 @@
-"""A screen that shows what a key did at once, and repaints no more than has changed."""
+"""A screen that shows what a key did at once, repaints no more than has changed, and may be seen behind another."""
 
 from __future__ import annotations
 
@@ -23,9 +23,17 @@ class SwiftScreen(Screen[None]):
         self._compositor = SparingCompositor()
         self._drawn_at = 0.0
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the screen draws itself: one that shows through dimmed is drawn by the one before it."""
+        return super().is_current and self.app.screen is self
+
     async def _on_idle(self, event: events.Idle) -> None:
         now = time.monotonic()
-        if now >= self._drawn_at + FRAME_SECONDS and KEYBOARD.is_busy(now) and self._may_draw():
+        if self._is_unsettled_behind():
+            self._refresh_layout(scroll=self._scroll_required)
+            self._layout_required = self._scroll_required = False
+        elif now >= self._drawn_at + FRAME_SECONDS and KEYBOARD.is_busy(now) and self._may_draw():
             event.prevent_default()
             self._on_timer_update()
 
@@ -34,6 +42,11 @@ class SwiftScreen(Screen[None]):
         is_due = bool(self._dirty_widgets) or self._scroll_required
         is_settled = not (self._layout_required or self._recompose_required)
         return is_due and is_settled and self.is_current and not self.app._batch_count  # noqa: SLF001
+
+    def _is_unsettled_behind(self) -> bool:
+        """Whether something is out of its place while another screen shows this one dimmed."""
+        is_due = self._layout_required or self._scroll_required
+        return is_due and not self.is_current and super().is_current and not self.app._batch_count  # noqa: SLF001
 
     def _compositor_refresh(self) -> None:
         self._drawn_at = time.monotonic()

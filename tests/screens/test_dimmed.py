@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Region, Size
+from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 from textual.widgets import Label, Static
 
 from karptui.screens.dimmed import DimmedScreen
+from karptui.screens.swift_screen import FRAME_SECONDS, SwiftScreen
+from tests.canvas import Canvas
 
 LOOK = "align: center middle; background: $background 60%;"
 
 
-class Behind(Screen[None]):
+class Behind(SwiftScreen):
     """Two lines, one of them coloured."""
-
-    @property
-    def is_current(self) -> bool:
-        return super().is_current and self.app.screen is self
 
     def compose(self) -> ComposeResult:
         yield Static("first", id="first")
@@ -41,11 +41,30 @@ class Theirs(ModalScreen[None]):
         yield Label("?")
 
 
+class Turning(SwiftScreen):
+    """Two texts: beside each other where there is room, one above the other where there is not."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (40, "-wide")]  # noqa: RUF012 - as Textual declares it
+    CSS = """
+    Turning { layout: horizontal; }
+    Turning.-narrow { layout: vertical; }
+    Turning Static { width: 1fr; height: 1fr; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static("one", id="one")
+        yield Static("two")
+
+
 class TwoScreens(App[None]):
     ENABLE_COMMAND_PALETTE = False
 
+    def __init__(self, behind: Callable[[], Screen[None]] = Behind) -> None:
+        super().__init__()
+        self._made_behind = behind
+
     def on_mount(self) -> None:
-        self.push_screen(Behind())
+        self.push_screen(self._made_behind())
 
 
 def drawn(screen: Screen[None]) -> list[Strip]:
@@ -116,3 +135,48 @@ async def test_a_screen_that_grows_leaves_no_hole() -> None:
         for screen in (front, behind):
             screen._screen_resized(Size(60, 16))  # one after the other, and before they hear of it
             assert [strip.cell_length for strip in front._compositor.render_strips()] == [60] * 16
+
+
+async def settled(app: App[None], pilot: Pilot[None], shown: list[str]) -> list[str]:
+    """Wait until the terminal has certain lines; return those it has."""
+    for _ in range(40):
+        if texts(app) == shown:
+            break
+        await pilot.pause(0.025)
+    return texts(app)
+
+
+def texts(app: App[None]) -> list[str]:
+    return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
+
+
+@pytest.mark.parametrize(("before", "after"), [((30, 8), (60, 10)), ((60, 10), (30, 8)), ((60, 4), (30, 16))])
+async def test_the_screen_behind_is_laid_out_anew_at_another_size(
+    before: tuple[int, int], after: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = TwoScreens(Turning)
+    async with fresh.run_test(size=after) as pilot:
+        await fresh.push_screen(Ours())
+        await pilot.pause()
+        wanted = texts(fresh)
+    app = TwoScreens(Turning)
+    async with app.run_test(size=before) as pilot:
+        await app.push_screen(Ours())
+        await pilot.pause()
+        canvas = Canvas.behind(app, monkeypatch)
+        await pilot.resize_terminal(*after)
+        assert await settled(app, pilot, wanted) == wanted
+        await pilot.pause(FRAME_SECONDS)
+        assert canvas.texts(Region(0, 0, *after)) == wanted, "no cell is left as it was"
+
+
+async def test_what_moves_behind_is_put_in_its_place() -> None:
+    app = TwoScreens(Turning)
+    async with app.run_test(size=(30, 8)) as pilot:
+        behind = app.screen
+        await app.push_screen(Ours())
+        await pilot.pause()
+        assert texts(app)[0] == "one"
+        behind.query_one("#one", Static).display = False
+        wanted = ["two", *texts(app)[1:4], "", *texts(app)[5:]]
+        assert await settled(app, pilot, wanted) == wanted
