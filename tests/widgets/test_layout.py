@@ -88,3 +88,30 @@ def test_positions() -> None:
     assert layout.column_at(0) is None
     assert EMPTY.frozen_width == 0
     assert fit((), (), 80).columns == ()
+
+
+NUMBERS = (Heading("name", "NAME"), *(Heading(name, name.upper(), is_right_aligned=True) for name in "abc"))
+"""Columns at 0-11, 13-22, 24-33 and 35-44 in a wide layout."""
+
+
+def test_scrolling_goes_from_column_to_column() -> None:
+    layout = fit(NUMBERS, (Widths(10, 10),) * 4, 24, is_wide=True)
+    assert [placed.x for placed in layout.columns] == [2, 13, 24, 35]
+    assert (layout.frozen_width, layout.width) == (13, 45)
+    assert layout.scrolled_by(0, 1, 24) == 11
+    assert layout.scrolled_by(11, 1, 24) == 22
+    assert layout.scrolled_by(22, 1, 24) == 22
+    assert layout.scrolled_by(22, -1, 24) == 11
+    assert layout.scrolled_by(11, -1, 24) == 0
+    assert layout.scrolled_by(0, -1, 24) == 0
+    assert EMPTY.scrolled_by(0, 1, 24) == 0
+    assert layout.scrolled_by(11, 1, 20) == 22
+    assert layout.last_offset(15) == 30
+
+
+def test_a_number_that_the_edge_would_cut_is_not_shown() -> None:
+    layout = fit(NUMBERS, (Widths(10, 10),) * 4, 24, is_wide=True)
+    assert layout.whole_until(0, 30) == 24
+    assert layout.whole_until(0, 23) == 23
+    assert layout.whole_until(11, 20) == 13
+    assert layout.whole_until(0, 45) == 45

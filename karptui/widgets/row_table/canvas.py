@@ -135,6 +135,7 @@ class RowCanvas(LineView):
     def set_headings(self, headings: Sequence[Heading]) -> None:
         """Take other columns; the rows that fit them must follow."""
         self._headings = tuple(headings)
+        self._layout = layouts.EMPTY
         self._widths = tuple(Widths() for _ in self._headings)
         self._rows = NoRows()
         self._built.clear()
@@ -273,7 +274,7 @@ class RowCanvas(LineView):
         self.resize_content(Size(self._body.width, len(self._rows) + HEADER_LINES))
 
     def _max_offset_x(self) -> int:
-        return max(self._layout.width - self._body.width, 0)
+        return self._layout.last_offset(self._body.width)
 
     def _refresh_changed(self, *, everything: bool) -> None:
         """Draw again the lines whose row differs from what is on the screen."""

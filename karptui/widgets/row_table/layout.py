@@ -47,6 +47,8 @@ class Placed:
     """Whether cells show their long form: a column never mixes the two."""
     bar_width: int = 0
     """Cells of the bar, the same in every row of the column."""
+    is_number: bool = False
+    """Whether it reads as something else when its end is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,39 @@ class Layout:
         if len(self.columns) < 2:
             return 0
         return self.columns[1].x
+
+    def scrolled_by(self, offset: int, step: int, available: int) -> int:
+        """Return the offset that puts the next column, or the one before, right behind the pinned first one.
+
+        Args:
+            offset: cells scrolled by now.
+            step: 1 to the right, -1 to the left.
+            available: cells of the table.
+        """
+        starts = self._starts()
+        beyond = [start for start in starts if (start > offset if step > 0 else start < offset)]
+        if not beyond:
+            return offset if step > 0 else 0
+        return min(beyond[0] if step > 0 else beyond[-1], self.last_offset(available))
+
+    def last_offset(self, available: int) -> int:
+        """Return the offset at which the last column is whole, and so is the first one behind the pinned one."""
+        least = max(self.width - available, 0)
+        return next((start for start in self._starts() if start >= least), least)
+
+    def _starts(self) -> list[int]:
+        return [placed.x - self.frozen_width for placed in self.columns[1:]]
+
+    def whole_until(self, offset: int, available: int) -> int:
+        """Return the cells of the table, from its left edge, that hold no number cut at the right edge.
+
+        Args:
+            offset: cells scrolled by now.
+            available: cells of the table.
+        """
+        edge = offset + available
+        cut = (one.x for one in self.columns[1:] if one.is_number and one.x < edge < one.x + one.width)
+        return next((max(x - offset, self.frozen_width) for x in cut), available)
 
     def column_at(self, x: int) -> int | None:
         """Return the index of the heading over a cell, or None between and beyond columns."""
@@ -148,7 +183,7 @@ def fit(
     for i, size in _grow(sizes, headings, room).items():
         bar = size - 1 - (widths[i].text if is_long[i] else widths[i].short)
         has_bar = widths[i].has_bar and bar >= max(headings[i].bar_min, 1)
-        placed.append(Placed(i, x, size, is_long[i], bar if has_bar else 0))
+        placed.append(Placed(i, x, size, is_long[i], bar if has_bar else 0, headings[i].is_right_aligned))
         x += size + gap
     return Layout(tuple(placed), x - gap if placed else 0, total - len(chosen))
 

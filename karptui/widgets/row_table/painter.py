@@ -191,15 +191,17 @@ def _is_plain(style: Style) -> bool:
 def scrolled(strip: Strip, layout: Layout, scroll_x: int, width: int, filler: Style) -> Strip:
     """Return the part of a strip that shows.
 
-    The frozen columns, then the rest from ``scroll_x`` on, filled up to ``width``.
+    The frozen columns, then the rest from ``scroll_x`` on, filled up to ``width``; a number that would be cut at the
+    edge is left out, as half of it reads as another.
     """
     if not scroll_x and strip.cell_length == width:
         return strip
+    whole = layout.whole_until(scroll_x, width)
     if scroll_x:
         frozen = layout.frozen_width
-        rest = strip.crop(frozen + scroll_x, scroll_x + width)
+        rest = strip.crop(frozen + scroll_x, scroll_x + whole)
         strip = Strip.join([strip.crop(0, frozen), rest])
-    return strip.crop_extend(0, width, filler)
+    return strip.crop(0, whole).extend_cell_length(width, filler)
 
 
 def _title(heading: Heading, placed: Placed, sort: Sort | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -17,9 +17,6 @@ from karptui.widgets.row_table.messages import (
     SortRequested,
 )
 from karptui.widgets.row_table.rows import RowSequence
-
-_COLUMN_STEP: Final = 8
-"""Cells that one key of horizontal scrolling moves."""
 
 
 class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
@@ -127,7 +124,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
 
     def action_scroll_columns(self, step: int) -> None:
         """Scroll columns that have no room, past the pinned first one."""
-        offset = max(0, min(self._offset_x + step * _COLUMN_STEP, self._max_offset_x()))
+        offset = self._layout.scrolled_by(self._offset_x, step, self._body.width)
         if offset != self._offset_x:
             self._offset_x = offset
             self.refresh()
