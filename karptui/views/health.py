@@ -103,7 +103,7 @@ def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:
             slowest = max((s for s in known if s.phase == "syncing"), key=lambda s: s.total_estimate or s.count)
             return Health(f"◐ syncing {_progress(slowest)}", f"◐ syncing{_percent(slowest)}", Tone.ACTIVE)
         case "stale":
-            silent = duration_text((now_ns - _last_word(worst)) / NS_PER_SECOND)
+            silent = duration_text((now_ns - _seen_ns(known, "stale")) / NS_PER_SECOND)
             return Health(f"◌ {_which(known, 'stale')}stale for {silent}", f"◌ stale {silent}", Tone.WARNING)
         case "forbidden":
             missing = ", ".join(plural(s.kind) for s in known if s.phase == "forbidden")
@@ -126,7 +126,8 @@ def notice(statuses: Mapping[str, KindStatus], consequences: Mapping[str, str], 
     gone = [s for s in statuses.values() if s.phase in ("disconnected", "stale")]
     if gone:
         worst = max(gone, key=_badness)
-        seen = f" What you see is from {clock_text(_last_word(worst))}." if worst.last_contact_ns else ""
+        seen_ns = _seen_ns(gone, worst.phase)
+        seen = f" What you see is from {clock_text(seen_ns)}." if worst.last_contact_ns else ""
         why = clean(worst.last_error).rstrip(".") or "the API server stopped answering"
         retry = f"; {_retry(worst, now_ns)}" if worst.retry_at_ns else ""
         return f"{why}{retry}.{seen}", Tone.FAULT if worst.phase == "disconnected" else Tone.WARNING
@@ -205,6 +206,11 @@ def _which(known: Sequence[KindStatus], phase: str) -> str:
 
 def _last_word(status: KindStatus) -> int:
     return status.last_contact_ns or status.since_ns
+
+
+def _seen_ns(known: Iterable[KindStatus], phase: str) -> int:
+    """Return when the server last spoke of any kind in a phase: until then the others were silent for want of news."""
+    return max(_last_word(status) for status in known if status.phase == phase)
 
 
 def _retry(status: KindStatus, now_ns: int) -> str:

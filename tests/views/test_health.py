@@ -103,6 +103,18 @@ def test_notices_say_how_old_the_picture_is() -> None:
     assert notice({"Pod": stale}, {}, NOW_NS) == ("the API server stopped answering.", Tone.WARNING)
 
 
+def test_a_kind_without_news_does_not_make_the_picture_older() -> None:
+    heard = {Kind.NAMESPACE: 600, Kind.POD: 42}
+    stale = [status(kind, Phase.STALE, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()]
+    assert overall(stale, NOW_NS).text == "◌ stale for 42s"
+    gone = {
+        kind: status(kind, Phase.DISCONNECTED, last_contact_ns=NOW_NS - ago * SECOND) for kind, ago in heard.items()
+    }
+    said = notice(gone, {}, NOW_NS)
+    assert said is not None
+    assert said[0].endswith("What you see is from 11:59:25Z.")
+
+
 def test_notices_say_what_could_not_be_read() -> None:
     unread = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeName: expected str, got int")
     assert notice({"Node": LIVE, "Pod": unread}, {}, NOW_NS) == (unread.last_error, Tone.WARNING)
