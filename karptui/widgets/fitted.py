@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from rich.cells import cell_len, set_cell_size
@@ -29,34 +31,42 @@ def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -
     """
     if height < 1:
         return ()
-    lines = [_stripped(line) for line in hanging((sentence,), width, 0)] if sentence else []
+    lines = [_joined(line) for line in hanging((sentence,), width, 0)] if sentence else []
     kept = min(height, max(height - 1, LEAST_LINES))
     is_cut = len(lines) > kept
     if is_cut:
         lines = [*lines[: kept - 1], _cut(lines[kept - 1], width)]
     if len(lines) < height:
-        return (*lines, *_filled((), facts, width, height - len(lines)))
-    return tuple(lines) if is_cut else (*lines[:-1], *_filled(lines[-1], facts, width, 1))
+        return (*lines, *_filled(facts, width, height - len(lines)))
+    return tuple(lines) if is_cut else (*lines[:-1], _followed(lines[-1], facts, width))
 
 
-def _filled(line: Pieces, facts: Sequence[Pieces], width: int, height: int) -> list[Pieces]:
-    """Return lines of facts, the first of them behind what stands there already."""
-    lines, used = [line], _size(line)
+def _filled(facts: Sequence[Pieces], width: int, height: int) -> list[Pieces]:
+    """Return lines of facts; one that has no room gives way to those behind it."""
+    lines: list[Pieces] = []
     for fact in facts:
-        size = _size(fact)
-        if used and used + len(_BETWEEN[0]) + size <= width:
-            lines[-1] = (*lines[-1], _BETWEEN, *fact)
-            used += len(_BETWEEN[0]) + size
-        elif size <= width and (not used or len(lines) < height):
-            lines = [*lines, fact] if used else [fact]
-            used = size
-    return [line for line in lines if line]
+        if lines and _size(longer := (*lines[-1], _BETWEEN, *fact)) <= width:
+            lines[-1] = longer
+        elif _size(fact) <= width and len(lines) < height:
+            lines.append(fact)
+    return lines
 
 
-def _stripped(line: Pieces) -> Pieces:
-    """Return a line without the blank that it was broken at, whose cell is outside."""
-    *before, (text, tone) = line
-    return (*before, (text.rstrip(), tone))
+def _followed(line: Pieces, facts: Sequence[Pieces], width: int) -> Pieces:
+    """Return a line with facts behind it, up to the first that has no room: trifles do not belong there."""
+    for fact in facts:
+        longer = (*line, _BETWEEN, *fact)
+        if _size(longer) > width:
+            break
+        line = longer
+    return line
+
+
+def _joined(line: Pieces) -> Pieces:
+    """Return a line of words with those of one tone in one piece, and without the blank that it was broken at."""
+    parts = [("".join(text for text, _ in run), tone) for tone, run in groupby(line, key=itemgetter(1))]
+    text, tone = parts.pop()
+    return (*parts, (text.rstrip(), tone))
 
 
 def _size(line: Pieces) -> int:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from rich.cells import cell_len
 
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+
+_WORDS: Final = re.compile(r"^ +|[^ ]+ *")
+"""Words with the blanks behind them; blanks at the start come by themselves."""
 
 
 def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:
@@ -27,7 +32,7 @@ def _broken(line: Pieces, width: int, indent: int) -> Iterator[Pieces]:
     made: list[tuple[str, Tone]] = []
     used = 0
     for text, tone in line:
-        for word in _words(clean(text)):
+        for word in _WORDS.findall(clean(text)):
             size = cell_len(word)
             if used + cell_len(word.rstrip()) > width and used > indent:
                 yield tuple(made)
@@ -37,14 +42,3 @@ def _broken(line: Pieces, width: int, indent: int) -> Iterator[Pieces]:
             made.append((word, tone))
             used += size
     yield tuple(made)
-
-
-def _words(text: str) -> Iterator[str]:
-    """Yield words with the blanks behind them; blanks at the start come by themselves."""
-    start = 0
-    for index in range(1, len(text)):
-        if text[index] != " " and text[index - 1] == " ":
-            yield text[start:index]
-            start = index
-    if text:
-        yield text[start:]

@@ -90,7 +90,8 @@ def a_claim(**given: Any) -> NodeClaim:
 def a_node(**given: Any) -> NodeEntry:
     node = Node(name="n1", labels=LABELS, allocatable=ALLOCATABLE, capacity=ALLOCATABLE, created_ns=NOW_NS - HOUR)
     claim = a_claim(allocatable=amounts(cpu="4", memory="8Gi", pods="10"), expire_after_ns=73 * HOUR)
-    return NodeEntry(**({"node": node, "claim": claim, "usage": NodeUsage()} | given))
+    usage = NodeUsage(workload=amounts(pods="1", ephemeral="2Gi"))
+    return NodeEntry(**({"node": node, "claim": claim, "usage": usage} | given))
 
 
 def a_price(**given: Any) -> Price:
@@ -106,14 +107,14 @@ class TestNodes:
         used = Used(sample, 400, 2 << 30, 1, sample.at_ns)
         assert words_of(SPEC, a_node(price=a_price(), used=used)) == [
             "$0.0961/h",
-            "0/10 pods",
+            "1/10 pods",
             "m5.large on-demand us-east-1a",
             "Δ claim 0",
             "team=web␛[31m",
             "expires in 3d",
             "gpu 0/2",
             "age 60m",
-            "ephemeral 0/20Gi 0%",
+            "ephemeral 2/20Gi 10%",
             "used cpu 400m mem 2,048Mi 20s ago",
             "arm64",
             "image ami-1",
@@ -127,6 +128,7 @@ class TestNodes:
         ("entry", "fact"),
         [
             (a_node(access=PodAccess.FORBIDDEN), "!rbac/10 pods"),
+            (a_node(access=PodAccess.FORBIDDEN), "ephemeral !rbac/20Gi"),
             (a_node(claim=a_claim()), "never expires"),
             (a_node(claim=a_claim(expire_after_ns=HOUR)), "expiry is due"),
             (a_node(price=a_price(currency="CNY")), "¥0.0961/h"),
@@ -135,6 +137,9 @@ class TestNodes:
     )
     def test_corners(self, entry: NodeEntry, fact: str) -> None:
         assert fact in words_of(SPEC, entry)
+
+    def test_ephemeral_storage_that_nobody_asks_for_is_nothing_to_tell(self) -> None:
+        assert not [fact for fact in words_of(SPEC, a_node(usage=NodeUsage())) if "ephemeral" in fact]
 
     def test_a_claim_that_is_nothing_yet_has_nothing_to_tell(self) -> None:
         assert words_of(SPEC, NodeEntry(None, a_claim(labels={}, image_id="", created_ns=0)), "age") == [

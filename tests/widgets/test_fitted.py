@@ -23,7 +23,8 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
     [
         pytest.param("why", ["a", "b"], 10, 3, ["why", "a · b"], id="on a line of their own"),
         pytest.param("why", ["a", "b"], 10, 1, ["why · a"], id="behind the sentence where there is no other line"),
-        pytest.param("why not", ["abc", "d"], 11, 1, ["why not · d"], id="a shorter one where the longer has no room"),
+        pytest.param("why not", ["abc", "d"], 11, 1, ["why not"], id="nothing behind it but the first"),
+        pytest.param("why", ["ab", "abcdefg", "d"], 9, 2, ["why", "ab · d"], id="a shorter one where one has no room"),
         pytest.param("", ["a", "b"], 10, 2, ["a · b"], id="without a sentence"),
         pytest.param("why", [], 10, 2, ["why"], id="without facts"),
         pytest.param("why", ["abcdef", "ghij", "k"], 10, 3, ["why", "abcdef", "ghij · k"], id="on two lines"),

@@ -7,7 +7,7 @@ from typing import Final
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.cells import accelerators_cell, age_cell, delta_cell, ephemeral_cell, image_cell, pods_cell
-from karptui.views.nodes.entry import NodeEntry
+from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.prices import price_cell
 from karptui.views.row import NOT_AVAILABLE, Tone
 from karptui.views.sanitize import clean
@@ -34,6 +34,11 @@ def _expires(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
     return (f"expires in {duration_text(left)}", Tone.NORMAL) if left > 0 else ("expiry is due", Tone.WARNING)
 
 
+def _ephemeral(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+    is_idle = entry.access is PodAccess.KNOWN and not entry.ephemeral.requested
+    return NOTHING if is_idle else cell_words(ephemeral_cell(entry, now_ns), "ephemeral ")
+
+
 def _used(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
     if entry.used is None:
         return NOTHING
@@ -53,7 +58,7 @@ _LATER: Final[tuple[Told[NodeEntry], ...]] = (
     Told("expires", _expires),
     Told("gpu", lambda entry, now_ns: cell_words(accelerators_cell(entry, now_ns), "gpu ")),
     Told("age", lambda entry, now_ns: cell_words(age_cell(entry, now_ns), "age ")),
-    Told("ephemeral", lambda entry, now_ns: cell_words(ephemeral_cell(entry, now_ns), "ephemeral ")),
+    Told("ephemeral", _ephemeral),
     Told("used_cpu", _used),
     Told("arch", lambda entry, _: (clean(entry.architecture), Tone.NORMAL)),
     Told("image", lambda entry, now_ns: cell_words(image_cell(entry, now_ns), "image ")),
