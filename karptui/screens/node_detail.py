@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -35,10 +35,30 @@ if TYPE_CHECKING:
     from karptui.disruption.verdict import Landing
 
 
+LEAST_ROWS: Final = 3
+"""Lines that the pods have, however few they are: what is said where there are none needs them."""
+TABLE_EDGE: Final = 2
+"""Lines of a table that are no rows: its title and its headings."""
+
+
+class FactsScroll(VerticalScroll):
+    """What is said of the node, scrolled with the keys that move in tables."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "scroll_up", "Scroll up", show=False),
+        Binding("j", "scroll_down", "Scroll down", show=False),
+        Binding("ctrl+b", "page_up", "Page up", show=False),
+        Binding("ctrl+f", "page_down", "Page down", show=False),
+        Binding("g", "scroll_home", "First line", show=False),
+        Binding("G", "scroll_end", "Last line", show=False),
+    ]
+
+
 class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
     """The ledger and the facts of a node above its pods."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "app.focus_next", "Facts", id="node.facts", tooltip="Scroll the facts, or move in the pods"),
         Binding("o", "claim_yaml", "NodeClaim YAML", show=False, id="node.claim"),
     ]
 
@@ -70,7 +90,7 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         """Yield ledger and facts side by side above the pods."""
         with Container(id="node-panel"):
             yield Sentences(id="ledger")
-            with VerticalScroll(id="facts-scroll"):
+            with FactsScroll(id="facts-scroll"):
                 yield Sentences(id="why")
                 yield Sentences(id="facts")
                 yield Sentences(id="claim-facts")
@@ -95,6 +115,7 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
             self.facts.set_hanging((*node_lines(entry, now_ns), *usage))
             self.claim_facts.set_hanging(claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))
+        self.table.styles.max_height = max(self.size_of(self.host.view), LEAST_ROWS) + TABLE_EDGE
         super().show_state()
 
     def shows_usage(self) -> bool:

@@ -171,6 +171,37 @@ async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> 
         assert names(app)[app.screen.query_one(RowTable).cursor_index] == "ip-10-0-5-160"
 
 
+async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*["down"] * 3, "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, NodeDetailScreen)
+        table, panel = app.screen.query_one(RowTable), app.screen.panel
+        assert table.size.height <= max(len(table.rows), 3) + 2
+        assert panel.size.height > 20
+        assert panel.region.bottom == table.region.y
+
+
+async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*["down"] * 3, "enter")
+        await pilot.pause()
+        assert "tab Facts" in screen_text(app)
+        facts = app.screen.query_one("#facts-scroll")
+        await pilot.press("tab", "G")
+        await pilot.pause()
+        assert facts.scroll_offset.y == facts.max_scroll_y > 0
+        await pilot.press("k", "g")
+        await pilot.pause()
+        assert facts.scroll_offset.y == 0
+        await pilot.press("j", "tab", "j")
+        await pilot.pause()
+        assert facts.scroll_offset.y == 1
+        assert app.screen.query_one(RowTable).has_focus
+
+
 async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app: MakeApp) -> None:
     fleet = a_fleet()
     source = FleetSource(fleet)
