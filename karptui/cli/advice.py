@@ -7,9 +7,9 @@ import sys
 from typing import Final
 
 from karptui.cli import csv_columns
-from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import print_rows, report, rows_of
+from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
+from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused
+from karptui.cli.listing import ROW_FLAGS, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
 from karptui.cli.usage import add_usage_flag
 
@@ -59,7 +59,10 @@ def _add_row_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the findings; the status says how bad the worst of those shown is."""
     if args.rules or args.explain:
-        return _rules(args)
+        try:
+            return _rules(args)
+        except UsageError as error:
+            fail(str(error), "advice")
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.views.advice.entry import AdviceEntry, advice_entries
@@ -104,7 +107,18 @@ def _say(sentences: tuple[str, ...]) -> None:
 
 
 def _rules(args: argparse.Namespace) -> int:
-    """List the rules, or explain one."""
+    """List the rules, or explain one.
+
+    Raises:
+        UsageError: where a flag would have no effect.
+    """
+    what = "--rules" if args.rules else "--explain"
+    unused = {**ROW_FLAGS, "no_headers": "--no-headers", "usage": "--usage", **CLUSTER_FLAGS, **PRICE_FLAGS}
+    if args.rules:
+        unused["explain"] = "--explain"
+    refuse_unused(args, unused, f"is about findings of a cluster: leave it out beside {what}")
+    if args.output != "table":
+        raise UsageError(f"{what} prints text: leave -o {args.output} out")
     from karptui.advice.catalogue import BY_ID, RULES
     from karptui.advice.document import rule_text
 

@@ -65,6 +65,17 @@ TYPES: Final = _names(
 )
 """Of the types of one NodePool."""
 
+TYPES_OF_CASE: Final = _names(
+    """
+    name vcpus memory_mib allocatable_cpu_millis allocatable_memory_mib pods on_demand_price_per_hour offered_in
+    ruled_out
+    """
+)
+"""Of the types of a case."""
+
+LEDGER: Final = _names("pool type step memory_bytes cpu_millis pods ephemeral_storage_bytes other label note")
+"""Of the account of one type in a NodePool."""
+
 PENDING: Final = _names(
     """
     name namespace owner pods count requests age_seconds turn karpenter scheduler places nearest_pool

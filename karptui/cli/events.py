@@ -13,7 +13,7 @@ from karptui.cli.source import UsageError, fail
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_flags(parser)
-    add_row_flags(parser, labels_of="objects")
+    add_row_flags(parser, labels_of=None)
 
 
 def run(args: argparse.Namespace) -> int:

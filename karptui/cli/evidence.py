@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+PRICE_FLAGS: Final = MappingProxyType(
+    {
+        "disable_pricing": "--disable-pricing",
+        "price_multiplier": "--price-multiplier",
+        "node_surcharge_per_hour": "--node-surcharge",
+        "aws": "--no-aws",
+        "aws_profile": "--profile",
+        "karpenter_settings": "--karpenter-setting",
+    }
+)
+"""Flags of ``add_price_flags`` by the names of their values."""
 
 PATIENCE_SECONDS: Final = 10.0
 """How long a command that looks once waits for prices; what has not come by then is taken from the built-in list."""

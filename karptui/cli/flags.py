@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+LIVE_FLAGS: Final = MappingProxyType(
+    {
+        "context": "--context",
+        "kubeconfig": "--kubeconfig",
+        "as_user": "--as",
+        "as_group": "--as-group",
+        "request_timeout": "--request-timeout",
+    }
+)
+"""Flags of a live cluster by the names of their values."""
+CLUSTER_FLAGS: Final = MappingProxyType({**LIVE_FLAGS, "snapshot": "--snapshot", "demo": "--demo", "now": "--now"})
+"""All flags of ``add_cluster_flags`` likewise."""
 
 
 def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = True) -> None:
@@ -47,6 +63,39 @@ def add_output_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", choices=("table", "json", "csv"), default="table", help="form of the answer (default: table)"
     )
+
+
+def given(args: argparse.Namespace, flags: Mapping[str, str]) -> list[str]:
+    """Return which of the flags stand on the command line.
+
+    Args:
+        args: what was parsed.
+        flags: by the name of the value, whose default is nothing.
+    """
+    return [flag for name, flag in flags.items() if _is_given(name, getattr(args, name, None))]
+
+
+def _is_given(name: str, value: object) -> bool:
+    # ``--no-aws`` sets what is None otherwise to false; every other flag that is false was not given.
+    return value is not None and value not in ("", []) and (value is not False or name == "aws")
+
+
+def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: str) -> None:
+    """Refuse flags that would have no effect.
+
+    Args:
+        args: what was parsed.
+        flags: by the name of the value.
+        because: what is said behind the first that was given: ``goes with --pool``.
+
+    Raises:
+        UsageError: where one was given.
+    """
+    from karptui.cli.source import UsageError
+
+    found = given(args, flags)
+    if found:
+        raise UsageError(f"{found[0]} {because}")
 
 
 def words(text: str) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from karptui.cli.csv_form import print_csv
 from karptui.cli.flags import words
@@ -18,16 +19,22 @@ if TYPE_CHECKING:
 ItemT = TypeVar("ItemT")
 
 
-def add_row_flags(parser: argparse.ArgumentParser, *, labels_of: str, sort_flags: Sequence[str] = ()) -> None:
+ROW_FLAGS: Final = MappingProxyType({"filter": "--filter", "sort_by": "--sort-by"})
+"""Flags of ``add_row_flags`` that choose and order rows, by the names of their values."""
+
+
+def add_row_flags(parser: argparse.ArgumentParser, *, labels_of: str | None, sort_flags: Sequence[str] = ()) -> None:
     """Add what chooses, orders and prints rows.
 
     Args:
         parser: the command's.
-        labels_of: whose labels ``-l`` looks at: ``nodes``.
+        labels_of: whose labels ``-l`` looks at: ``nodes``; None for rows without labels, which have no ``-l``.
         sort_flags: other names of ``--sort-by``.
     """
     group = parser.add_argument_group("which rows, and how")
-    group.add_argument("-l", "--selector", metavar="K=V", default="", help=f"only {labels_of} with these labels")
+    parser.set_defaults(selector="")
+    if labels_of is not None:
+        group.add_argument("-l", "--selector", metavar="K=V", default="", help=f"only {labels_of} with these labels")
     group.add_argument("--filter", metavar="TEXT", default="", help="as typed behind / in the app: 'cpu>80%% age<2h'")
     group.add_argument(
         "--sort-by", *sort_flags, dest="sort_by", metavar="COLUMN=asc|dsc", default="", help="order, such as age=dsc"

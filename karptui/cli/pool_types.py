@@ -7,13 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from karptui.cli import csv_columns
-from karptui.cli.flags import words
-from karptui.cli.listing import print_rows, report, rows_of
+from karptui.cli.csv_form import print_csv
+from karptui.cli.flags import refuse_unused, words
+from karptui.cli.listing import ROW_FLAGS, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
-    from karptui.views.types.entry import PoolEntry
+    from karptui.views.types.entry import PoolEntry, TypeEntry
 
 
 def run_pools(args: argparse.Namespace) -> int:
@@ -24,8 +25,7 @@ def run_pools(args: argparse.Namespace) -> int:
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:
-        if args.ledger and args.pool is None:
-            fail("types: --ledger needs --pool")
+        _check(args)
         loaded = load(args, needed)
         pools = pool_entries(loaded.view)
         if args.pool is None:
@@ -38,6 +38,19 @@ def run_pools(args: argparse.Namespace) -> int:
         for note in notes_of(loaded.view):
             print(f"karptui types: {note}", file=sys.stderr)
     return report("types", loaded)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse flags that would have no effect.
+
+    Raises:
+        UsageError: with the flag.
+    """
+    if args.pool is None:
+        refuse_unused(args, {"ledger": "--ledger", "all": "--all", "types": "--types"}, "needs --pool")
+    if args.ledger:
+        chosen = {**ROW_FLAGS, "all": "--all", "types": "--types"}
+        refuse_unused(args, chosen, "does not go with --ledger, which is about one type")
 
 
 def _pool_of(pools: tuple[PoolEntry, ...], name: str) -> PoolEntry:
@@ -64,6 +77,9 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
         _print_ledger(pool, args, loaded)
         return
     only = frozenset(words(args.types)) if args.types else None
+    for name in sorted(only or ()):
+        if pool.type(name) is None:
+            raise UsageError(f"--types: NodePool {pool.name} has no type {name}")
     types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
     table = types_table(has_prices=not args.disable_pricing)
     rows = rows_of(table, types, args, loaded.now_ns)
@@ -78,30 +94,44 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
 def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
     import json
 
-    from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
-    from karptui.views.types.offerings import offering_grid
-    from karptui.views.types.summary import source_lines
+    from karptui.views.types.fit import fit_of
+    from karptui.views.types.ledger import ledger_steps, step_values
     from karptui.views.types.values import type_values
 
     entry = pool.type(args.ledger)
     if entry is None:
         raise UsageError(f"NodePool {pool.name} has no type {args.ledger}")
-    if args.output in ("json", "csv"):
+    if args.output == "json":
         json.dump(type_values(pool, entry), sys.stdout, indent=2)
         print()
         return
     pod, evidence = (pool.pods[0] if pool.pods else None), loaded.view.evidence
+    if args.output == "csv":
+        steps = ledger_steps(entry, fit_of(pool, entry, pod) if pod is not None else None, evidence)
+        rows = ({"pool": pool.name, "type": entry.name, **step_values(one)} for one in steps)
+        print_csv(csv_columns.LEDGER, rows, has_header=not args.no_headers)
+        return
+    _print_ledger_text(pool, entry, args, loaded)
+
+
+def _print_ledger_text(pool: PoolEntry, entry: TypeEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
+    from karptui.views.types.offerings import offering_grid
+    from karptui.views.types.summary import source_lines
+
+    pod, evidence, skipped = (pool.pods[0] if pool.pods else None), loaded.view.evidence, int(args.no_headers)
     sections = (
-        (title_pieces(pool, entry),),
-        account_lines(pool, entry, pod, evidence),
+        (title_pieces(pool, entry),)[skipped:],
+        account_lines(pool, entry, pod, evidence)[skipped:],
         fit_lines(pool, entry, pod),
         observed_lines(pool, entry),
         source_lines(pool, evidence, loaded.view.prices),
     )
-    for section in sections[:-1]:
+    for section in filter(None, sections[:-1]):
         print("\n".join("".join(text for text, _ in line).rstrip() for line in section), end="\n\n")
     grid = offering_grid(entry)
-    for texts in (("zone", *grid.capacity_types), *((zone, *(one.text for one in row)) for zone, row in grid.rows)):
+    lines = (("zone", *grid.capacity_types), *((zone, *(one.text for one in row)) for zone, row in grid.rows))
+    for texts in lines[skipped:]:
         cells = (f"{text:<{width}}" for text, width in zip(texts, grid.widths, strict=True))
         print("  ".join(cells).rstrip())
     print()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
-from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags
+from karptui.cli import csv_columns
+from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
+from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused, words
+from karptui.cli.listing import add_row_flags, print_rows, rows_of
+from karptui.cli.source import UsageError, fail
 
-MIB: Final = 1 << 20
+if TYPE_CHECKING:
+    from karptui.aws.case import TypesCase
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "case",
         metavar="CASE.json",
         nargs="?",
-        help="document with region, settings, nodeClass and zones, plain or gzip; - reads standard input. "
+        help="document with region, settings, nodeClass and zones, JSON or YAML, plain or gzip; - reads standard "
+        "input. "
         "Without one, the NodePools of a cluster are answered for",
     )
     parser.add_argument("--pool", metavar="NAME", help="the types of this NodePool; all pools, a line each, without it")
@@ -28,101 +32,77 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--types", metavar="A,B", help="only these instance types")
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
-    add_row_flags(parser, labels_of="nothing: types have no labels")
+    add_row_flags(parser, labels_of=None)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the answer; 2 where the case or the cluster cannot be read."""
-    if args.case is None:
-        from karptui.cli.pool_types import run_pools
+    from karptui.sources.base import SourceError
 
-        return run_pools(args)
-    from karptui.aws.case import CaseError, answer, parse_case
-    from karptui.aws.errors import NodeClassError
-
-    names = [name.strip() for name in args.types.split(",") if name.strip()] if args.types else None
     try:
-        case = parse_case(_read(args.case))
-        document = answer(case, names)
-    except (OSError, ValueError) as error:
-        expected = isinstance(error, (CaseError, NodeClassError, OSError))
-        sentence = str(error) if expected else f"is not a JSON document: {error}"
-        print(f"karptui types: {args.case}: {sentence}", file=sys.stderr)
-        return 2
+        if args.case is None:
+            from karptui.cli.pool_types import run_pools
+
+            return run_pools(args)
+        return _run_case(args)
+    except (UsageError, SourceError) as error:
+        fail(str(error), "types")
+
+
+def _run_case(args: argparse.Namespace) -> int:
+    """Print the types of a case.
+
+    Raises:
+        UsageError: where the case or the flags cannot be used.
+        SourceError: where the file is no document.
+    """
+    from karptui.aws.case import CaseError, answer
+    from karptui.aws.errors import NodeClassError
+    from karptui.views.sanitize import clean
+    from karptui.views.types.case_table import CASE_TABLE, CaseType, case_types
+
+    of_pools = {"pool": "--pool", "ledger": "--ledger", "all": "--all"}
+    refuse_unused(args, {**of_pools, **CLUSTER_FLAGS, **PRICE_FLAGS}, "is about a cluster: it does not go with CASE")
+    try:
+        case = _case(args.case)
+        document = answer(case, words(args.types) if args.types else None)
+    except (CaseError, NodeClassError) as error:
+        raise UsageError(f"{args.case}: {error}") from error
+    rows = rows_of(CASE_TABLE, case_types(document), args, 0)
     for note in case.notes:
-        print(f"karptui types: {note}", file=sys.stderr)
+        print(f"karptui types: {clean(note)}", file=sys.stderr)
     if args.output == "json":
-        _print_json(document)
-    else:
-        _print_rows(document, args.output)
+        _print_json(document, rows.keys)
+        return 0
+
+    def values(one: CaseType) -> dict[str, Any]:
+        return {name: getattr(one, name) for name in csv_columns.TYPES_OF_CASE}
+
+    print_rows(rows, values, args, columns=csv_columns.TYPES_OF_CASE)
+    if args.output in ("table", "wide"):
+        print(f"prices: {document['prices']}, on demand; no spot prices are known")
     return 0
 
 
-def _read(path: str) -> Any:
-    import gzip
-    from pathlib import Path
+def _case(path: str) -> TypesCase:
+    from karptui.aws.case import parse_case
+    from karptui.kube.object_words import object_words
+    from karptui.sources.snapshot.documents import documents
 
-    import msgspec
+    found = list(documents([path]))
+    for document in found:
+        objects = object_words(document.value)
+        if objects:
+            hint = "; an EC2NodeClass stands under nodeClass in a case" if "EC2NodeClass" in objects else ""
+            raise UsageError(f"{document.where}: is {objects}, not a case: --snapshot FILE reads objects{hint}")
+    if len(found) > 1:
+        raise UsageError(f"{path}: holds {len(found)} documents; a case is one")
+    return parse_case(found[0].value)
 
-    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
-    return msgspec.json.decode(content)
 
-
-def _print_json(document: dict[str, Any]) -> None:
+def _print_json(document: dict[str, Any], names: tuple[str, ...]) -> None:
     from karptui.cli.json_text import json_text
 
-    sys.stdout.write(json_text(document) + "\n")
-
-
-COLUMNS: Final = (
-    "name",
-    "vcpus",
-    "memory_mib",
-    "allocatable_cpu_millis",
-    "allocatable_memory_mib",
-    "pods",
-    "on_demand_price_per_hour",
-    "offered_in",
-    "ruled_out",
-)
-
-
-def _print_rows(document: dict[str, Any], form: str) -> None:
-    import csv
-
-    rows = [_row(name, one, document) for name, one in document["types"].items()]
-    if form == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(rows)
-        return
-    headings = ("NAME", "VCPU", "MEM Mi", "ALLOC CPU m", "ALLOC MEM Mi", "PODS", "$/H", "OFFERED IN", "RULED OUT")
-    texts = [headings, *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[index]) for row in texts) for index in range(len(headings))]
-    for row in texts:
-        print("  ".join(_padded(index, cell, widths[index]) for index, cell in enumerate(row)).rstrip())
-    print(f"prices: {document['prices']}, on demand; no spot prices are known")
-
-
-def _padded(index: int, cell: str, width: int) -> str:
-    return cell.rjust(width) if 0 < index < 7 else cell.ljust(width)
-
-
-def _row(name: str, one: dict[str, Any], document: dict[str, Any]) -> tuple[Any, ...]:
-    labels = {entry["key"]: entry["values"] for entry in one["requirements"]}
-    on_demand = [offering for offering in one["offerings"] if offering["capacityType"] == "on-demand"]
-    prices = [offering["price"] for offering in on_demand if offering["price"]]
-    zones = sorted({offering["zone"] for offering in one["offerings"] if offering["available"]})
-    return (
-        name,
-        one["capacity"]["cpuMilli"] // 1000,
-        int(labels["karpenter.k8s.aws/instance-memory"][0]),
-        one["allocatable"]["cpuMilli"],
-        one["allocatable"]["memoryBytes"] // MIB,
-        one["capacity"]["pods"],
-        f"{prices[0]:.4f}" if prices else "n/a",
-        " ".join(zones) or "-",
-        "yes" if name in document["incompatible"] else "",
-    )
+    shown = {name: document["types"][name] for name in names}
+    ruled_out = [name for name in document["incompatible"] if name in shown]
+    sys.stdout.write(json_text({**document, "incompatible": ruled_out, "types": shown}) + "\n")

@@ -138,3 +138,18 @@ def test_a_cluster_that_cannot_be_looked_at(
     monkeypatch.setattr("karptui.views.why.readiness.unready_because", lambda view: "Pods may not be listed")
     assert main(["advice", "--demo"]) == 2
     assert "the rules cannot be asked: Pods may not be listed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--rules", "-o", "json"], "--rules prints text: leave -o json out"),
+        (["--rules", "--filter", "x"], "--filter is about findings of a cluster: leave it out beside --rules"),
+        (["--rules", "--explain", "x"], "--explain is about findings"),
+        (["--explain", "pool-weight-tie", "--demo"], "--demo is about findings of a cluster: leave it out beside --ex"),
+        (["--explain", "pool-weight-tie", "--no-headers"], "--no-headers is about"),
+    ],
+)
+def test_flags_that_say_nothing_of_rules(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advice", *words]) == 2
+    assert sentence in capsys.readouterr().err

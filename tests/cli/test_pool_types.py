@@ -71,9 +71,40 @@ def test_the_ledger(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["daemonset_pods"] == 3
 
 
+def test_the_ledger_as_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pool", "trino", "--ledger", "r5a.8xlarge", "-o", "csv") == 0
+    text = capsys.readouterr().out
+    rows = {row["step"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert {(row["pool"], row["type"]) for row in rows.values()} == {("trino", "r5a.8xlarge")}
+    memory = {step: int(row["memory_bytes"]) for step, row in rows.items()}
+    assert memory["allocatable"] >> 20 == 239_554
+    assert memory["short_by"] >> 20 == 6_846
+    assert memory["advertised"] + memory["vm_overhead"] == memory["capacity"]
+    taken = memory["kube_reserved"] + memory["eviction_threshold"]
+    assert memory["capacity"] + taken == memory["allocatable"]
+    assert memory["allocatable"] + memory["daemonsets"] == memory["largest_pod"]
+    assert memory["pending_pod"] - memory["largest_pod"] == memory["short_by"]
+    assert (rows["daemonsets"]["cpu_millis"], rows["daemonsets"]["pods"]) == ("-300", "-3")
+    assert (rows["short_by"]["label"], rows["pending_pod"]["note"]) == ("short by", "trino/worker-0")
+    assert run("--pool", "trino", "--ledger", "r5a.8xlarge", "-o", "csv", "--no-headers") == 0
+    assert capsys.readouterr().out == text.partition("\n")[2]
+
+
+def test_the_ledger_without_headers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pool", "trino", "--ledger", "r5a.8xlarge", "--no-headers") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("advertised ")
+    assert "zone  " not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--all"], "--all needs --pool"),
+        (["--types", "m5.large"], "--types needs --pool"),
+        (["--pool", "trino", "--types", "m9.huge"], "--types: NodePool trino has no type m9.huge"),
+        (["--pool", "trino", "--ledger", "m5.large", "--filter", "x"], "--filter does not go with --ledger"),
+        (["--pool", "trino", "--ledger", "m5.large", "--all"], "--all does not go with --ledger"),
         (["--pool", "none"], "there is no NodePool none; there are: flex, small, general, trino"),
         (["--pool", "trino", "--ledger", "m9.huge"], "NodePool trino has no type m9.huge"),
         (["--ledger", "m5.large"], "--ledger needs --pool"),

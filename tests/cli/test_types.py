@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import io
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli import types
+from karptui.cli.main import main
 
 CASE = {
     "settings": {"VM_MEMORY_OVERHEAD_PERCENT": 0.075},
@@ -31,15 +30,13 @@ def case_file(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    types.configure(parser)
-    return types.run(parser.parse_args(arguments))
+    return main(["types", *arguments])
 
 
 def test_json_has_integers_in_named_units(case_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(str(case_file), "-o", "json", "--types", "r5a.8xlarge, m5.large") == 0
     made = json.loads(capsys.readouterr().out)
-    assert list(made["types"]) == ["r5a.8xlarge", "m5.large"]
+    assert list(made["types"]) == ["m5.large", "r5a.8xlarge"]
     assert made["types"]["r5a.8xlarge"]["allocatable"]["memoryBytes"] == 239_554 << 20
 
 
@@ -64,9 +61,9 @@ def test_the_table_names_the_source_of_its_prices(case_file: Path, capsys: pytes
         "RULED",
         "OUT",
     ]
-    assert lines[1].split() == ["r5a.8xlarge", "32", "262144", "31850", "239554", "234", "1.8080", "us-east-1a"]
-    assert lines[2].split()[-3:] == ["0.0510", "-", "yes"]
-    assert lines[3].split()[-2:] == ["n/a", "-"]
+    assert lines[1].split()[-3:] == ["0.0510", "-", "yes"]
+    assert lines[2].split()[-2:] == ["n/a", "-"]
+    assert lines[3].split() == ["r5a.8xlarge", "32", "262144", "31850", "239554", "234", "1.8080", "us-east-1a"]
     assert lines[-1] == "prices: us-east-1 list price of 2026-07-06, on demand; no spot prices are known"
 
 
@@ -74,6 +71,101 @@ def test_csv_has_the_columns_names(case_file: Path, capsys: pytest.CaptureFixtur
     assert run(str(case_file), "--types", "m5.large", "-o", "csv") == 0
     heading, row = csv.reader(io.StringIO(capsys.readouterr().out))
     assert dict(zip(heading, row, strict=True))["allocatable_memory_mib"] == "6903"
+
+
+def names(text: str) -> list[str]:
+    return [row["name"] for row in csv.DictReader(io.StringIO(text))]
+
+
+def test_what_is_not_known_is_an_empty_cell(case_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(case_file), "--types", "p5e.48xlarge", "-o", "csv") == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["on_demand_price_per_hour"], row["offered_in"], row["ruled_out"]) == ("", "", "")
+
+
+def test_filter_order_and_header_in_every_form(case_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    some = (str(case_file), "--types", "a1.large,m5.large,m5.xlarge,m5.2xlarge")
+    chosen = (*some, "--filter", "family=m5 $<0.3", "--sort-by", "mem=dsc")
+    assert run(*chosen, "-o", "csv") == 0
+    text = capsys.readouterr().out
+    assert names(text) == ["m5.xlarge", "m5.large"]
+    assert run(*chosen, "-o", "csv", "--no-headers") == 0
+    assert capsys.readouterr().out == text.partition("\n")[2]
+    assert run(*chosen, "-o", "json") == 0
+    assert list(json.loads(capsys.readouterr().out)["types"]) == ["m5.xlarge", "m5.large"]
+    assert run(*some, "--filter", "out=yes", "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["incompatible"] == ["a1.large"]
+    assert run(*chosen, "--no-headers") == 0
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert (first.split()[0], second.split()[0]) == ("m5.xlarge", "m5.large")
+    assert run(*some, "--filter", "zone=us-east-1a cpu>2 mem>4Gi pods>=58 m5.", "-o", "csv") == 0
+    assert names(capsys.readouterr().out) == ["m5.2xlarge", "m5.xlarge"]
+
+
+@pytest.mark.parametrize("column", ["name", "vcpu", "adv", "cpu", "mem", "pods", "od", "offered", "out"])
+def test_every_column_orders(column: str, case_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    order = (str(case_file), "--types", "a1.large,r5a.8xlarge", "-o", "csv", "--sort-by")
+    assert run(*order, column) == 0
+    rising = names(capsys.readouterr().out)
+    assert run(*order, f"{column}=dsc") == 0
+    # One of them is not ruled out at all, and comes last either way.
+    assert (names(capsys.readouterr().out) == rising[::-1]) is (column != "out")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--filter", "nosuch=1"], "no field is called nosuch"),
+        (["--sort-by", "nosuch"], "--sort-by: there is no column nosuch"),
+        (["--pool", "general"], "--pool is about a cluster: it does not go with CASE"),
+        (["--all"], "--all is about a cluster"),
+        (["--demo"], "--demo is about a cluster"),
+        (["--context", "x"], "--context is about a cluster"),
+        (["--no-aws"], "--no-aws is about a cluster"),
+        (["--price-multiplier", "0"], "--price-multiplier is about a cluster"),
+    ],
+)
+def test_flags_without_effect_are_refused(
+    words: list[str], sentence: str, case_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(str(case_file), *words) == 2
+    said = capsys.readouterr()
+    assert (said.out, sentence in said.err) == ("", True)
+
+
+def test_yaml(case_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(f"# a comment\nnodeClass: {json.dumps(CASE['nodeClass'])}\n")
+    assert run(str(path), "--types", "m5.large") == 0
+    assert "m5.large" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}}",
+            "is a Kubernetes object, Node n1, not a case: --snapshot FILE reads objects\n",
+        ),
+        (
+            "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Node, metadata: {name: n1}}]}",
+            "is a List of 1 Kubernetes object, the first is Node n1, not a case: --snapshot FILE reads objects\n",
+        ),
+        (
+            "{apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: default}}",
+            "--snapshot FILE reads objects; an EC2NodeClass stands under nodeClass in a case\n",
+        ),
+        ("a: 1\n---\nb: 1\n", "holds 2 documents; a case is one"),
+    ],
+)
+def test_documents_that_are_no_case(
+    text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(text)
+    assert run(str(path)) == 2
+    assert f"{path}" in (said := capsys.readouterr().err)
+    assert sentence in said
 
 
 def test_gzip_and_standard_input(
@@ -98,7 +190,7 @@ def test_assumptions_are_said_on_standard_error(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "is not a JSON document"),
+        ("{", "is cut off: the JSON ends early"),
         ("[]", "document: expected `object`, got `array`"),
         ('{"nodeClass": {"spec": {"kubelet": {"maxPods": "x"}}}}', "EC2NodeClass : spec.kubelet.maxPods"),
     ],

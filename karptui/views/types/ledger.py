@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.ledger import Ledger
@@ -49,14 +49,14 @@ def account_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None, evidence: 
         evidence: says whose VM_MEMORY_OVERHEAD_PERCENT it is.
     """
     fit = fit_of(pool, entry, pod) if pod is not None else None
-    rows = _rows(entry, fit, evidence)
+    steps = ledger_steps(entry, fit, evidence)
     names = _resources(entry, fit)
-    table = [[label, *(_figure(name, amounts) for name in names), note] for label, amounts, note, _ in rows]
+    table = [[one.label, *(_figure(name, one.amounts) for name in names), one.note] for one in steps]
     heads = ["", *(_TITLES.get(name, clean(name.rpartition("/")[2])) for name in names), ""]
     widths = [max(len(row[index]) for row in (heads, *table)) for index in range(len(heads) - 1)]
     lines: list[Pieces] = [((_aligned(heads, widths), Tone.MUTED),)]
-    for texts, (_, _, note, tone) in zip(table, rows, strict=True):
-        lines.append(((_aligned(texts, widths), tone), (f"  {note}", Tone.MUTED)))
+    for texts, one in zip(table, steps, strict=True):
+        lines.append(((_aligned(texts, widths), one.tone), (f"  {one.note}", Tone.MUTED)))
     return tuple(lines)
 
 
@@ -74,65 +74,80 @@ def _resources(entry: TypeEntry, fit: Fit | None) -> list[str]:
     return [*(name for name in _FIRST if name in entry.instance_type.capacity), *extended[:2]]
 
 
-_Row = tuple[str, Mapping[str, int], str, Tone]
+class LedgerStep(NamedTuple):
+    """A line of the account."""
+
+    step: str
+    """Stable name: ``kube_reserved``."""
+    label: str
+    amounts: Mapping[str, int]
+    """In nano-units by resource; below zero for what is taken."""
+    note: str = ""
+    tone: Tone = Tone.NORMAL
 
 
-def _rows(entry: TypeEntry, fit: Fit | None, evidence: Evidence) -> list[_Row]:
-    """Return label, amounts in nano-units, note and tone of each line."""
-    rows: list[_Row] = []
+def ledger_steps(entry: TypeEntry, fit: Fit | None, evidence: Evidence) -> list[LedgerStep]:
+    """Return the account from advertised down to the largest pod, and the pod that is held against it.
+
+    Args:
+        entry: the type in a NodePool.
+        fit: how a pending pod fits; None for none.
+        evidence: says whose VM_MEMORY_OVERHEAD_PERCENT it is.
+    """
     capacity, overhead, ledger = entry.instance_type.capacity, entry.instance_type.overhead, entry.ledger
-    if ledger is not None:
-        rows += _advertised(ledger, evidence)
+    steps = _advertised(ledger, evidence) if ledger is not None else []
     discovered = ledger is not None and ledger.is_memory_discovered
-    rows.append(
-        (
-            "capacity",
-            _nano(capacity),
-            "as a node reported it" if discovered else "as planned",
-            Tone.NORMAL,
-        )
-    )
-    rows.append(("kubeReserved", _minus(overhead.kube_reserved), "", Tone.NORMAL))
+    note = "as a node reported it" if discovered else "as planned"
+    steps.append(LedgerStep("capacity", "capacity", _nano(capacity), note))
+    steps.append(LedgerStep("kube_reserved", "kubeReserved", _minus(overhead.kube_reserved)))
     if any(overhead.system_reserved.values()):
-        rows.append(("systemReserved", _minus(overhead.system_reserved), "", Tone.NORMAL))
-    rows.append(("eviction", _minus(overhead.eviction_threshold), "", Tone.NORMAL))
-    rows.append(("allocatable", _nano(entry.allocatable), "", Tone.STRONG))
-    daemons = entry.verdict.daemons
-    pods = entry.verdict.daemon_pods
-    rows.append((f"DaemonSets ({pods})", _minus(daemons), "" if pods else "none runs on it", Tone.DAEMON))
+        steps.append(LedgerStep("system_reserved", "systemReserved", _minus(overhead.system_reserved)))
+    steps.append(LedgerStep("eviction_threshold", "eviction", _minus(overhead.eviction_threshold)))
+    steps.append(LedgerStep("allocatable", "allocatable", _nano(entry.allocatable), tone=Tone.STRONG))
+    pods, daemons = entry.verdict.daemon_pods, _minus(entry.verdict.daemons)
+    none = "" if pods else "none runs on it"
+    steps.append(LedgerStep("daemonsets", f"DaemonSets ({pods})", daemons, none, Tone.DAEMON))
     largest = entry.largest_pod
-    words = f"{memory_text(resources.nano(largest, MEMORY) // NANO)}"
-    rows.append(("largest pod", _nano(largest), words, Tone.STRONG))
+    words = memory_text(resources.nano(largest, MEMORY) // NANO)
+    steps.append(LedgerStep("largest_pod", "largest pod", _nano(largest), words, Tone.STRONG))
     if fit is not None:
-        rows.append(("asked", _nano(fit.requests), f"{clean(fit.pod.namespace)}/{clean(fit.pod.name)}", Tone.WORKLOAD))
+        pod = f"{clean(fit.pod.namespace)}/{clean(fit.pod.name)}"
+        steps.append(LedgerStep("pending_pod", "asked", _nano(fit.requests), pod, Tone.WORKLOAD))
         if fit.short:
-            rows.append(("✘ short by", _nano(fit.short), "", Tone.FAULT))
-    return rows
+            steps.append(LedgerStep("short_by", "✘ short by", _nano(fit.short), tone=Tone.FAULT))
+    return steps
 
 
-def _advertised(ledger: Ledger, evidence: Evidence) -> list[_Row]:
-    size = memory_text(ledger.advertised_memory_bytes)
-    rows: list[_Row] = [("advertised", {MEMORY: ledger.advertised_memory_bytes * NANO}, f"{size} by EC2", Tone.NORMAL)]
+def _advertised(ledger: Ledger, evidence: Evidence) -> list[LedgerStep]:
+    size, by_ec2 = memory_text(ledger.advertised_memory_bytes), {MEMORY: ledger.advertised_memory_bytes * NANO}
+    steps = [LedgerStep("advertised", "advertised", by_ec2, f"{size} by EC2")]
     if ledger.contiguous_memory_bytes:
-        rows.append(
-            ("arm64 kernel", {MEMORY: -ledger.contiguous_memory_bytes * NANO}, "contiguous memory", Tone.NORMAL)
-        )
+        kernel = {MEMORY: -ledger.contiguous_memory_bytes * NANO}
+        steps.append(LedgerStep("contiguous_memory", "arm64 kernel", kernel, "contiguous memory"))
     percent = f"{ledger.vm_memory_overhead_percent:g}"
     if ledger.is_memory_discovered:
         planned = ledger.advertised_memory_bytes - ledger.contiguous_memory_bytes
-        lost = planned - resources.memory_bytes(ledger.capacity)
-        rows.append(("VM overhead", {MEMORY: -lost * NANO}, f"reported, {percent} is void", Tone.NORMAL))
+        lost = {MEMORY: -(planned - resources.memory_bytes(ledger.capacity)) * NANO}
+        steps.append(LedgerStep("vm_overhead", "VM overhead", lost, f"reported, {percent} is void"))
     else:
-        origin = evidence.origin_of("VM_MEMORY_OVERHEAD_PERCENT")
-        rows.append(
-            (
-                f"VM overhead {percent}",
-                {MEMORY: -ledger.vm_overhead_bytes * NANO},
-                origin,
-                Tone.NORMAL,
-            )
-        )
-    return rows
+        origin, taken = evidence.origin_of("VM_MEMORY_OVERHEAD_PERCENT"), {MEMORY: -ledger.vm_overhead_bytes * NANO}
+        steps.append(LedgerStep("vm_overhead", f"VM overhead {percent}", taken, origin))
+    return steps
+
+
+def step_values(one: LedgerStep) -> dict[str, Any]:
+    """Return a line of the account as plain values, what is left rounded down and what is taken rounded up."""
+    whole = {name: nano // (NANO_PER_MILLI if name == CPU else NANO) for name, nano in one.amounts.items()}
+    return {
+        "step": one.step,
+        "memory_bytes": whole.pop(MEMORY, None),
+        "cpu_millis": whole.pop(CPU, None),
+        "pods": whole.pop(PODS, None),
+        "ephemeral_storage_bytes": whole.pop(EPHEMERAL_STORAGE, None),
+        "other": {name: amount for name, amount in whole.items() if amount},
+        "label": one.label.removeprefix("✘ "),
+        "note": one.note,
+    }
 
 
 def _nano(amounts: ResourceList) -> dict[str, int]:

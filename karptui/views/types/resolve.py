@@ -11,6 +11,7 @@ from karptui.aws.errors import NodeClassError
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.ledger import safe_overhead_percent
 from karptui.aws.lint.finding import Finding
+from karptui.aws.lint.operator import unknown_operators
 from karptui.aws.lint.overreserved import reserved_more_than_node
 from karptui.aws.lint.pod_slots import too_few_pod_slots
 from karptui.aws.lint.user_data import user_data_settings
@@ -204,7 +205,8 @@ def _waiting(found: PoolTypes, pending: Iterable[Pod]) -> tuple[Pod, ...]:
 
 def _findings(found: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[Finding, ...]:
     pool = found.pool
-    findings = list(wildcard_values(f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements))
+    written = (f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+    findings = [*unknown_operators(*written), *wildcard_values(*written)]
     looked_at = [one for one in found.verdicts if one.removed_by not in ("requirements", "offerings", "reserved")]
     daemon_pods = {one.instance_type.name: one.daemon_pods for one in looked_at}
     findings += too_few_pod_slots(pool.name, [one.instance_type for one in looked_at], daemon_pods)
