@@ -62,12 +62,10 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
 
         Args:
             key: Label key; an alias (``beta.kubernetes.io/arch``) is read as the key it stands for.
-            operator: In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte.
-            values: The operator's values; bounds use the first.
+            operator: In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte. Any other allows any value, as Karpenter's
+                ``NewRequirementWithFlexibility`` has it: the API server refuses it, but a file may hold it.
+            values: The operator's values; bounds use the first, and count as 0 without one.
             min_values: NodePools only.
-
-        Raises:
-            ValueError: The operator is unknown, or a bound has no value.
         """
         key = KEY_ALIASES.get(key, key)
         match operator:
@@ -75,20 +73,15 @@ class Requirement(msgspec.Struct, frozen=True, cache_hash=True):
                 return cls(key, False, frozenset(values), None, None, min_values)
             case "NotIn":
                 return cls(key, True, frozenset(values), None, None, min_values)
-            case "Exists":
-                return cls(key, True, _NOTHING, None, None, min_values)
             case "DoesNotExist":
                 return cls(key, False, _NOTHING, None, None, min_values)
             case "Gt" | "Gte" | "Lt" | "Lte":
                 return cls._bounded(key, operator, values, min_values)
-        raise ValueError(f"label {key!r}: unknown operator {operator!r}")
+        return cls(key, True, _NOTHING, None, None, min_values)
 
     @classmethod
     def _bounded(cls, key: str, operator: str, values: Iterable[str], min_values: int | None) -> Requirement:
-        first = next(iter(values), None)
-        if first is None:
-            raise ValueError(f"label {key!r}: operator {operator} needs a value")
-        bound = _bound(first)
+        bound = _bound(next(iter(values), ""))
         match operator:
             case "Gte":
                 return cls(key, True, _NOTHING, bound, None, min_values)

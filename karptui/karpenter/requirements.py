@@ -73,11 +73,7 @@ class Requirements:
 
     @classmethod
     def from_selectors(cls, selectors: Iterable[NodeSelectorRequirement]) -> Requirements:
-        """Return the requirements that objects spell; several on one key are intersected.
-
-        Raises:
-            ValueError: An operator is unknown, or a bound has no value.
-        """
+        """Return the requirements that objects spell; several on one key are intersected."""
         return cls(Requirement.of(entry.key, entry.operator, entry.values, entry.min_values) for entry in selectors)
 
     def __contains__(self, key: object) -> bool:

@@ -71,10 +71,13 @@ class TestConstruction:
     def test_aliases_are_read_as_the_key_they_stand_for(self, alias: str, key: str) -> None:
         assert Requirement.of(alias, "In", ["x"]).key == key
 
-    @pytest.mark.parametrize(("operator", "values"), [("Like", ["x"]), ("Gt", []), ("in", ["x"])])
-    def test_rejects_what_no_operator_means(self, operator: str, values: list[str]) -> None:
-        with pytest.raises(ValueError, match="'k'"):
-            Requirement.of("k", operator, values)
+    @pytest.mark.parametrize("operator", ["Like", "in", ""])
+    def test_unknown_operator_allows_any_value(self, operator: str) -> None:
+        """As in Karpenter's own code; an API server lets none pass, a file may hold one."""
+        assert Requirement.of("k", operator, ["x"], 2) == Requirement.of("k", "Exists", (), 2)
+
+    def test_bound_without_a_value_counts_as_zero(self) -> None:
+        assert Requirement.of("k", "Gt") == Requirement.of("k", "Gt", ["0"])
 
     @pytest.mark.parametrize(
         ("text", "value"),
