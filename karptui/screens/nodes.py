@@ -13,7 +13,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
-from karptui.views.nodes.explain import explain_node
+from karptui.views.nodes.explain import explain_node, node_details, node_reason
 from karptui.views.nodes.table import nodes_table
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Sort
@@ -79,11 +79,20 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
-        told = explain_node(item, self.host.now_ns(), has_prices=not self.host.config.disable_pricing)
+        now_ns, has_prices = self.host.now_ns(), not self.host.config.disable_pricing
+        told = explain_node(item, now_ns, has_prices=has_prices) if item.findings is None else node_reason(item, now_ns)
         if item.node is None or not item.is_managed or item.findings is not None:
             return told
         missing = why_unknown(self.host.view)
         return ((missing, Tone.WARNING), (" · ", Tone.MUTED), *told) if missing else told
+
+    def row_facts(self) -> Sequence[Pieces]:
+        """Return what columns say that have no room, and what else there is to say of a node with a reason."""
+        item = self.current
+        if item is None or item.findings is None:
+            return super().row_facts()
+        details = node_details(item, has_prices=not self.host.config.disable_pricing)
+        return (*super().row_facts(), *((detail,) for detail in details))
 
     def name_of(self, item: NodeEntry) -> str:
         """Return the node's name."""

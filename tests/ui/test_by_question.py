@@ -25,7 +25,7 @@ from tests.ui.test_advice import AdvisedAnalyst
 PAGE: Final = Path(__file__).parents[2] / "docs" / "by-question.md"
 NARROW: Final = "## At 80 by 24"
 """Above the rows that are answered otherwise where there is little room."""
-KEYS: Final = {"←": "left", "→": "right", "↓": "down"}
+KEYS: Final = {"←": "left", "→": "right", "↓": "down", "↑": "up"}
 """Keys that are written otherwise than they are pressed."""
 MOST_KEYS: Final = 3
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from karptui.views.nodes.detail import fact_lines, title_parts
-from karptui.views.nodes.explain import explain_node
+from karptui.views.nodes.explain import explain_node, node_details, node_reason
 from tests.builders import NOW_NS
 from tests.views.why.test_words import analysed, said
 
@@ -24,6 +24,15 @@ def test_it_comes_behind_what_is_wrong() -> None:
     text = said(explain_node(cordoned, NOW_NS))
     assert text.startswith("Cordoned")
     assert " · DND×2  gitlab/runner-7f2c4" in text
+
+
+def test_the_reason_stands_alone_and_the_rest_is_told_piece_by_piece() -> None:
+    assert ENTRY.node is not None
+    cordoned = replace(ENTRY, node=msgspec.structs.replace(ENTRY.node, is_unschedulable=True))
+    reason, details = said(node_reason(cordoned, NOW_NS)), node_details(cordoned)
+    assert said(explain_node(cordoned, NOW_NS)) == " · ".join((reason, *(text for text, _ in details)))
+    assert " ask" in details[0][0]
+    assert node_details(ENTRY) == ()
 
 
 def test_the_price_is_in_the_title_and_among_the_facts() -> None:

@@ -16,6 +16,14 @@ _BETWEEN = (" · ", Tone.MUTED)
 
 def explain_node(entry: NodeEntry, now_ns: int, *, has_prices: bool = True) -> Pieces:
     """Return a sentence about a node or claim, the most important first."""
+    pieces = list(node_reason(entry, now_ns))
+    for detail in node_details(entry, has_prices=has_prices):
+        pieces += [_BETWEEN, detail]
+    return tuple(pieces)
+
+
+def node_reason(entry: NodeEntry, now_ns: int) -> Pieces:
+    """Return the state of a node or claim, and why it is still here."""
     status = node_status(entry)
     since = f" for {age_text(status.since_ns, now_ns)}" if status.since_ns else ""
     word = status.word + since
@@ -27,12 +35,16 @@ def explain_node(entry: NodeEntry, now_ns: int, *, has_prices: bool = True) -> P
         pieces.append((f": {status.sentence}", Tone.NORMAL))
     elif status.word == "Cordoned":
         pieces.append((": the scheduler puts no more pods on it", Tone.NORMAL))
+    return (*pieces, _BETWEEN, *why) if why else tuple(pieces)
+
+
+def node_details(entry: NodeEntry, *, has_prices: bool = True) -> Pieces:
+    """Return what there is to say of a node or claim besides, a piece each; nothing where the reason says it all."""
+    has_why = entry.findings is not None and entry.claim is not None
+    if has_why and node_status(entry).word in ("Ready", "Draining"):
+        return ()
     costs = [(price_sentence(entry), Tone.MUTED)] if has_prices and entry.instance_type else []
-    if why:
-        pieces += [_BETWEEN, *why]
-    for part in (*_requests(entry), *_claim_facts(entry), *costs):
-        pieces += [_BETWEEN, part]
-    return tuple(pieces)
+    return (*_requests(entry), *_claim_facts(entry), *costs)
 
 
 def _requests(entry: NodeEntry) -> list[tuple[str, Tone]]:
