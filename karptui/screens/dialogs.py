@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from karptui.screens.dimmed import DimmedScreen
 from karptui.views.sanitize import clean
+from karptui.widgets.beside import Beside
 
 FILTER_FROM: Final = 10
 """From so many choices up a line is there to narrow them; of fewer, as soon as something is typed."""
@@ -37,11 +38,11 @@ def _lines(choices: Iterable[Choice], chosen: frozenset[str] | None) -> list[Opt
     return [Option(_line(one, width, chosen), id=one.id) for one in shown]
 
 
-def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Content:
+def _line(choice: Choice, width: int, chosen: frozenset[str] | None) -> Beside:
     sign = "" if chosen is None else "☑ " if choice.id in chosen else "☐ "
-    detail = (f"  {clean(choice.detail)}", "$karp-muted")
     title = clean(choice.title)
-    return Content.assemble(sign, (title + " " * (width - cell_len(title)), "$foreground"), detail)
+    filled = Content.assemble(sign, (title + " " * (width - cell_len(title)), "$foreground"))
+    return Beside(filled, Content.styled(clean(choice.detail), "$karp-muted"))
 
 
 class PickScreen(DimmedScreen["str | None"]):
@@ -157,7 +158,7 @@ class ChecklistScreen(DimmedScreen["frozenset[str] | None"]):
         self._heading = clean(title)
         self._choices = {one.id: one for one in choices}
         self._chosen = frozenset(chosen)
-        self._width = min(max((len(clean(one.title)) for one in choices), default=0), 44)
+        self._width = min(max((cell_len(clean(one.title)) for one in choices), default=0), 44)
 
     def compose(self) -> ComposeResult:
         """Yield the list."""

@@ -10,6 +10,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from karptui.views.sanitize import clean
+from karptui.widgets.beside import Beside
 
 MOST: Final = 8
 """Lines that are seen at once; the list scrolls."""
@@ -82,6 +83,6 @@ class CompletionList(OptionList):
             self.highlighted = ((self.highlighted or 0) + step) % len(self._items)
 
 
-def _line(item: CompletionItem, width: int) -> Content:
+def _line(item: CompletionItem, width: int) -> Beside:
     label = Content.styled(f"{clean(item.label):<{width}}", "$foreground")
-    return Content.assemble(label, (f"  {clean(item.detail)}", "$karp-muted")) if item.detail else label
+    return Beside(label, Content.styled(clean(item.detail), "$karp-muted"))
