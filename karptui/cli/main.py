@@ -7,11 +7,14 @@ configuration or the cluster's address cannot be used; 3 a condition of ``simula
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NoReturn
 
 from karptui import __version__
 from karptui.cli.pages import epilog_of
@@ -39,8 +42,17 @@ COMMANDS: Final = MappingProxyType(
 )
 """Name and one line of every command; the module of the same name has ``configure(parser)`` and ``run(args)``."""
 
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""Failures of a file or device that standard output goes to."""
 OPEN: Final = "open"
 """The module behind a call without a command."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one sentence and where to read more, not a page."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -49,7 +61,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     Args:
         command: the command to be run; None for the app.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="karptui",
         description="Terminal dashboard for Karpenter. Without a command it opens the app.",
         epilog=f"commands:\n{_command_lines()}\n\n`karptui COMMAND --help` tells more.\n\n{epilog_of(None)}",
@@ -99,8 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"karptui {__version__}")
         return 0
     try:
-        args = build_parser(command).parse_args(words)
-        return int(import_module(f"karptui.cli.{command or OPEN}").run(args))
+        return _execute(command, words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     except KeyboardInterrupt:
@@ -109,6 +120,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has seen enough; say nothing more, not even while Python shuts down.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        print(f"karptui{f' {command}' if command else ''}: cannot be written: {error.strerror}", file=sys.stderr)
+        _leave_output()
+        return 1
+
+
+def _execute(command: str | None, words: list[str]) -> int:
+    parser = build_parser(command)
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        parser_of(parser, command).error(f"unrecognized arguments: {' '.join(unknown)}")
+    if sys.stdout is None:
+        # Closed by whoever started this; what is printed goes nowhere, as asked.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+    status = int(import_module(f"karptui.cli.{command or OPEN}").run(args))
+    sys.stdout.flush()
+    return status
+
+
+def _leave_output() -> None:
+    """Give up what is still to be printed, or Python tries once more at its end and complains."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def split(argv: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,37 @@ def test_bad_usage_is_a_sentence_and_status_two(
     assert sentence in captured.err
     assert "Traceback" not in captured.err
     assert not captured.out
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--nonsense"], "karptui: unrecognized arguments: --nonsense; karptui --help tells more"),
+        (["nodes", "--bad"], "karptui nodes: unrecognized arguments: --bad; karptui nodes --help tells more"),
+        (["record"], "karptui record: the following arguments are required: FILE; karptui record --help tells more"),
+    ],
+)
+def test_wrong_words_are_one_line_that_names_the_command(
+    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_full_disk_is_a_sentence() -> None:
+    command = f"{sys.executable} -m karptui nodes --demo --no-simulate -o csv > /dev/full"
+    result = subprocess.run(["bash", "-c", command], check=False, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert "karptui nodes: cannot be written: No space left on device\n" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Exception" not in result.stderr
+
+
+def test_closed_output_is_no_error() -> None:
+    command = f"{sys.executable} -m karptui pods --demo >&-"
+    result = subprocess.run(["bash", "-c", command], check=False, capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
