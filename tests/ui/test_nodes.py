@@ -13,6 +13,7 @@ from karptui.screens.text import TextScreen
 from karptui.screens.type_ledger import TypeLedgerScreen
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
+from karptui.widgets.row_table.canvas import HEADER_LINES
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text
 
@@ -171,14 +172,16 @@ async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> 
         assert names(app)[app.screen.query_one(RowTable).cursor_index] == "ip-10-0-5-160"
 
 
-async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp) -> None:
-    async with make_app().run_test(size=SIZE) as pilot:
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+@pytest.mark.parametrize("downs", [3, 2])
+async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp, size: tuple[int, int], downs: int) -> None:
+    async with make_app().run_test(size=size) as pilot:
         app = await ready(pilot)
-        await pilot.press(*["down"] * 3, "enter")
+        await pilot.press(*["down"] * downs, "enter")
         await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
         table, panel = app.screen.query_one(RowTable), app.screen.panel
-        assert table.size.height <= max(len(table.rows), 3) + 2
+        assert table.size.height == len(table.rows) + HEADER_LINES
         assert panel.size.height > 20
         assert panel.region.bottom == table.region.y
 
