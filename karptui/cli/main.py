@@ -135,7 +135,7 @@ def _execute(command: str | None, words: list[str]) -> int:
         parser_of(parser, command).error(f"unrecognized arguments: {' '.join(unknown)}")
     if sys.stdout is None:
         # Closed by whoever started this; what is printed goes nowhere, as asked.
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  for as long as the process runs
     status = int(import_module(f"karptui.cli.{command or OPEN}").run(args))
     sys.stdout.flush()
     return status
