@@ -53,7 +53,6 @@ class ListScreen(TableScreen[ItemT]):
 
     def action_filter(self) -> None:
         """Open the filter line."""
-        self.forget_message()
         self._filter_before = self.filter_query
         self.prompt.open(PromptMode.FILTER, self.query_text)
         self._filter_hint()

@@ -218,8 +218,6 @@ class TableScreen(FrameScreen, Generic[ItemT]):
     @on(RowHighlighted)
     def _highlighted(self, event: RowHighlighted) -> None:
         event.stop()
-        if event.is_by_reader:
-            self.forget_message()
         self.refresh_info()
 
     @on(MarksChanged)

@@ -220,8 +220,7 @@ class PickList(LineView, can_focus=True):
         self._forget_drawn()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Cut the lines for the new width and keep the cursor in view."""
-        self._strips.clear()
+        """Keep the cursor in view."""
         self.resize_content(Size(self._body.width, len(self._rows)))
         self._show_cursor()
 

@@ -29,8 +29,6 @@ class RowHighlighted(TableMessage):
 
     key: str | None
     """The row's key; None when the table is empty."""
-    is_by_reader: bool = False
-    """Whether a key or the mouse moved the cursor, rather than rows that came or went."""
 
 
 @dataclass

@@ -108,7 +108,7 @@ class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):
             self._refresh_row(before)
             self._refresh_row(self._cursor.index)
             self._show_cursor()
-            self.post_message(RowHighlighted(self, self._cursor.key, is_by_reader=True))
+            self.post_message(RowHighlighted(self, self._cursor.key))
 
     def action_cursor(self, step: int) -> None:
         """Move the cursor by rows."""
