@@ -58,8 +58,10 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
     state, statuses = follow(source, needed, PATIENCE_SECONDS, and_then=ask)
     by_kind = {str(kind): status for kind, status in statuses.items()}
     view = ClusterView(state, by_kind, evidence=evidence.latest(), live_usage=usage[0])
-    complaints = [status.last_error for status in statuses.values() if _is_missing(status, needed)]
     snapshot = getattr(source, "snapshot", None)
+    # A snapshot's problems say all that its kinds do, each once.
+    missing = () if snapshot is not None else (one for one in statuses.values() if _is_missing(one, needed))
+    complaints = [status.last_error for status in missing]
     notes = [usage[0].sentence] if usage[0].sentence else []
     if snapshot is not None:
         complaints += snapshot.problems

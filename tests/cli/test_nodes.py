@@ -152,3 +152,11 @@ def test_nothing_to_show_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_the_demo_is_a_cluster_too(capsys: pytest.CaptureFixture[str]) -> None:
     rows = nodes(capsys, "--demo")
     assert len(rows) == 63
+
+
+def test_what_a_file_says_wrong_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "nameless.json"
+    file.write_text('{"apiVersion": "v1", "kind": "Node", "metadata": {}}')
+    assert main(["nodes", "--snapshot", str(file), "--now", "2026-11-20T12:00:00Z"]) == 1
+    told = [line for line in capsys.readouterr().err.splitlines() if "is missing" in line]
+    assert told == [f"karptui nodes: {file}: Node (without a name): metadata.name: is missing"]

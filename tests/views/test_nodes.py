@@ -55,6 +55,12 @@ def claim(**given: Any) -> NodeClaim:
             "KubeletNotReady",
         ),
         (NodeEntry(node(conditions=(Condition("Ready", "Unknown"),)), None), "NotReady", Tone.FAULT, "does not report"),
+        (
+            NodeEntry(node(conditions=(Condition("Ready", "Unknown"),), is_unschedulable=True), None),
+            "NotReady",
+            Tone.FAULT,
+            "does not report it ready; cordoned as well",
+        ),
         (NodeEntry(node(is_unschedulable=True), claim()), "Cordoned", Tone.WARNING, "no more pods"),
         (
             NodeEntry(node(), claim(conditions=(*DONE, Condition("Drifted", "True", "", "", NOW_NS - HOUR)))),

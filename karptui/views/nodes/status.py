@@ -49,7 +49,7 @@ def node_status(entry: NodeEntry) -> NodeStatus:
     starting = _starting(node, claim)
     ready = node.ready
     if ready is None or ready.status != "True":
-        return starting or _not_ready(ready)
+        return starting or _not_ready(ready, is_cordoned=node.is_unschedulable)
     if any(taint.key == karpenter_labels.DISRUPTED_TAINT.key for taint in node.taints):
         return NodeStatus(
             "Disrupting", Tone.LEAVING, _reason_ns(claim), "Karpenter has chosen it and waits for its replacement", 3
@@ -124,11 +124,12 @@ def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
     return NodeStatus("Initializing", Tone.ACTIVE, claim.created_ns, told or waits, 5)
 
 
-def _not_ready(ready: Condition | None) -> NodeStatus:
+def _not_ready(ready: Condition | None, *, is_cordoned: bool) -> NodeStatus:
+    also = "; cordoned as well" if is_cordoned else ""
     if ready is None:
-        return NodeStatus("NotReady", Tone.FAULT, ABSENT_NS, "the kubelet has not reported yet", 0)
+        return NodeStatus("NotReady", Tone.FAULT, ABSENT_NS, f"the kubelet has not reported yet{also}", 0)
     said = ready.message or ready.reason or "the kubelet does not report it ready"
-    return NodeStatus("NotReady", Tone.FAULT, ready.last_transition_ns, said, 0)
+    return NodeStatus("NotReady", Tone.FAULT, ready.last_transition_ns, f"{said}{also}", 0)
 
 
 def _reason_ns(claim: NodeClaim | None) -> int:
