@@ -81,26 +81,6 @@ def largest_pod(ledger: Ledger, daemons: ResourceList = resources.EMPTY) -> dict
     return {name: amount if amount.nano > 0 else Quantity(0, amount.format) for name, amount in left.items()}
 
 
-def shortfall(ledger: Ledger, *requests: ResourceList) -> dict[str, Quantity]:
-    """Return what is missing for the requests together, resource by resource; empty where they fit.
-
-    A node whose allocatable is below zero anywhere takes nothing, so that shortage is listed too, asked for or not.
-
-    Args:
-        ledger: The account of the type.
-        requests: A pod's and the DaemonSets' requests, one ``pods`` for each pod included.
-    """
-    asked = resources.add(*requests)
-    missing = {}
-    for name in (*ledger.allocatable, *(name for name in asked if name not in ledger.allocatable)):
-        left = resources.nano(ledger.allocatable, name)
-        short = resources.nano(asked, name) - left
-        if short > 0 and (name in asked or left < 0):
-            format_ = ledger.allocatable[name].format if name in ledger.allocatable else asked[name].format
-            missing[name] = Quantity(short, format_)
-    return missing
-
-
 def fitting_overhead_percent(
     facts: InstanceTypeFacts,
     nodeclass: Ec2NodeClass,

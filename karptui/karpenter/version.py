@@ -20,13 +20,6 @@ class KarpenterVersion(msgspec.Struct, frozen=True):
     source: str
     """In words: ``image of pod karpenter/karpenter-6f9-abcde``."""
 
-    @property
-    def release(self) -> tuple[int, int, int]:
-        """The numbers, to compare with."""
-        match = _VERSION.fullmatch(self.version)
-        assert match is not None
-        return int(match[1]), int(match[2]), int(match[3])
-
 
 def parse_version(text: str) -> str:
     """Return a semantic version without its ``v``, empty where the text is none, such as ``latest`` or a commit."""

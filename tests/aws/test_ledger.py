@@ -18,7 +18,6 @@ from karptui.aws.ledger import (
     rounded_down,
     rounded_up,
     safe_overhead_percent,
-    shortfall,
 )
 from karptui.aws.memory import MIB, estimated_memory_mib
 from karptui.kube.quantity import of_units, parse_quantity
@@ -26,7 +25,6 @@ from karptui.kube.resources import ResourceList
 from tests.aws.builders import a_nodeclass, resolve, some_settings
 
 R5A = "r5a.8xlarge"
-POD: ResourceList = {"memory": parse_quantity("240Gi"), "pods": of_units(1)}
 DAEMONS: ResourceList = {"memory": parse_quantity("640Mi"), "pods": of_units(2)}
 
 
@@ -57,21 +55,6 @@ def test_arm64_kernels_set_memory_aside_first() -> None:
     account = ledger_of("r6g.large")
     assert account.contiguous_memory_bytes == 64 * MIB
     assert account.vm_overhead_bytes == 1_224 * MIB  # of 16,320 MiB, rounded up
-
-
-def test_a_240_gib_pod_is_short_by_6846_mib() -> None:
-    missing = shortfall(ledger_of(), POD, DAEMONS)
-    assert list(missing) == ["memory"]
-    assert mib(missing) == 6_846
-
-
-@pytest.mark.parametrize(
-    ("percent", "short_mib"),
-    [("0", 0), ("0.048", 0), ("0.0488", 0), ("0.0489", 4), ("0.05", 293), ("0.075", 6_846)],
-)
-def test_the_shortage_follows_the_overhead_percent(percent: str, short_mib: int) -> None:
-    missing = shortfall(ledger_of(percent=percent), POD, DAEMONS)
-    assert (mib(missing) if missing else 0) == short_mib
 
 
 def test_it_fits_from_0_0488_down() -> None:
@@ -113,20 +96,6 @@ def test_the_largest_pod_beside_the_daemonsets() -> None:
 
 def test_the_largest_pod_is_never_below_nothing() -> None:
     assert largest_pod(ledger_of("t4g.nano"), {"memory": parse_quantity("1Gi")})["memory"].nano == 0
-
-
-def test_a_resource_the_type_lacks_is_short_altogether() -> None:
-    assert shortfall(ledger_of(), {"example.com/dongle": of_units(2)}) == {"example.com/dongle": of_units(2)}
-
-
-def test_nothing_asked_is_nothing_short() -> None:
-    assert shortfall(ledger_of(), {}) == {}
-    assert shortfall(ledger_of(), {"example.com/dongle": of_units(0)}) == {}
-
-
-def test_a_node_below_zero_takes_nothing() -> None:
-    account = ledger_of(kubelet={"systemReserved": {"ephemeral-storage": "30Gi"}})
-    assert list(shortfall(account, {"cpu": of_units(1)})) == ["ephemeral-storage"]
 
 
 def test_the_percent_that_matches_a_real_node() -> None:

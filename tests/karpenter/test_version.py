@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.karpenter.version import KarpenterVersion, chart_version, image_version, parse_version
+from karptui.karpenter.version import chart_version, image_version, parse_version
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,3 @@ def test_image_version(image: str, version: str) -> None:
 )
 def test_chart_version(label: str, version: str) -> None:
     assert chart_version(label) == version
-
-
-def test_release_is_comparable() -> None:
-    assert KarpenterVersion("1.14.1-rc.2", "image").release == (1, 14, 1)
-    assert KarpenterVersion("1.9.0", "image").release < (1, 14, 0)

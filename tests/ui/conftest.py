@@ -14,12 +14,13 @@ from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.disruption.study import NOTHING_KNOWN, Study
 from karptui.views.cluster_view import ClusterView
-from karptui.views.pending.desk import PendingDesk, answer_all
+from karptui.views.pending.desk import PendingDesk
 from karptui.views.why.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
 from tests.idleness import shorten_waits
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
 from tests.ui.style_rules import remembering
+from tests.views.pending.asking import answer_all
 
 MakeApp = Callable[..., KarptuiApp]
 

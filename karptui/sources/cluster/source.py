@@ -31,8 +31,8 @@ CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 class ClusterSource:
     """Lists and watches everything that karptui shows, and answers questions about single objects.
 
-    ``start``, ``stop`` and ``refresh`` return at once or within a second. ``fetch``, ``may`` and ``server_version``
-    block for as long as the server takes, and belong in a thread worker.
+    ``start``, ``stop`` and ``refresh`` return at once or within a second. ``fetch``, ``may`` and ``get`` block for as
+    long as the server takes, and belong in a thread worker.
     """
 
     def __init__(self, connection: Connection, *, request_seconds: float | None = None) -> None:
@@ -131,18 +131,6 @@ class ClusterSource:
                 namespace, _, name = key.rpartition("/")
                 return may(session.transport, verb, resource, namespace=namespace, name=name, subresource=subresource)
         raise SourceError(f"{kind.value}: the API server has no such kind")
-
-    def server_version(self) -> str:
-        """Return the API server's version, such as ``v1.36.3``.
-
-        Raises:
-            SourceError: when the server does not answer.
-        """
-        data = self._await_session().transport.get("/version")
-        try:
-            return str(msgspec.json.decode(data).get("gitVersion", ""))
-        except (ValueError, AttributeError) as error:
-            raise UnreachableError(f"{self.connection.server} did not answer with its version") from error
 
     def _run(self, mailbox: Mailbox) -> None:
         try:

@@ -145,11 +145,3 @@ class PendingDesk:
         assert self._prepared is not None
         explanation = self._study.explanation(pods[0]) if group.turn in ENGINE else None
         return RemedySearch(base_of(self._view, self._prepared.now_ns), pods, explanation, self._study.solution)
-
-
-def answer_all(desk: PendingDesk, pod_key: str = "") -> PendingReport:
-    """Return the whole report at once, with one pod at length, for those who can wait."""
-    while desk.step(pod_key):
-        pass
-    assert desk.report is not None
-    return desk.report

@@ -147,13 +147,3 @@ def _order(one: tuple[int, Remedy]) -> tuple[object, ...]:
     index, remedy = one
     gain = remedy.gain
     return -gain.placed, bool(gain.displaced), gain.price_per_hour or 0.0, index
-
-
-def find_remedies(
-    base: WhatIfBase, pods: Sequence[Pod], explanation: PodExplanation | None, solution: Solution | None = None
-) -> RemedyReport:
-    """Return the whole report at once, for those who can wait; the arguments are those of `RemedySearch`."""
-    search = RemedySearch(base, pods, explanation, solution)
-    while search.step():
-        pass
-    return search.report

@@ -69,7 +69,7 @@ def test_questions_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "START_SECONDS", 0.01)
     source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
     with pytest.raises(SourceError, match=r"^c has not been connected to$"):
-        source.server_version()
+        source.get("/version")
 
 
 def test_stopped_while_starting(serve: Serve) -> None:
@@ -85,27 +85,13 @@ def test_stopped_while_starting(serve: Serve) -> None:
 def test_request_timeout(serve: Serve) -> None:
     source, _ = started(serve(Call.stall), request_seconds=0.05)
     with pytest.raises(UnreachableError, match="has fallen silent"):
-        source.server_version()
-    source.stop()
-
-
-def test_version(serve: Serve) -> None:
-    source, _ = started(serve(karpenter()))
-    assert source.server_version() == "v1.36.3"
+        source.get("/version")
     source.stop()
 
 
 def test_any_question(serve: Serve) -> None:
     source, _ = started(serve(karpenter()))
     assert source.get("/version") == b'{"gitVersion": "v1.36.3"}'
-    source.stop()
-
-
-@pytest.mark.parametrize("body", ["<html>", "[]"])
-def test_version_that_is_none(serve: Serve, body: str) -> None:
-    source, _ = started(serve(lambda call: call.text(body)))
-    with pytest.raises(UnreachableError, match="did not answer with its version"):
-        source.server_version()
     source.stop()
 
 

@@ -22,7 +22,7 @@ from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
 from karptui.state.reducer import reduce
 from karptui.views.cluster_view import ClusterView
-from karptui.views.pending.desk import KEPT, PendingDesk, answer_all
+from karptui.views.pending.desk import KEPT, PendingDesk
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events, pending_entries, pending_freshness
@@ -54,6 +54,7 @@ from tests.builders import (
     an_owner,
 )
 from tests.stories import said
+from tests.views.pending.asking import answer_all
 
 TYPES = (
     an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.096, "spot": 0.04}),

@@ -10,10 +10,10 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
-from karptui.provisioning import explain
+from karptui.provisioning import PodExplanation, Solution, explain
 from karptui.whatif.editing.pod_document import amounts_document, requirement_documents, taint_document
 from karptui.whatif.remedies.remedy import Remedy, RemedyKind, RemedyReport
-from karptui.whatif.remedies.search import RemedySearch, find_remedies
+from karptui.whatif.remedies.search import RemedySearch
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import NOW_NS, a_manifest, a_nodepool, an_instance_type, decoded
 
@@ -58,6 +58,16 @@ def a_base(
         return TypesResult(tuple(types), is_fixed=fixed)
 
     return WhatIfBase(inventory, types_for, settings, NOW_NS)
+
+
+def find_remedies(
+    base: WhatIfBase, pods: Sequence[Pod], explanation: PodExplanation | None, solution: Solution | None = None
+) -> RemedyReport:
+    """Return the whole report at once; the arguments are those of `RemedySearch`."""
+    search = RemedySearch(base, pods, explanation, solution)
+    while search.step():
+        pass
+    return search.report
 
 
 def a_search(base: WhatIfBase, *pods: Pod) -> RemedySearch:

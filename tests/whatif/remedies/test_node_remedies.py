@@ -14,11 +14,10 @@ from karptui.whatif.apply import apply
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.remedies.amount import amount_words, quantity_text, whole_nano
 from karptui.whatif.remedies.remedy import RemedyKind
-from karptui.whatif.remedies.search import find_remedies
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
 from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
-from tests.whatif.remedies.asking import a_base, a_search, of_kind
+from tests.whatif.remedies.asking import a_base, a_search, find_remedies, of_kind
 
 
 def types_for(inventory, settings):

@@ -1,0 +1,14 @@
+"""Asks the desk of the Pending screen for everything at once."""
+
+from __future__ import annotations
+
+from karptui.views.pending.desk import PendingDesk
+from karptui.views.pending.report import PendingReport
+
+
+def answer_all(desk: PendingDesk, pod_key: str = "") -> PendingReport:
+    """Return the whole report, with one pod at length."""
+    while desk.step(pod_key):
+        pass
+    assert desk.report is not None
+    return desk.report
