@@ -147,39 +147,46 @@ async def test_partial_updates_add_up_to_the_whole_screen(seed: int) -> None:
         assert any(cell[0] != "." for row in canvas.rows for cell in row)
 
 
-async def test_only_the_rows_that_changed_are_asked_for() -> None:
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        pytest.param(
+            {"left": [Region(0, 0, 3, 1)], "right": [Region(14, 7, 3, 1)]},
+            {"left": [Region(0, 0, 20, 1)], "right": [Region(0, 7, 20, 1)]},
+            id="only rows that changed",
+        ),
+        pytest.param(
+            {"left": [Region(0, 1, 3, 1), Region(0, 6, 3, 1)]},
+            {"left": [Region(0, 1, 20, 6)]},
+            id="rows between two changes in one",
+        ),
+        pytest.param(
+            {"hidden": [Region(0, 0, 6, 2)]},
+            {"over": [Region(0, 1, 16, 2)], "top": [Region(0, 3, 5, 2)]},
+            id="nothing of what stands wholly behind others",
+        ),
+        pytest.param(
+            {"left": [Region(9, 3, 3, 1)]},
+            {"left": [Region(0, 3, 20, 1)], "over": [Region(0, 0, 16, 1)]},
+            id="what is seen beside others",
+        ),
+    ],
+)
+async def test_what_is_asked_for(changes: dict[str, list[Region]], wanted: dict[str, list[Region]]) -> None:
+    async with quiet() as app:
+        for name, regions in changes.items():
+            for region in regions:
+                patch_of(app, name).change(region, "x")
+        update_of(app, *(patch_of(app, name) for name in changes))
+        assert asked(app) == wanted
+
+
+async def test_only_the_cells_that_changed_are_drawn() -> None:
     async with quiet() as app:
         left, right = patch_of(app, "left"), patch_of(app, "right")
         left.change(Region(0, 0, 3, 1), "x")
         right.change(Region(14, 7, 3, 1), "x")
-        update = update_of(app, left, right)
-        assert asked(app) == {"left": [Region(0, 0, 20, 1)], "right": [Region(0, 7, 20, 1)]}
-        assert sorted(update.spans) == [(0, 0, 3), (7, 34, 37)]
-
-
-async def test_rows_between_two_changes_are_asked_for_in_one() -> None:
-    async with quiet() as app:
-        left = patch_of(app, "left")
-        left.change(Region(0, 1, 3, 1), "x")
-        left.change(Region(0, 6, 3, 1), "x")
-        update_of(app, left)
-        assert asked(app) == {"left": [Region(0, 1, 20, 6)]}
-
-
-async def test_what_stands_wholly_behind_others_is_not_asked() -> None:
-    async with quiet() as app:
-        hidden = patch_of(app, "hidden")
-        hidden.change(Region(0, 0, 6, 2), "x")
-        update_of(app, hidden)
-        assert asked(app) == {"over": [Region(0, 1, 16, 2)], "top": [Region(0, 3, 5, 2)]}
-
-
-async def test_what_is_seen_beside_others_is_asked() -> None:
-    async with quiet() as app:
-        left = patch_of(app, "left")
-        left.change(Region(9, 3, 3, 1), "x")
-        update_of(app, left)
-        assert asked(app) == {"left": [Region(0, 3, 20, 1)], "over": [Region(0, 0, 16, 1)]}
+        assert sorted(update_of(app, left, right).spans) == [(0, 0, 3), (7, 34, 37)]
 
 
 async def test_only_what_a_frame_lets_through_is_asked() -> None:
