@@ -12,6 +12,7 @@ from karptui.cli.source import UsageError, connect, fail, open_source
 
 if TYPE_CHECKING:
     from karptui.app import KarptuiApp
+    from karptui.config import Config
     from karptui.sources.base import Source
 
 
@@ -84,6 +85,8 @@ def _app(args: argparse.Namespace) -> KarptuiApp:
     from karptui.config import ConfigError, load_config
     from karptui.paths import config_file
 
+    if args.config and not Path(args.config).exists():
+        raise UsageError(f"{args.config}: no such configuration file")
     flags = {name: getattr(args, name) for name in _SETTINGS} | price_flags(args)
     if args.all_namespaces:
         flags["namespace"] = ""
@@ -93,10 +96,12 @@ def _app(args: argparse.Namespace) -> KarptuiApp:
     except ConfigError as error:
         raise UsageError(str(error)) from error
     _check_resources(config.resources)
+    _check_nodes(config)
     is_live = not args.demo and not args.snapshot
 
     from karptui.app import KarptuiApp
 
+    _check_first_screen(config.screen)
     return KarptuiApp(
         source,
         config=config,
@@ -113,6 +118,29 @@ def _check_resources(names: Sequence[str]) -> None:
     for name in names:
         if name not in RESOURCE_COLUMNS:
             raise UsageError(f"resources: {name} has no column; there are {', '.join(RESOURCE_COLUMNS)}")
+
+
+def _check_nodes(config: Config) -> None:
+    from karptui.config import ConfigError
+    from karptui.views.label_query import parse_label_query
+    from karptui.views.nodes.table import nodes_table
+
+    try:
+        column, _ = config.order()
+        parse_label_query(config.node_selector)
+    except (ConfigError, ValueError) as error:
+        raise UsageError(str(error)) from error
+    known = [heading.id for heading in nodes_table(config.extra_labels).headings()]
+    if column not in known:
+        raise UsageError(f"node_sort: there is no column {column}; the columns are {', '.join(known)}")
+
+
+def _check_first_screen(name: str) -> None:
+    from karptui.screens.registry import ENTRIES
+
+    names = [entry.name for entry in ENTRIES]
+    if name not in names:
+        raise UsageError(f"screen: there is no screen {name}; the screens are {', '.join(names)}")
 
 
 def _connect(args: argparse.Namespace, name: str) -> Source:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +58,28 @@ def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[
     config = opening._app(parsed(*words, "--resources", "cpu, gpu")).config
     assert config.namespace == namespace
     assert config.resources == ("cpu", "gpu")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--screen", "nodez"), "screen: there is no screen nodez; the screens are nodes, pools, "),
+        (("--node-sort", "size=asc"), "node_sort: there is no column size; the columns are name, pool, "),
+        (("--node-sort", "age=down"), "'age=down' is not"),
+        (("-l", "a in"), "'a in' is not a label selector"),
+        (("--config", "/none/karptui.toml"), "/none/karptui.toml: no such configuration file"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        opening._app(parsed(*words))
+
+
+def test_wishes_that_can_be_met(tmp_path: Path) -> None:
+    file = tmp_path / "karptui.toml"
+    file.write_text('node_selector = "team in (a,b)"\n')
+    config = opening._app(parsed("--config", str(file), "--extra-labels", "team", "--node-sort", "age=dsc")).config
+    assert (config.node_selector, config.order()) == ("team in (a,b)", ("age", True))
 
 
 def test_a_resource_without_a_column_is_refused() -> None:
