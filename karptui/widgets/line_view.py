@@ -6,7 +6,7 @@ handed over as it was drawn, until it is refreshed: a page of rows costs hardly 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from rich.style import Style
 from textual import events
@@ -28,6 +28,8 @@ class _Grip(NamedTuple):
 class LineView(ScrollView):
     """Subclasses draw lines of the body's width in ``draw_line``; there may be a border, but no padding."""
 
+    ALLOW_SELECT: ClassVar[bool] = False
+    """Clicks are for items; a selection of text would be seen only in lines that are drawn after it."""
     DEFAULT_CSS = """
     LineView {
         overflow-x: hidden;

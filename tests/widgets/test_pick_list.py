@@ -288,6 +288,15 @@ async def test_a_click_moves_the_cursor_and_picks(monkeypatch: pytest.MonkeyPatc
         assert pilot.app.picked == ["3"], "the scroll bar is no line"  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("times", [2, 3])
+async def test_clicks_in_a_row_select_no_text(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    async with shown(monkeypatch, many(3)) as (pilot, found, canvas):
+        await pilot.click(PickList, offset=(3, 2), times=times)
+        await pilot.pause()
+        assert canvas.at(found.region) == drawn_anew(found)
+        assert not pilot.app.screen.selections
+
+
 async def test_a_click_below_the_last_line_picks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, many(2)) as (pilot, _, _canvas):
         await pilot.click(PickList, offset=(3, 4))
