@@ -106,16 +106,15 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.pools.detail import detail_lines, title_parts
     from karptui.views.pools.values import pool_row_values
 
-    daemonsets = daemon_rows(row)
+    rows = rows_of(TABLE, daemon_rows(row), args, loaded.now_ns)
     if args.output == "json":
-        document = {**pool_row_values(row, loaded.now_ns), "daemonsets": [daemon_values(one) for one in daemonsets]}
+        document = {**pool_row_values(row, loaded.now_ns), "daemonsets": [daemon_values(one) for one in rows.items]}
         json.dump(document, sys.stdout, indent=2)
         print()
         return
-    if args.output != "csv":
+    if args.output != "csv" and not args.no_headers:
         for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
             print(_text(line))
-    rows = rows_of(TABLE, daemonsets, args, loaded.now_ns)
     print_rows(rows, daemon_values, args, columns=csv_columns.POOL_DAEMONSETS)
 
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags
+from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
+from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused
 from karptui.cli.source import UsageError, fail
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
 
@@ -30,7 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time",
         type=_count,
-        default=0,
         metavar="N",
         help="decide N times and add the least time that it took in milliseconds (solveMillis)",
     )
@@ -75,6 +74,10 @@ def run(args: argparse.Namespace) -> int:
     """Answer each snapshot in turn; 1 where one cannot be read, the others are answered."""
     if args.scenario or args.self_check:
         try:
+            alone = {"time": "--time", "disruption": "--disruption"}
+            refuse_unused(args, alone, "does not go with --scenario and --self-check")
+            if args.self_check:
+                refuse_unused(args, {"replay": "--replay", "fail_on": "--fail-on"}, "goes with --scenario")
             return run_self_check(args) if args.self_check else run_scenarios(args)
         except UsageError as error:
             fail(str(error), "simulate")
@@ -82,12 +85,16 @@ def run(args: argparse.Namespace) -> int:
         fail("name a snapshot; a live cluster and --demo need a --scenario or --self-check", "simulate")
     if args.replay or args.fail_on:
         fail("--replay and --fail-on go with --scenario", "simulate")
+    try:
+        refuse_unused(args, {**CLUSTER_FLAGS, **PRICE_FLAGS}, "goes with --scenario or --self-check")
+    except UsageError as error:
+        fail(str(error), "simulate")
     from karptui.sources.snapshot.reader import SnapshotReader
 
     reader = SnapshotReader()
     status = 0
     for path in args.snapshots:
-        document = answer(reader, path, times=args.time, disruption=args.disruption)
+        document = answer(reader, path, times=args.time or 0, disruption=args.disruption)
         if "error" in document:
             status = 1
         if args.output == "json":

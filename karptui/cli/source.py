@@ -30,10 +30,15 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     Raises:
         UsageError: with a sentence.
     """
+    from karptui.cli.flags import LIVE_FLAGS, refuse_unused
     from karptui.clock import FrozenClock, SystemClock
 
     if args.demo and args.snapshot:
         raise UsageError("--demo and --snapshot exclude each other")
+    if not args.snapshot:
+        refuse_unused(args, {"now": "--now"}, "needs --snapshot")
+    if args.demo or args.snapshot:
+        refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {_instead(args)}")
     if args.demo:
         from karptui.sources.demo.source import DemoSource
 
@@ -50,6 +55,10 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
             raise UsageError(str(error)) from error
         return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)
     return connect(args, args.context), SystemClock()
+
+
+def _instead(args: argparse.Namespace) -> str:
+    return "--demo" if args.demo else "--snapshot"
 
 
 def connect(args: argparse.Namespace, context: str | None) -> Source:

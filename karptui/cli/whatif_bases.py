@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from karptui.cli.evidence import PRICE_FLAGS
+from karptui.cli.flags import LIVE_FLAGS, refuse_unused
 from karptui.cli.source import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
     if args.snapshots and (args.snapshot or args.demo or args.context):
         raise UsageError("give snapshots either by themselves or as --snapshot, and no other cluster beside them")
     if args.snapshots:
+        unused = {**LIVE_FLAGS, "now": "--now", **PRICE_FLAGS}
+        refuse_unused(args, unused, "does not apply to snapshots given by themselves: give them as --snapshot")
         for path in args.snapshots:
             yield _of_snapshot(path)
     else:

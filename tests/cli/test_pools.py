@@ -75,6 +75,15 @@ def test_one_pool_at_length(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["excludes"] for row in rows if row["name"] == "kube-system/agent-02"] == ["t3.nano t3a.nano"]
 
 
+def test_rows_of_one_pool_are_chosen_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    one = ("pools", "--snapshot", STORIES, "--pool", "small", "--filter", "name=*/cni")
+    assert main([*one, "-o", "json"]) == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)["daemonsets"]] == ["kube-system/cni"]
+    assert main([*one, "--no-headers"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("kube-system/cni")
+
+
 def test_a_pool_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pools", "--demo", "--pool", "nowhere"]) == 2
     assert "there is no NodePool nowhere; there are: runners, spare" in capsys.readouterr().err

@@ -126,6 +126,14 @@ def test_edits_that_cannot_be_made(tmp_path: Path, snapshot: str, capsys: pytest
         (["--fail-on", "money", "x.json"], "'money' is not pending, drift"),
         (["--self-check", "--scenario", "x"], "leave --scenario out"),
         (["x.json", "--demo", "--self-check"], "give snapshots either by themselves"),
+        (["x.json", "--self-check", "--replay", "next"], "--replay goes with --scenario"),
+        (["--demo", "--scenario", "x", "--disruption"], "--disruption does not go with --scenario"),
+        (["--demo", "--self-check", "--time", "3"], "--time does not go with --scenario"),
+        (["x.json", "--context", "x"], "--context goes with --scenario or --self-check"),
+        (["x.json", "--now", "2026-11-20T12:00:00Z"], "--now goes with --scenario or --self-check"),
+        (["x.json", "--price-multiplier", "2"], "--price-multiplier goes with --scenario or --self-check"),
+        (["x.json", "--self-check", "--no-aws"], "--no-aws does not apply to snapshots given by themselves"),
+        (["x.json", "--self-check", "--as", "x"], "--as does not apply to snapshots given by themselves"),
     ],
 )
 def test_what_cannot_be_asked(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
