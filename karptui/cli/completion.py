@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 SHELLS: Final = ("bash", "zsh", "fish")
+FIRST_WORDS: Final = MappingProxyType({"completion": SHELLS, "explain": ("pod", "node", "pool")})
+"""What a command asks for first, where there are only a few words."""
 _CONTEXTS: Final = "kubectl config get-contexts -o name 2>/dev/null"
 
 
@@ -56,7 +59,7 @@ def _flags(command: str | None) -> tuple[Flag, ...]:
             names=tuple(action.option_strings),
             help=(action.help or "").replace("%%", "%"),
             takes_value=action.nargs != 0,
-            choices=tuple(map(str, action.choices or ())),
+            choices=tuple(map(str, action.choices or _words_of(action))),
             takes_file=action.metavar == "FILE",
             takes_context="--context" in action.option_strings,
         )
@@ -65,8 +68,22 @@ def _flags(command: str | None) -> tuple[Flag, ...]:
     )
 
 
+def _words_of(action: argparse.Action) -> tuple[str, ...]:
+    """Return the words of a flag that the parser leaves unchecked: they are not worth importing for every command."""
+    if "--screen" in action.option_strings:
+        from karptui.screens.registry import ENTRIES
+
+        return tuple(entry.name for entry in ENTRIES)
+    if "--theme" in action.option_strings:
+        from karptui.app import KarptuiApp
+
+        return tuple(sorted(KarptuiApp().available_themes))
+    return ()
+
+
 def _bash(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: tuple[Flag, ...]) -> str:
     everything = [flag for group in (of_app, *flags.values()) for flag in group]
+    free = [flag for flag in everything if flag.takes_value and not (flag.choices or flag.takes_file)]
     lines = [
         "_karptui() {",
         '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="" i',
@@ -89,11 +106,12 @@ def _bash(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: 
         f'        --context) COMPREPLY=($(compgen -W "$({_CONTEXTS})" -- "$word")); return ;;',
         f"        {'|'.join(_names(flag for flag in everything if flag.takes_file))})",
         '            COMPREPLY=($(compgen -f -- "$word")); return ;;',
+        f"        {'|'.join(_names(free))}) COMPREPLY=(); return ;;",
         "    esac",
         '    case "$command" in',
     ]
     for name, group in flags.items():
-        extra = f" {' '.join(SHELLS)}" if name == "completion" else ""
+        extra = "".join(f" {word}" for word in FIRST_WORDS.get(name, ()))
         lines.append(f'        {name}) COMPREPLY=($(compgen -W "{" ".join(_names(group))}{extra}" -- "$word")) ;;')
     lines += [
         f'        *) COMPREPLY=($(compgen -W "$commands {" ".join(_names(of_app))}" -- "$word")) ;;',
@@ -115,7 +133,9 @@ def _zsh(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: t
     ]
     for name, group in flags.items():
         extra = (
-            f" '1:command:(({name}))' '2:shell:({' '.join(SHELLS)})'" if name == "completion" else " '*:file:_files'"
+            f" '1:command:(({name}))' '2:word:({' '.join(FIRST_WORDS[name])})'"
+            if name in FIRST_WORDS
+            else " '*:file:_files'"
         )
         lines.append(f"        {name}) _arguments {' '.join(_zsh_flag(flag) for flag in group)}{extra} ;;")
     of_none = " ".join(_zsh_flag(flag) for flag in of_app)
@@ -148,9 +168,12 @@ def _fish(commands: dict[str, str], flags: dict[str, tuple[Flag, ...]], of_app: 
     for name, group in (("", of_app), *flags.items()):
         seen = f"__fish_seen_subcommand_from {name}" if name else f"not __fish_seen_subcommand_from {names}"
         lines += [f"complete -c karptui -n '{seen}' {_fish_flag(flag)}" for flag in group]
-        if name and _takes_files(name):
+        if name and name not in FIRST_WORDS and _takes_files(name):
             lines.append(f"complete -c karptui -n '{seen}' -F")
-    lines.append(f"complete -c karptui -n '__fish_seen_subcommand_from completion' -a '{' '.join(SHELLS)}'")
+    lines += [
+        f"complete -c karptui -n '__fish_seen_subcommand_from {name}' -a '{' '.join(words)}'"
+        for name, words in FIRST_WORDS.items()
+    ]
     return "\n".join(lines) + "\n"
 
 
