@@ -84,6 +84,7 @@ def print_rows(
     *,
     columns: Sequence[str],
     left_out: Iterable[str] = (),
+    total: int = 0,
 ) -> None:
     """Print rows in the form asked for.
 
@@ -93,13 +94,15 @@ def print_rows(
         args: the flags of ``add_row_flags``.
         columns: what CSV holds of the values, in its order.
         left_out: columns that the table does not show.
+        total: how many items there were before a choice of the command's own; 0 where it made none.
     """
     if args.output == "json":
         _print_json([values(item) for item in rows.items])
     elif args.output == "csv":
         print_csv(columns, map(values, rows.items), has_header=not args.no_headers)
     else:
-        _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=frozenset(left_out))
+        hidden = frozenset(left_out)
+        _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=hidden, total=total)
 
 
 def _print_json(rows: list[dict[str, Any]]) -> None:
@@ -110,7 +113,7 @@ def _print_json(rows: list[dict[str, Any]]) -> None:
     sys.stdout.write("\n")
 
 
-def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, left_out: frozenset[str]) -> None:
+def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, left_out: frozenset[str], total: int) -> None:
     from karptui.views.export import as_text
 
     headings = rows.spec.headings()
@@ -120,7 +123,8 @@ def _print_table(rows: Rows[Any], *, is_wide: bool, has_header: bool, left_out: 
         if heading.id not in left_out and (is_wide or not heading.is_wide_only)
     ]
     if not rows:
-        print(f"no {rows.spec.noun}" + (f" match, of {rows.total}" if rows.total else ""), file=sys.stderr)
+        total = total or rows.total
+        print(f"no {rows.spec.noun}" + (f" match, of {total}" if total else ""), file=sys.stderr)
         return
     text = as_text(headings, rows, shown)
     sys.stdout.write(text if has_header else text.partition("\n")[2])

@@ -38,7 +38,13 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, _chosen(loaded, args), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "pods")
-    print_rows(rows, lambda entry: pod_values(entry, loaded.now_ns), args, columns=csv_columns.PODS)
+    print_rows(
+        rows,
+        lambda entry: pod_values(entry, loaded.now_ns),
+        args,
+        columns=csv_columns.PODS,
+        total=len(loaded.view.pod_entries),
+    )
     return report("pods", loaded)
 
 

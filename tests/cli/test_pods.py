@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,10 @@ def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_selector_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pods", "--snapshot", a_file(tmp_path), "--node-selector", "a("]) == 2
     assert "--node-selector: " in capsys.readouterr().err
+
+
+def test_namespace_without_pods_is_told_from_a_cluster_without(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pods", "--demo", "-n", "nowhere"]) == 0
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert re.fullmatch(r"no pods match, of \d{3}\n", captured.err)
