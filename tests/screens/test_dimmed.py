@@ -90,7 +90,7 @@ async def test_only_lines_that_changed_are_dimmed_again() -> None:
         await app.push_screen(front)
         await pilot.pause()
         before = drawn(front)
-        behind.query_one("#first", Static).update("other")
+        behind.query_one("#first", Static).update("other", layout=False)
         await pilot.pause()
         assert drawn(front) == before, "not looked at yet"
         front._look_behind()
