@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.flags import add_cluster_flags
+from karptui.cli.flags import LIVE_FLAGS, add_cluster_flags, refuse_unused
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
 
     if args.snapshot and args.demo:
         raise UsageError("--demo and --snapshot exclude each other")
+    instead = "--demo" if args.demo else "--snapshot"
+    refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {instead}")
     demo = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
     snapshot = SnapshotReader().read(args.snapshot or [str(demo)], now_ns=args.now, keeps_manifests=True)
     document = build_recording(
@@ -84,6 +86,7 @@ def _from_cluster(args: argparse.Namespace, redactor: Redactor | None) -> tuple[
     from karptui.sources.snapshot.scrub import scrub
     from karptui.views.sanitize import clean
 
+    refuse_unused(args, {"now": "--now"}, "needs --snapshot or --demo")
     connection = resolve(args, args.context)
     now_ns = SystemClock().now_ns()
     found = export_cluster(connection, request_seconds=args.request_timeout, keep=scrub, progress=_progress)

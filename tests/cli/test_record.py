@@ -158,3 +158,18 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, capsys: pytest
         error = capsys.readouterr().err
         assert "127.0.0.1" in error
         assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--demo", "--context", "x"], "--context is about a live cluster: it does not go with --demo"),
+        (["--snapshot", "x", "--kubeconfig", "x"], "--kubeconfig is about a live cluster"),
+        (["--now", "2026-11-20T12:00:00Z"], "--now needs --snapshot or --demo"),
+    ],
+)
+def test_flags_without_effect(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record", str(tmp_path / "out.json"), *words]) == 2
+    assert sentence in capsys.readouterr().err
