@@ -24,7 +24,7 @@ from tools.demo import situations
 from tools.demo.machines import HOUR_NS, MINUTE_NS, Foundry, Machine
 from tools.demo.pools import OLD_AMI, daemonsets, nodeclasses, nodepools
 from tools.demo.saying import karpenter_events, with_verdict
-from tools.demo.workloads import EDGE_PODS, GENERAL, SYSTEM, TRINO_RUNNING, Planter, namespaces
+from tools.demo.workloads import EDGE_PODS, GENERAL, SYSTEM, TRINO_RUNNING, Planter, asks, namespaces
 
 OUTPUT: Final = Path(__file__).resolve().parent.parent / "karptui/sources/demo/recording.json.gz"
 NOW: Final = "2026-11-20T12:00:00Z"
@@ -95,6 +95,7 @@ def make(seed: int) -> dict[str, Any]:
     if planter.unplaced:
         names = ", ".join(one["metadata"]["name"] for one in planter.unplaced[:5])
         raise SystemExit(f"{len(planter.unplaced)} pods found no node: {names}")
+    _ask(machines, planter.objects)
     _trouble(general, runners, now_ns)
     claims = _claims_alone(foundry, now_ns)
     waiting = [
@@ -130,6 +131,20 @@ def _withhold(machine: Machine, share: float) -> dict[str, int]:
     amounts = {name: int(amount * share) for name, amount in machine.free.items()}
     machine.free = {name: amount - amounts[name] for name, amount in machine.free.items()}
     return amounts
+
+
+def _ask(machines: list[Machine], objects: list[Manifest]) -> None:
+    """Let each claim say that it was made for the pods that are on its node now."""
+    totals = {machine.node["metadata"]["name"]: dict.fromkeys(machine.free, 0) for machine in machines}
+    for one in objects:
+        if one["kind"] == "Pod":
+            total = totals[one["spec"]["nodeName"]]
+            total |= {name: total[name] + amount for name, amount in asks(one).items()}
+    for machine in machines:
+        if machine.claim is not None:
+            total = totals[machine.node["metadata"]["name"]]
+            requests = {"cpu": f"{total['cpu']}m", "memory": f"{total['memory'] >> 20}Mi", "pods": str(total["pods"])}
+            machine.claim["spec"]["resources"]["requests"] = requests
 
 
 def _prepare(general: list[Machine], runners: list[Machine], trino: list[Machine], now_ns: int) -> None:
