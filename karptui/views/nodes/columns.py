@@ -120,6 +120,43 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     ),
     Column(
         Heading(
+            "price",
+            "$/H",
+            "What the node costs per hour; n/a where nobody knows. The line below says who says so, and since when.",
+            min_width=6,
+            max_width=10,
+            drop_order=2,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: price_cell(entry),
+        sort_price,
+    ),
+    Column(
+        Heading(
+            "why",
+            "WHY",
+            "Why it is still here: the worst of what keeps it, or what Karpenter would do. The codes are below.",
+            min_width=9,
+            max_width=20,
+        ),
+        why_cell,
+        why_sort,
+    ),
+    Column(
+        Heading(
+            "age",
+            "AGE",
+            "Since the node was created, or the NodeClaim where there is no node.",
+            min_width=4,
+            is_right_aligned=True,
+            drop_order=1,
+        ),
+        age_cell,
+        lambda entry: -float(entry.created_ns) if entry.created_ns != ABSENT_NS else None,
+    ),
+    Column(
+        Heading(
             "delta",
             "Δ CLAIM",
             "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
@@ -211,45 +248,8 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         used_memory_cell,
         lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
     ),
-    Column(
-        Heading(
-            "price",
-            "$/H",
-            "What the node costs per hour; n/a where nobody knows. The line below says who says so, and since when.",
-            min_width=6,
-            max_width=10,
-            drop_order=2,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
-        lambda entry, _: price_cell(entry),
-        sort_price,
-    ),
-    Column(
-        Heading(
-            "why",
-            "WHY",
-            "Why it is still here: the worst of what keeps it, or what Karpenter would do. The codes are below.",
-            min_width=9,
-            max_width=20,
-        ),
-        why_cell,
-        why_sort,
-    ),
-    Column(
-        Heading(
-            "age",
-            "AGE",
-            "Since the node was created, or the NodeClaim where there is no node.",
-            min_width=4,
-            is_right_aligned=True,
-            drop_order=1,
-        ),
-        age_cell,
-        lambda entry: -float(entry.created_ns) if entry.created_ns != ABSENT_NS else None,
-    ),
 )
-"""Every column in order; wide-only ones show with ctrl+w."""
+"""Every column in order; wide-only ones show with ctrl+w, and stand where they push none of the others out."""
 
 
 def label_column(key: str) -> Column[NodeEntry]:

@@ -115,7 +115,8 @@ def nodes_table(
         has_prices: whether there is a column of prices.
         resources: names of ``RESOURCE_COLUMNS`` that have a column, also where room is short; empty for the usual ones.
     """
-    columns = (*COLUMNS[:-1], *(label_column(key) for key in extra_labels), COLUMNS[-1])
+    age = next(place for place, column in enumerate(COLUMNS) if column.heading.id == "age")
+    columns = (*COLUMNS[:age], *(label_column(key) for key in extra_labels), *COLUMNS[age:])
     if not has_prices:
         columns = tuple(column for column in columns if column.heading.id != "price")
     if resources:
