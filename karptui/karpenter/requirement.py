@@ -19,6 +19,8 @@ EXISTS: Final = "Exists"
 DOES_NOT_EXIST: Final = "DoesNotExist"
 GTE: Final = "Gte"
 LTE: Final = "Lte"
+OPERATORS: Final = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, "Gt", "Lt", GTE, LTE)
+"""Those that objects may spell."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NOTHING: Final[frozenset[str]] = frozenset()

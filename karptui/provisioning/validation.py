@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.karpenter.labels import KEY_ALIASES, KNOWN_VALUES, NODEPOOL, RESTRICTED_DOMAINS, WELL_KNOWN, is_restricted
-from karptui.karpenter.requirement import DOES_NOT_EXIST, parse_integer
+from karptui.karpenter.requirement import DOES_NOT_EXIST, OPERATORS, parse_integer
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.pod import Pod
 
-_OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"})
 _BOUNDS: Final = frozenset({"Gt", "Lt", "Gte", "Lte"})
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -64,8 +63,8 @@ def selector_problems(pod: Pod) -> list[str]:
 def requirement_problems(requirement: NodeSelectorRequirement) -> Iterator[str]:
     """Yield what is wrong with one requirement of a pod or NodePool."""
     key, operator, values = KEY_ALIASES.get(requirement.key, requirement.key), requirement.operator, requirement.values
-    if operator not in _OPERATORS:
-        yield f"key {key} has an unsupported operator {operator} not in [{' '.join(sorted(_OPERATORS))}]"
+    if operator not in OPERATORS:
+        yield f"key {key} has an unsupported operator {operator} not in [{' '.join(sorted(OPERATORS))}]"
     if is_restricted(key):
         yield (
             f"using label {key} is not allowed as it might interfere with the internal provisioning logic; specify a"

@@ -17,6 +17,7 @@ from karptui.sources.demo.manifests import (
     metadata,
     owner_of,
     pod,
+    pod_of,
     pod_spec,
     running,
     stamp,
@@ -186,22 +187,14 @@ class Planter:
 
 def daemon_pod(rng: random.Random, daemonset: Manifest, node: Manifest) -> Manifest | None:
     """Return the pod of a DaemonSet for a node, None where it does not run there."""
-    template = daemonset["spec"]["template"]
-    spec = template["spec"]
+    spec = daemonset["spec"]["template"]["spec"]
     labels = node["metadata"]["labels"]
     if not tolerates(spec, node["spec"].get("taints", ())):
         return None
     if any(labels.get(key) != value for key, value in spec.get("nodeSelector", {}).items()):
         return None
-    meta = metadata(
-        f"{daemonset['metadata']['name']}-{a_suffix(rng)}",
-        uid=a_uid(rng),
-        created_ns=0,
-        namespace=daemonset["metadata"]["namespace"],
-        labels=template["metadata"]["labels"],
-        owner=owner_of(daemonset),
-    )
-    return pod({**meta, "creationTimestamp": node["metadata"]["creationTimestamp"]}, spec)
+    made = pod_of(daemonset, rng, 0)
+    return made | {"metadata": made["metadata"] | {"creationTimestamp": node["metadata"]["creationTimestamp"]}}
 
 
 def asks(manifest: Manifest) -> dict[str, int]:

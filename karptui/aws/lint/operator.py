@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from karptui.aws.lint.finding import Finding, Severity
+from karptui.karpenter.requirement import OPERATORS
 from karptui.kube.node_selector import NodeSelectorRequirement
 
 RULE: Final = "unknown-operator"
-OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 
 
 def unknown_operators(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[Finding, ...]:

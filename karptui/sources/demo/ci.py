@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from karptui.sources.demo.manifests import Manifest, a_suffix, a_uid, metadata, owner_of, pod, pod_spec
+from karptui.sources.demo.manifests import Manifest, a_uid, metadata, pod_of, pod_spec
 
 NAMESPACE: Final = "gitlab"
 NODE_POOL: Final = "runners"
@@ -39,13 +39,4 @@ def ci_job(rng: random.Random, number: int, created_ns: int, protection: str = "
     )
     annotations = {DO_NOT_DISRUPT: protection}
     job["spec"]["template"] = {"metadata": {"labels": dict(labels), "annotations": dict(annotations)}, "spec": spec}
-    meta = metadata(
-        f"{name}-{a_suffix(rng)}",
-        uid=a_uid(rng),
-        created_ns=created_ns,
-        namespace=NAMESPACE,
-        labels=labels,
-        annotations=annotations,
-        owner=owner_of(job),
-    )
-    return job, pod(meta, spec)
+    return job, pod_of(job, rng, created_ns)

@@ -18,15 +18,14 @@ from karptui.sources.demo.manifests import (
     key_of,
     labelled,
     metadata,
-    owner_of,
-    pod,
+    pod_of,
     pod_spec,
     untainted,
     with_condition,
 )
 from karptui.sources.demo.play import Play
 from karptui.sources.demo.pods import arrive, current, end_job
-from karptui.sources.demo.world import World, asked, asks, is_owned_by
+from karptui.sources.demo.world import World, asked, asks
 
 NAMESPACE: Final = "data"
 APP: Final = "backfill"
@@ -67,7 +66,7 @@ def _has_room(world: World, pods: Sequence[Manifest]) -> Iterator[bool]:
 
 def _room(world: World, node: Manifest) -> tuple[int, int]:
     """Return the millicores and bytes that a node like this has for pods."""
-    taken = [asks(one) for one in world.pods_on(node["metadata"]["name"]) if is_owned_by(one, "DaemonSet")]
+    taken = [asks(one) for one in world.daemons_on(node["metadata"]["name"])]
     millis, memory_bytes, _ = asked(node["status"]["allocatable"])
     return millis - sum(one[0] for one in taken), memory_bytes - sum(one[1] for one in taken)
 
@@ -93,19 +92,7 @@ def _backfill(play: Play, node: Manifest) -> tuple[Manifest, Sequence[Manifest]]
         restartPolicy="Never",
     )
     job["spec"]["template"] = {"metadata": {"labels": labels}, "spec": spec}
-    return job, [_pod(play, job, spec) for _ in range(PODS)]
-
-
-def _pod(play: Play, job: Manifest, spec: Manifest) -> Manifest:
-    meta = metadata(
-        f"{job['metadata']['name']}-{a_suffix(play.rng)}",
-        uid=a_uid(play.rng),
-        created_ns=play.now_ns,
-        namespace=NAMESPACE,
-        labels=job["metadata"]["labels"],
-        owner=owner_of(job),
-    )
-    return pod(meta, spec)
+    return job, [pod_of(job, play.rng, play.now_ns) for _ in range(PODS)]
 
 
 def _create(play: Play, *, pods: Sequence[Manifest], model: Manifest, node_model: Manifest) -> None:
@@ -113,7 +100,7 @@ def _create(play: Play, *, pods: Sequence[Manifest], model: Manifest, node_model
     labels = {key: model["metadata"]["labels"][key] for key in _LAUNCHING_LABELS}
     meta = metadata(f"{POOL}-{a_suffix(play.rng)}", uid=a_uid(play.rng), created_ns=play.now_ns, labels=labels)
     inherited = {key: model["metadata"][key] for key in ("annotations", "ownerReferences") if key in model["metadata"]}
-    daemons = [one for one in play.world.pods_on(node_model["metadata"]["name"]) if is_owned_by(one, "DaemonSet")]
+    daemons = play.world.daemons_on(node_model["metadata"]["name"])
     millis, memory_bytes, slots = (sum(amounts) for amounts in zip(*map(asks, (*pods, *daemons)), strict=True))
     requests = {"cpu": f"{millis}m", "memory": str(memory_bytes), "pods": str(slots)}
     made: Manifest = {

@@ -101,6 +101,21 @@ def pod(meta: Manifest, spec: Manifest) -> Manifest:
     }
 
 
+def pod_of(owner: Manifest, rng: random.Random, created_ns: int) -> Manifest:
+    """Return a pod that a DaemonSet or a Job makes of its template."""
+    template, meta = owner["spec"]["template"], owner["metadata"]
+    made = metadata(
+        f"{meta['name']}-{a_suffix(rng)}",
+        uid=a_uid(rng),
+        created_ns=created_ns,
+        namespace=meta["namespace"],
+        labels=template["metadata"]["labels"],
+        annotations=template["metadata"].get("annotations"),
+        owner=owner_of(owner),
+    )
+    return pod(made, template["spec"])
+
+
 def pod_spec(
     *,
     cpu: str,

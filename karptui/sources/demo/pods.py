@@ -13,8 +13,8 @@ from karptui.sources.demo.manifests import (
     bound,
     key_of,
     metadata,
-    owner_of,
     pod,
+    pod_of,
     running,
     terminating,
     unschedulable,
@@ -154,20 +154,9 @@ def daemon_pods(play: Play, node: Manifest) -> None:
     """Create and bind the DaemonSet pods of a node that has joined."""
     labels = node["metadata"]["labels"]
     for daemonset in play.world.of("DaemonSet"):
-        template = daemonset["spec"]["template"]
-        selector = template["spec"].get("nodeSelector", {})
+        selector = daemonset["spec"]["template"]["spec"].get("nodeSelector", {})
         probe = {**node, "spec": {**node["spec"], "taints": _lasting(node)}}
-        made = pod(
-            metadata(
-                f"{daemonset['metadata']['name']}-{a_suffix(play.rng)}",
-                uid=a_uid(play.rng),
-                created_ns=play.now_ns,
-                namespace=daemonset["metadata"]["namespace"],
-                labels=template["metadata"]["labels"],
-                owner=owner_of(daemonset),
-            ),
-            template["spec"],
-        )
+        made = pod_of(daemonset, play.rng, play.now_ns)
         if any(labels.get(key) != value for key, value in selector.items()) or not play.world.fits(made, probe):
             continue
         play.world.put(bound(made, node["metadata"]["name"], play.now_ns))

@@ -76,6 +76,10 @@ class World:
         """Return the pods bound to a node, in the order of their names."""
         return [self._objects[key] for key in sorted(self._on_node.get(node_name, ()))]
 
+    def daemons_on(self, node_name: str) -> list[Manifest]:
+        """Return the pods of DaemonSets that are bound to a node."""
+        return [one for one in self.pods_on(node_name) if is_owned_by(one, "DaemonSet")]
+
     def claim_of(self, node: Manifest) -> Manifest | None:
         """Return the NodeClaim of a node."""
         provider_id = node["spec"].get("providerID")

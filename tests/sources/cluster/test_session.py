@@ -327,8 +327,8 @@ def test_stream_that_flaps_wakes_nobody_over_and_over(serve: Serve) -> None:
         assert bell._event.is_set()
 
 
-def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+def stalling_once() -> Cluster:
+    """An API server that is silent the first time it is asked for its version."""
     api = karpenter()
     left = [1]
 
@@ -339,6 +339,12 @@ def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypat
             raise Answered
 
     api.fault = stall_once
+    return api
+
+
+def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+    api = stalling_once()
     with Following(serve(api)) as following:
         following.until_live(*ALL)
         (*_, bell) = next(iter(following.session._followed.values()))
@@ -423,16 +429,7 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
 
 def test_doubt_that_was_unfounded_is_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
-    api = karpenter()
-    left = [1]
-
-    def stall_once(call: Call) -> None:
-        if call.path == "/version" and left:
-            left.pop()
-            call.stall()
-            raise Answered
-
-    api.fault = stall_once
+    api = stalling_once()
     with Following(serve(api)) as following:
         following.until_live(*ALL)
         quiet(following)
