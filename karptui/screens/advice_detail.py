@@ -49,7 +49,13 @@ class AdviceDetailScreen(OpenObject, PanelScreen[tuple[int, ObjectRef]]):
         """Show the finding, and whether it still holds."""
         wants_overlap = bool(pools_to_share(self._entry.finding))
         self.host.look_at(Focus(wants_advice=True, wants_overlap=wants_overlap))
-        self.lines.set_hanging(detail_lines(self._entry, can_try=opening_of(self._entry.finding) != NOTHING))
+        self.lines.set_hanging(
+            detail_lines(
+                self._entry,
+                can_try=opening_of(self._entry.finding) != NOTHING,
+                try_key=self.key_of("screen.whatif", "ctrl+t"),
+            )
+        )
         super().show_state()
 
     def items_of(self, view: ClusterView) -> Sequence[tuple[int, ObjectRef]]:  # noqa: ARG002 - as they were found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.keys import format_key
 
 from karptui.screens import commands, footer
 from karptui.screens.host import Host, host_of
@@ -68,6 +69,10 @@ class FrameScreen(SwiftScreen):
     def host(self) -> Host:
         """The app, as screens see it."""
         return host_of(self.app)
+
+    def key_of(self, binding_id: str, key: str) -> str:
+        """Return the key of a binding in words, as the keymap has it; ``key`` is the one it has without."""
+        return format_key(self.host.config.keymap.get(binding_id, key).partition(",")[0].strip())
 
     def compose(self) -> ComposeResult:
         """Yield the frame around the body."""

@@ -115,7 +115,7 @@ class ListScreen(TableScreen[ItemT]):
         """Show every column, or those there is room for."""
         self.table.set_wide(is_wide=not self.table.is_wide)
         if self.table.is_wide:
-            self.say("every column; ← → scroll, ctrl+w goes back", Tone.MUTED)
+            self.say(f"every column; ← → scroll, {self.key_of('list.wide', 'ctrl+w')} goes back", Tone.MUTED)
 
     def action_notable(self) -> None:
         """Show only what is blocked or faulty, or everything."""

@@ -169,7 +169,7 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
         item, group = self.current, self._group
         if item is None or group is None:
             return
-        text = remedy_text(item.remedy, group.name, group.origin)
+        text = remedy_text(item.remedy, group.name, group.origin, try_key=self.key_of("screen.whatif", "ctrl+t"))
 
         async def fetch() -> str:
             return text

@@ -83,7 +83,7 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
         if effect:
             said.append((f" {effect} (simulated).", Tone.GOOD))
         if item.edits:
-            said.append((" ctrl+t tries it in the what-if.", Tone.MUTED))
+            said.append((f" {self.key_of('screen.whatif', 'ctrl+t')} tries it in the what-if.", Tone.MUTED))
         else:
             said.append((" It cannot be tried: the objects are not known as they were written.", Tone.MUTED))
         return tuple(said)

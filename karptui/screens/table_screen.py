@@ -159,6 +159,7 @@ class TableScreen(FrameScreen, Generic[ItemT]):
                     total=rows.total,
                     filter_text=self.filter_query.text,
                     is_notable=self.is_notable_only,
+                    notable_key=self.key_of("list.notable", "ctrl+z"),
                 )
             )
             self.table.set_rows(rows, self.sort_by)

@@ -152,6 +152,7 @@ def no_rows(
     total: int = 0,
     filter_text: str = "",
     is_notable: bool = False,
+    notable_key: str = "ctrl+z",
 ) -> tuple[tuple[str, Tone], ...]:
     """Return the lines in place of a table's rows.
 
@@ -162,11 +163,15 @@ def no_rows(
         total: rows there are without the filter.
         filter_text: the filter that is set.
         is_notable: whether only blocked and faulty rows are asked for.
+        notable_key: the key that asks for all of them again.
     """
     if total and filter_text:
         return (f"no {noun} match  {clean(filter_text)}", Tone.NORMAL), ("esc clears the filter", Tone.MUTED)
     if total and is_notable:
-        return (f"no {noun} are blocked or faulty", Tone.GOOD), (f"ctrl+z shows all {count_text(total)}", Tone.MUTED)
+        return (f"no {noun} are blocked or faulty", Tone.GOOD), (
+            f"{notable_key} shows all {count_text(total)}",
+            Tone.MUTED,
+        )
     if total:
         return ((f"no {noun} to show", Tone.MUTED),)
     error = clean(status.last_error) if status else ""

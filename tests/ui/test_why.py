@@ -171,6 +171,21 @@ async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory) -> None:
         assert opened[2] == Opening()
 
 
+async def test_sentences_name_keys_as_the_keymap_has_them(make_story: MakeStory) -> None:
+    keymap = {"screen.whatif": "f6", "list.notable": "f5"}
+    async with make_story(keymap=keymap).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("6")
+        await settled(pilot)
+        await pilot.press("f6")
+        await settled(pilot)
+        assert isinstance(app.screen, RemediesScreen)
+        assert "f6 tries it in the what-if." in screen_text(app)
+        await pilot.press("escape", "2", "f5")
+        await settled(pilot)
+        assert "f5 shows all" in screen_text(app)
+
+
 async def test_remedies_explanations_and_the_next_command_from_blockers(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

@@ -153,6 +153,7 @@ def test_filtered_to_nothing_is_not_empty() -> None:
         "no nodes are blocked or faulty",
         "ctrl+z shows all 1,234",
     ]
+    assert no_rows(LIVE, "nodes", NOW_NS, total=9, is_notable=True, notable_key="f5")[1][0] == "f5 shows all 9"
     assert no_rows(LIVE, "nodes", NOW_NS, total=9) == (("no nodes to show", Tone.MUTED),)
 
 

@@ -22,10 +22,10 @@ def story_lines(line: AdviceLine) -> tuple[Pieces, ...]:
     )
 
 
-def detail_lines(entry: AdviceEntry, *, can_try: bool) -> tuple[Pieces, ...]:
+def detail_lines(entry: AdviceEntry, *, can_try: bool, try_key: str = "ctrl+t") -> tuple[Pieces, ...]:
     """Return everything about a finding but its objects."""
     finding, rule = entry.finding, entry.rule
-    tried = "ctrl+t tries it in the what-if" if finding.edits else "ctrl+t opens the objects in the what-if"
+    tried = f"{try_key} {'tries it' if finding.edits else 'opens the objects'} in the what-if"
     lines: tuple[Pieces, ...] = (
         ((f"{MARKS[entry.severity]} {entry.severity}  ", TONES[entry.severity]), (rule.title, Tone.STRONG)),
         ((clean(finding.fact), Tone.NORMAL),),

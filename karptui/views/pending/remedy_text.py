@@ -19,13 +19,14 @@ _PLURALS: Final[Mapping[str, str]] = {"NodePool": "nodepool", "EC2NodeClass": "e
 _HELM: Final[Mapping[str, str]] = {"VM_MEMORY_OVERHEAD_PERCENT": "settings.vmMemoryOverheadPercent"}
 
 
-def remedy_text(remedy: Remedy, pods: str, origin: str) -> str:
+def remedy_text(remedy: Remedy, pods: str, origin: str, *, try_key: str = "ctrl+t") -> str:
     """Return a change at length.
 
     Args:
         remedy: The change.
         pods: Name of the pods that it is for.
         origin: ``Kind/namespace/name`` of what they come from.
+        try_key: the key that opens a what-if.
     """
     gain = remedy.gain
     price = f", {node_price_text(gain.price_per_hour)}/h" if gain.price_per_hour is not None else ""
@@ -43,7 +44,7 @@ def remedy_text(remedy: Remedy, pods: str, origin: str) -> str:
         "",
         *_fields(remedy.edits, origin),
         "",
-        "In the list ctrl+t opens it as a what-if. karptui changes nothing itself.",
+        f"In the list {try_key} opens it as a what-if. karptui changes nothing itself.",
     ]
     return "\n".join(lines)
 

@@ -173,7 +173,8 @@ def test_sentences() -> None:
     for part in ("two PDBs select a pod", "What to do  do it", "opens the objects", "Why  ", "Source  pkg/utils/pdb"):
         assert part in detail
     tried = an_entry(edits=(SetField(POOL, ("spec", "weight"), 5),))
-    assert "tries it in the what-if" in texts(detail_lines(tried, can_try=True))
+    assert "ctrl+t tries it in the what-if" in texts(detail_lines(tried, can_try=True))
+    assert "f6 tries it in the what-if" in texts(detail_lines(tried, can_try=True, try_key="f6"))
     assert "what-if" not in texts(detail_lines(tried, can_try=False))
 
 

@@ -443,6 +443,7 @@ class TestRemedies:
         text = remedy_text(Remedy(RemedyKind.POD_SELECTOR, "the pods", "w", (edit,), GAIN), "x/a", "Pod/x/a")
         assert "in the pod x/a, which has to be made anew:" in text
         assert "$0.2000/h" in text
+        assert "In the list ctrl+t opens it" in text
 
 
 def test_wishes_given_up_in_vain_are_told():
