@@ -92,7 +92,7 @@ async def _measure(url: str) -> dict[str, Any]:
     while "all" not in took and time.perf_counter() - began < LIMIT_SECONDS:
         await asyncio.sleep(DRAIN_SECONDS if "Node" in took else 0.01)
         started = time.perf_counter()
-        if not pace.is_due(started):
+        if not pace.is_due(started, has_news=mailbox.has_news):
             continue
         mail = mailbox.drain()
         if mail.batch.deltas:

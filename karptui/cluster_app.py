@@ -69,7 +69,7 @@ class ClusterApp(App[None]):
             return
         if not self.session.is_large:
             self.poll_now()
-        elif not self._is_polling and self._pace.is_due(time.monotonic()):
+        elif not self._is_polling and self._pace.is_due(time.monotonic(), has_news=self.session.has_news):
             self._poll_aside()
 
     def poll_now(self) -> None:

@@ -105,9 +105,11 @@ class Pace:
         self._keyboard = keyboard
         self._due = self._due_typed = 0.0
 
-    def is_due(self, now: float) -> bool:
-        """Whether it is time again, by a clock in seconds."""
-        return now >= (self._due_typed if self._keyboard.is_busy(now) else self._due)
+    def is_due(self, now: float, *, has_news: bool = False) -> bool:
+        """Whether it is time again, by a clock in seconds; at once for news, such as that a list is complete."""
+        if self._keyboard.is_busy(now):
+            return now >= self._due_typed
+        return has_news or now >= self._due
 
     def took(self, began: float, ended: float) -> None:
         """Changes were taken over between two instants."""

@@ -69,6 +69,11 @@ class Session:
         """Whether taking over a change takes longer than a key should wait."""
         return len(self.view.state.pods) + self._mailbox.waiting > LARGE_FROM_PODS
 
+    @property
+    def has_news(self) -> bool:
+        """Whether the source has said of a kind that it is complete, or lost, since that was last taken over."""
+        return self._mailbox.has_news
+
     def start(self) -> None:
         """Let the source begin."""
         if self.source is not None:

@@ -24,6 +24,16 @@ def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
     assert rhythm.is_due(10.0 + took + rest + 0.01)
 
 
+def test_news_waits_only_for_who_types() -> None:
+    keyboard = pace.Keyboard()
+    rhythm = pace.Pace(keyboard)
+    rhythm.took(10.0, 10.5)
+    assert not rhythm.is_due(10.6)
+    assert rhythm.is_due(10.6, has_news=True)
+    keyboard._pressed_at = 10.59  # noqa: SLF001 - a key at this instant
+    assert not rhythm.is_due(10.6, has_news=True)
+
+
 def test_interpreter_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[bool] = []
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))

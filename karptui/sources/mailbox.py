@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from karptui.decode.kinds import Kind
-from karptui.sources.base import SourceStatus
+from karptui.sources.base import Phase, SourceStatus
 from karptui.state.deltas import Batch, KindDelta
 
 
@@ -47,6 +47,9 @@ class Mailbox:
         self._lock = threading.Lock()
         self._pending: dict[Kind, _Pending] = {}
         self._statuses: dict[Kind, SourceStatus] = {}
+        self._phases: dict[Kind, Phase] = {}
+        """Of the latest status of each kind, taken out or not."""
+        self._has_news = False
 
     def put(self, kind: Kind, changes: Mapping[str, Any]) -> None:
         """Add changes to a kind: objects by key, None for one that is gone."""
@@ -62,6 +65,13 @@ class Mailbox:
         """Add the status of a kind."""
         with self._lock:
             self._statuses[status.kind] = status
+            if self._phases.get(status.kind) is not status.phase:
+                self._phases[status.kind], self._has_news = status.phase, True
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a kind stands differently since the mailbox was last emptied: it is complete, or has been lost."""
+        return self._has_news
 
     @property
     def waiting(self) -> int:
@@ -76,6 +86,7 @@ class Mailbox:
                 return NOTHING
             pending, self._pending = self._pending, {}
             statuses, self._statuses = self._statuses, {}
+            self._has_news = False
         return Mail(Batch({kind: _delta(changes) for kind, changes in pending.items()}), statuses)
 
 

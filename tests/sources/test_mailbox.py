@@ -60,6 +60,17 @@ def test_only_the_latest_status_of_a_kind_is_kept() -> None:
     assert mail.statuses[Kind.NODE].phase is Phase.LIVE
 
 
+def test_a_kind_that_stands_differently_is_news_until_it_is_taken_out() -> None:
+    mailbox = Mailbox()
+    assert not mailbox.has_news
+    for phase, is_news in ((Phase.SYNCING, True), (Phase.SYNCING, False), (Phase.LIVE, True), (Phase.LIVE, False)):
+        mailbox.put(Kind.NODE, {"n": 1})
+        mailbox.report(SourceStatus(kind=Kind.NODE, phase=phase, since_ns=0))
+        assert mailbox.has_news is is_news, phase
+        mailbox.drain()
+        assert not mailbox.has_news
+
+
 def test_nothing_is_lost_between_threads() -> None:
     mailbox = Mailbox()
     held: dict[str, int] = {}

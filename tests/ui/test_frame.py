@@ -10,12 +10,12 @@ from karptui.decode.kinds import Kind
 from karptui.screens.help import HelpScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
-from karptui.sources.base import SourceError
+from karptui.sources.base import Phase, SourceError
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.tab_line import TabLine
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text
+from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text, status
 
 SIZE = (120, 40)
 
@@ -244,6 +244,15 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert "88 pods" in screen_text(app)
+        app._pace.took(0.0, 1e9)
+        source.mailbox.put(Kind.POD, {"gitlab/runner-9d0aa": None})
+        app._tick()
+        await app.workers.wait_for_complete()
+        assert source.mailbox.waiting == 1, "it rests"
+        source.mailbox.report(status(Kind.POD, Phase.STALE))
+        app._tick()
+        await app.workers.wait_for_complete()
+        assert source.mailbox.waiting == 0, "news does not wait"
 
 
 async def test_the_help_has_the_cluster_role(make_app: MakeApp) -> None:
