@@ -30,7 +30,7 @@ def test_news_waits_only_for_who_types() -> None:
     rhythm.took(10.0, 10.5)
     assert not rhythm.is_due(10.6)
     assert rhythm.is_due(10.6, has_news=True)
-    keyboard._pressed_at = 10.59  # noqa: SLF001 - a key at this instant
+    keyboard._pressed_at = 10.59
     assert not rhythm.is_due(10.6, has_news=True)
 
 
