@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from textual.app import App, ComposeResult
@@ -67,7 +68,7 @@ class TwoScreens(App[None]):
         self.push_screen(self._made_behind())
 
 
-def drawn(screen: Screen[None]) -> list[Strip]:
+def drawn(screen: Screen[Any]) -> list[Strip]:
     return screen.render_lines(Region(0, 0, *screen.size))
 
 
