@@ -85,7 +85,9 @@ class FrameScreen(SwiftScreen):
         yield KeyLine(footer.FIRST, footer.LAST, footer.SHORT, self._key_words)
 
     def _key_words(self, binding_id: str, description: str) -> str:
-        return "Back" if binding_id == "screen.leave" and len(self.app.screen_stack) > 1 else description
+        # What stands before this screen, a dialog for one, makes it no second one.
+        is_first = self.app.screen_stack[:1] == [self]
+        return "Back" if binding_id == "screen.leave" and not is_first else description
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action may be taken: while text is typed, keys are text."""

@@ -122,6 +122,19 @@ async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_ap
         assert all(active.binding.id for active in shown)
 
 
+async def test_a_first_screen_says_quit_behind_a_dialog_too(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        line = app.screen.query_one(KeyLine)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        assert line.render().plain.split()[-2:] == ["q", "Quit"]
+        await pilot.press("escape", "enter")
+        await pilot.pause()
+        assert app.screen.query_one(KeyLine).render().plain.split()[-2:] == ["q", "Back"]
+
+
 async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
         app = await ready(pilot)
