@@ -154,6 +154,23 @@ CASES = [
         ("adds nothing to the other values",),
         name="among others",
     ),
+    Case(
+        "pool-unknown-operator",
+        lambda: pools(a_nodepool(requirements=(ON_DEMAND, a_requirement(FAMILY, "in", "m5")))),
+        ("instance-family has the unknown operator in", "allows every value"),
+        ERROR,
+    ),
+    Case(
+        "pool-unknown-operator",
+        lambda: pools(a_nodepool(requirements=(a_requirement(FAMILY, "", "m5"), a_requirement("team", "Equals", "a")))),
+        ("instance-family has the unknown operator (empty)", "team has the unknown operator Equals"),
+        ERROR,
+        count=2,
+        name="no operator at all",
+    ),
+    *quiet(
+        "pool-unknown-operator", lambda: pools(a_nodepool(requirements=(ON_DEMAND, a_requirement(FAMILY, "Exists"))))
+    ),
     *quiet("pool-wildcard-value", lambda: pools(a_nodepool(requirements=(a_requirement(FAMILY, "In", "m5"),)))),
     Case(
         "pool-weight-order",

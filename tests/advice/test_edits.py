@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -27,7 +29,11 @@ GONE = ("pool-wildcard-value", "pdb-never-allows", "node-protected", "pool-spot-
 
 @cache
 def demo() -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
-    args: argparse.Namespace = build_parser("advice").parse_args(["advice", "--demo"])
+    return found_by("--demo")
+
+
+def found_by(*words: str) -> tuple[ClusterView, int, tuple[Finding, ...], WhatIfBase]:
+    args: argparse.Namespace = build_parser("advice").parse_args(["advice", *words])
     loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET))
     report, _ = advice_of(loaded.view, loaded.now_ns)
     return loaded.view, loaded.now_ns, report.findings, base_of(loaded.view, loaded.now_ns)
@@ -58,3 +64,28 @@ def test_the_edit_settles_the_finding(rule: str) -> None:
     edited = apply(base, [edit for finding in own for edit in finding.edits])
     prepared = prepare(edited.inventory, edited.types.types, edited.settings, now_ns)
     assert rule not in found_in(prepared)
+
+
+@pytest.mark.parametrize(
+    ("operators", "written"), [(("in", "EXISTS "), ["In", "Exists"]), (("Equals", "in"), None), (("", "In"), None)]
+)
+def test_operators_are_respelled_where_all_can_be(
+    operators: tuple[str, str], written: list[str] | None, tmp_path: Path
+) -> None:
+    requirements = [
+        {"key": "team", "operator": operators[0], "values": ["a"], "minValues": 1},
+        {"key": "zone", "operator": operators[1]},
+    ]
+    spec = {"template": {"spec": {"requirements": requirements}}}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "flex"}, "spec": spec}
+    path = tmp_path / "pool.json"
+    path.write_text(json.dumps(pool))
+    _, _, findings, base = found_by("--snapshot", str(path))
+    own = [finding for finding in findings if finding.rule == "pool-unknown-operator"]
+    assert own
+    if written is None:
+        assert not any(finding.edits for finding in own)
+        return
+    (edited,) = apply(base, own[0].edits).inventory.nodepools
+    assert [one.operator for one in edited.requirements] == written
+    assert [(one.values, one.min_values) for one in edited.requirements] == [(("a",), 1), ((), None)]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
+from karptui.advice.facts.requirement_form import REQUIREMENTS_PATH, requirement_form
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.refs import pool_ref
 from karptui.advice.rule import Rule
@@ -13,18 +14,16 @@ from karptui.aws.lint.wildcard import wildcard_values
 from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.edits import SetField
 
-_PATH: Final = ("spec", "template", "spec", "requirements")
-
 
 def _find(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
-        for one in wildcard_values(f"NodePool {pool.name}", ".".join(_PATH), pool.requirements):
+        for one in wildcard_values(f"NodePool {pool.name}", ".".join(REQUIREMENTS_PATH), pool.requirements):
             yield Finding(
                 severity=Severity(str(one.severity)),
                 objects=(pool_ref(pool),),
                 fact=one.fact,
                 remedy=one.remedy,
-                edits=(SetField(pool_ref(pool), _PATH, _without_stars(pool)),),
+                edits=(SetField(pool_ref(pool), REQUIREMENTS_PATH, _without_stars(pool)),),
             )
 
 
@@ -35,12 +34,7 @@ def _without_stars(pool: NodePool) -> list[dict[str, object]]:
         values = [value for value in requirement.values if "*" not in value]
         if requirement.values and not values:
             continue
-        own: dict[str, object] = {"key": requirement.key, "operator": requirement.operator}
-        if values:
-            own["values"] = values
-        if requirement.min_values is not None:
-            own["minValues"] = requirement.min_values
-        found.append(own)
+        found.append(requirement_form(requirement, values=values))
     return found
 
 
