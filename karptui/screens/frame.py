@@ -17,6 +17,7 @@ from karptui.screens.swift_screen import SwiftScreen
 from karptui.views.health import notice
 from karptui.views.row import Pieces, Tone
 from karptui.views.tab_notes import tab_notes
+from karptui.views.top_bar import TopBarValues
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
@@ -115,6 +116,10 @@ class FrameScreen(SwiftScreen):
         """Return what the information line says."""
         return ()
 
+    def top_bar_values(self) -> TopBarValues:
+        """Return what the top bar says: of the whole cluster, unless a screen has figures of what it shows."""
+        return self.host.top_bar()
+
     def row_facts(self) -> Sequence[Pieces]:
         """Return what the information line says besides, where it has room, the most important first."""
         return ()
@@ -137,7 +142,7 @@ class FrameScreen(SwiftScreen):
             self.host.want_usage()
         now_ns = self.host.now_ns()
         shown = (id(self.host.view), now_ns // 1_000_000_000)
-        self.top_bar.values = self.host.top_bar()
+        self.top_bar.values = self.top_bar_values()
         self.query_one(TabLine).notes = tab_notes(self.host.view)
         if shown != self._shown or is_forced:
             self._shown = shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+import msgspec
 from textual import on
 from textual.binding import Binding, BindingType
 
@@ -15,11 +16,13 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node, node_details, node_reason
 from karptui.views.nodes.table import nodes_table
+from karptui.views.nodes.totals import marked_scope, shown_scope
 from karptui.views.row import Pieces, Tone
-from karptui.views.table import Sort
+from karptui.views.table import Rows, Sort
+from karptui.views.top_bar import Fact, TopBarValues
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import why_unknown
-from karptui.widgets.row_table import RowSelected
+from karptui.widgets.row_table import MarksChanged, RowSelected
 
 
 class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
@@ -45,6 +48,9 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
 
     def __init__(self) -> None:
         super().__init__(nodes_table())
+        self._summed: tuple[Sequence[NodeEntry], frozenset[str]] = ((), frozenset())
+        """The rows and marks that the figures in the top bar are of, when they are not of all nodes."""
+        self._sums: tuple[Fact, ...] = ()
 
     def prepare(self) -> None:
         """Take the order, labels and filter from the settings."""
@@ -64,6 +70,34 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
         """Show the nodes, and have those in view analysed first."""
         super().show_state()
         self.host.look_at(Focus(self.table.visible_keys))
+
+    def top_bar_values(self) -> TopBarValues:
+        """Return the figures of the marked nodes, or of those that a filter leaves; else of all."""
+        values, rows, marked = super().top_bar_values(), self._rows, self.table.marked
+        if rows is None or (len(rows) == rows.total and not marked):
+            return values
+        if self._summed[0] is not rows.items or self._summed[1] != marked:
+            self._summed, self._sums = (rows.items, marked), self._sum_up(rows)
+        return msgspec.structs.replace(values, facts=self._sums)
+
+    def _sum_up(self, rows: Rows[NodeEntry]) -> tuple[Fact, ...]:
+        view = self.host.view
+        if self.table.marked:
+            entries: Sequence[NodeEntry] = self.chosen()
+            scope = marked_scope(entries)
+        else:
+            entries = rows.items
+            scope = shown_scope(entries, view.node_entries, view.hidden)
+        return view.facts_of(entries, sum(entry.pods.requested for entry in entries), scope)
+
+    def _apply(self, rows: Rows[NodeEntry]) -> None:
+        super()._apply(rows)
+        self.top_bar.values = self.top_bar_values()
+
+    @on(MarksChanged)
+    def _sum_marked(self, event: MarksChanged) -> None:
+        event.stop()
+        self.top_bar.values = self.top_bar_values()
 
     def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
         """Explain the codes of WHY beside columns and filters."""

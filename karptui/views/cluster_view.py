@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -107,10 +107,14 @@ class ClusterView:
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """The figures of the top bar."""
+        return self.facts_of(self.node_entries, len(self.state.pods))
+
+    def facts_of(self, entries: Sequence[NodeEntry], pod_count: int, scope: Fact | None = None) -> tuple[Fact, ...]:
+        """Return the figures of the top bar for nodes and claims; with words for which, where they are not all."""
         has_prices = not self.evidence.price_settings.is_disabled
-        cost = cost_fact(total_of(self.node_entries)) if has_prices else None
-        held = held_fact(held_of(self.node_entries)) if has_prices and self.analysis is not None else None
-        return cluster_facts(self.node_entries, len(self.state.pods), cost, held, self.hidden)
+        cost = cost_fact(total_of(entries)) if has_prices else None
+        held = held_fact(held_of(entries)) if has_prices and self.analysis is not None else None
+        return cluster_facts(entries, pod_count, cost, held, self.hidden, scope=scope)
 
     @cached_property
     def place(self) -> Place:

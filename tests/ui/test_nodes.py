@@ -11,6 +11,7 @@ from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.type_ledger import TypeLedgerScreen
+from karptui.views.units import memory_pair_text
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.canvas import HEADER_LINES
@@ -42,6 +43,47 @@ async def test_every_node_and_claim_is_a_row(make_app: MakeApp) -> None:
             "(general-x7k2p)",
         ):
             assert word in text
+
+
+def bar(app: KarptuiApp) -> str:
+    return lines_of(app)[0]
+
+
+async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(200, 40)) as pilot:
+        app = await ready(pilot)
+        whole = bar(app)
+        assert "11 nodes  +2 starting  " in whole
+        await pilot.press("slash", *"pool=general")
+        await pilot.pause()
+        entries = app.view.node_entries
+        left = [one for one in entries if one.pool == "general" and one.node is not None]
+        assert f"{len(left)} of 11 nodes +1 starting:" in bar(app)
+        assert f"  {sum(one.pods.requested for one in left)} pods  " in bar(app)
+        await pilot.press("enter", "end", "space", "up", "space")
+        await pilot.pause()
+        assert "  2 marked:  " in bar(app)
+        marked = [one for one in entries if one.key in app.screen.query_one(RowTable).marked]
+        memory = sum(one.memory.requested for one in marked), sum(one.memory.capacity for one in marked)
+        assert f"% {memory_pair_text(*memory)}  " in bar(app)
+        assert f"  {sum(one.pods.requested for one in marked)} pods  " in bar(app)
+        await pilot.press("space")
+        await pilot.pause()
+        assert "2 marked" not in bar(app)
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert bar(app) == whole
+
+
+async def test_a_filter_that_leaves_nothing_sums_up_to_nothing(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("slash", *"nosuchnode", "enter")
+        await pilot.pause()
+        assert "  0 of 11 nodes:  " in bar(app)
+        await pilot.press("4")
+        await pilot.pause()
+        assert "  11 nodes  " in bar(app)
 
 
 async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:

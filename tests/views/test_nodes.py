@@ -18,7 +18,7 @@ from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess, is_accelerato
 from karptui.views.nodes.explain import explain_node
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.nodes.table import nodes_table
-from karptui.views.nodes.totals import cluster_facts
+from karptui.views.nodes.totals import cluster_facts, marked_scope, shown_scope
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -331,6 +331,28 @@ def test_totals() -> None:
     held = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, None, Fact("held", "held"))
     assert [fact.text for fact in held] == ["1 node", "held"]
     assert [fact.text for fact in cluster_facts((), 0)] == ["0 nodes"]
+
+
+def test_totals_of_some_nodes_say_of_which() -> None:
+    view = view_of(a_fleet())
+    entries = view.node_entries
+    nodes, claims = [one for one in entries if one.node is not None], [one for one in entries if one.node is None]
+    shown = [*nodes[:2], *claims]
+    scope = shown_scope(shown, entries)
+    assert (scope.text, scope.short) == ("2 of 11 nodes +2 starting:", "2 of 11 nodes:")
+    assert shown_scope(nodes[:3], entries).text == "3 of 11 nodes:"
+    assert shown_scope(claims[:1], claims, frozenset({"Node"})).text == "1 of 2 NodeClaims:"
+    assert (marked_scope(shown).text, marked_scope(shown).short) == ("4 marked, 2 of them starting:", "4 marked:")
+    assert marked_scope(nodes[:1]).text == "1 marked:"
+    facts = [fact.text for fact in view.facts_of(shown, 7, scope)]
+    asked, offered = sum(one.cpu.requested for one in shown), sum(one.cpu.capacity for one in shown)
+    assert facts[0] == scope.text
+    assert "7 pods" in facts
+    assert any(text.startswith(f"cpu {100 * asked // offered}% ") for text in facts)
+    assert [fact.text for fact in cluster_facts((), 0, None, None, frozenset({"Node"}), scope=scope)][:2] == [
+        "nodes !rbac",
+        scope.text,
+    ]
 
 
 def test_totals_without_permission_are_never_zero() -> None:

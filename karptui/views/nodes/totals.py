@@ -1,4 +1,4 @@
-"""What all nodes together hold, for the top bar."""
+"""What all nodes together hold, or some of them, for the top bar."""
 
 from __future__ import annotations
 
@@ -35,28 +35,29 @@ def cluster_facts(
     cost: Fact | None = None,
     held: Fact | None = None,
     hidden: frozenset[str] = frozenset(),
+    *,
+    scope: Fact | None = None,
 ) -> tuple[Fact, ...]:
     """Return the figures of the top bar: nodes, pods, and how full they are.
 
     Args:
-        entries: every node and claim.
+        entries: every node and claim, or some of them.
         pod_count: pods there are, bound or not.
         cost: what the nodes cost, None where prices are off.
         held: what is spent on nodes that something keeps, None where that is not known.
         hidden: kinds that may not be listed.
+        scope: in words which nodes the figures are of, where they are not of all; it stands in place of their count.
     """
     if "Node" in hidden:
+        claims = Fact(counted(len(entries), "NodeClaim"), counted(len(entries), "claim"))
         return (
             Fact("nodes !rbac", "nodes !rbac", Tone.WARNING),
-            *((Fact(counted(len(entries), "NodeClaim"), counted(len(entries), "claim")),) if entries else ()),
+            *((scope or claims,) if entries or scope else ()),
             *((cost,) if cost is not None and entries else ()),
             *_pods(pod_count, hidden),
         )
     nodes = [entry for entry in entries if entry.node is not None]
-    starting = len(entries) - len(nodes)
-    facts = [Fact(counted(len(nodes), "node"), counted(len(nodes), "node"), Tone.STRONG)]
-    if starting:
-        facts.append(Fact(f"+{count_text(starting)} starting", f"+{count_text(starting)}", Tone.ACTIVE))
+    facts = [scope] if scope is not None else _counts(len(nodes), len(entries) - len(nodes))
     if cost is not None:
         facts.append(cost)
     if held is not None:
@@ -67,6 +68,41 @@ def cluster_facts(
     if access is PodAccess.PENDING:
         return tuple(facts)
     return (*facts, Fact(counted(pod_count, "pod"), counted(pod_count, "pod")), *_fullness(nodes))
+
+
+def _counts(nodes: int, starting: int) -> list[Fact]:
+    facts = [Fact(counted(nodes, "node"), counted(nodes, "node"), Tone.STRONG)]
+    if starting:
+        facts.append(Fact(f"+{count_text(starting)} starting", f"+{count_text(starting)}", Tone.ACTIVE))
+    return facts
+
+
+def shown_scope(shown: Sequence[NodeEntry], entries: Sequence[NodeEntry], hidden: frozenset[str] = frozenset()) -> Fact:
+    """Return in words that figures are of the nodes a filter leaves: ``12 of 61 nodes:``.
+
+    Args:
+        shown: the nodes and claims that are left.
+        entries: every node and claim.
+        hidden: kinds that may not be listed.
+    """
+    if "Node" in hidden:
+        short = f"{count_text(len(shown))} of {counted(len(entries), 'claim')}:"
+        return Fact(short.replace("claim", "NodeClaim"), short, Tone.STRONG)
+    nodes, all_nodes = _node_count(shown), _node_count(entries)
+    words = f"{count_text(nodes)} of {counted(all_nodes, 'node')}"
+    starting = f" +{count_text(len(shown) - nodes)} starting" if len(shown) > nodes else ""
+    return Fact(f"{words}{starting}:", f"{words}:", Tone.STRONG)
+
+
+def marked_scope(marked: Sequence[NodeEntry]) -> Fact:
+    """Return in words that figures are of the marked nodes: ``2 marked:``."""
+    words, starting = f"{count_text(len(marked))} marked", len(marked) - _node_count(marked)
+    more = f", {count_text(starting)} of them starting" if starting else ""
+    return Fact(f"{words}{more}:", f"{words}:", Tone.STRONG)
+
+
+def _node_count(entries: Iterable[NodeEntry]) -> int:
+    return sum(entry.node is not None for entry in entries)
 
 
 def _fullness(nodes: Sequence[NodeEntry]) -> tuple[Fact, ...]:
