@@ -15,6 +15,8 @@ class Fact(msgspec.Struct, frozen=True):
     short: str = ""
     """Said instead when room is short; empty when the fact goes instead."""
     tone: Tone = Tone.NORMAL
+    is_exact: bool = False
+    """Whether it is said at length wherever there is room, even if others are not."""
 
 
 class TopBarValues(msgspec.Struct, frozen=True):

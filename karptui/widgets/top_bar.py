@@ -41,10 +41,18 @@ class TopBar(Widget):
 
     @staticmethod
     def _facts(facts: tuple[Fact, ...], room: int) -> Content:
-        """Take long forms where all fit, short ones else, and leave out what still does not fit."""
+        """Take long forms where all fit, short ones else, and leave out what still does not fit.
+
+        What is exact has its long form as far as the short ones of the others leave room.
+        """
         texts = [clean(fact.text) for fact in facts]
         if sum(len(text) + len(_GAP) for text in texts) > room:
-            texts = [clean(fact.short) for fact in facts]
+            texts, longs = [clean(fact.short) for fact in facts], texts
+            spare = room - sum(len(text) + len(_GAP) for text in texts)
+            for place, fact in enumerate(facts):
+                extra = len(longs[place]) - len(texts[place])
+                if fact.is_exact and extra <= spare:
+                    texts[place], spare = longs[place], spare - extra
         pieces: list[Content] = []
         for fact, text in zip(facts, texts, strict=True):
             if text and len(text) + len(_GAP) <= room:

@@ -339,7 +339,7 @@ def test_totals_of_some_nodes_say_of_which() -> None:
     nodes, claims = [one for one in entries if one.node is not None], [one for one in entries if one.node is None]
     shown = [*nodes[:2], *claims]
     scope = shown_scope(shown, entries)
-    assert (scope.text, scope.short) == ("2 of 11 nodes +2 starting:", "2 of 11 nodes:")
+    assert (scope.text, scope.short) == ("2 of 11 nodes +2 starting:", "2/11 nodes:")
     assert shown_scope(nodes[:3], entries).text == "3 of 11 nodes:"
     assert shown_scope(claims[:1], claims, frozenset({"Node"})).text == "1 of 2 NodeClaims:"
     assert (marked_scope(shown).text, marked_scope(shown).short) == ("4 marked, 2 of them starting:", "4 marked:")

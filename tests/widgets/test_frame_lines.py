@@ -29,6 +29,28 @@ VALUES = TopBarValues("prod-eu-1", facts=FACTS, health=Health("● live 12:00:07
 NOTES = {"pending": "3", "blockers": "9", "advice": "14"}
 
 
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (90, ["12 of 61 nodes:", "$1.00/h · $730/mo", "cpu 61% 1/2", "mem 50% 2/4"]),
+        (80, ["12 of 61 nodes:", "$1.00/h", "cpu 61% 1/2", "mem 50% 2/4"]),
+        (72, ["12 of 61 nodes:", "$1.00/h", "cpu 61% 1/2", "mem 50%"]),
+        (64, ["12/61 nodes:", "$1.00/h", "cpu 61%", "mem 50%"]),
+    ],
+)
+async def test_exact_figures_keep_their_long_form_where_others_lose_theirs(width: int, expected: list[str]) -> None:
+    facts = (
+        Fact("12 of 61 nodes:", "12/61 nodes:", is_exact=True),
+        Fact("$1.00/h · $730/mo", "$1.00/h"),
+        Fact("cpu 61% 1/2", "cpu 61%", is_exact=True),
+        Fact("mem 50% 2/4", "mem 50%", is_exact=True),
+    )
+    bar = TopBar()
+    async with WidgetApp(bar).run_test(size=(width, 3)):
+        bar.values = TopBarValues("eu", facts=facts, health=VALUES.health)
+        assert [text.strip() for text in bar.render().plain.split("  ") if text.strip()][1:-1] == expected
+
+
 @pytest.mark.parametrize("width", range(40, 161, 4))
 async def test_figures_of_the_top_bar_stand_apart(width: int) -> None:
     bar = TopBar()

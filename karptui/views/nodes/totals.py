@@ -67,7 +67,11 @@ def cluster_facts(
         return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))
     if access is PodAccess.PENDING:
         return tuple(facts)
-    return (*facts, Fact(counted(pod_count, "pod"), counted(pod_count, "pod")), *_fullness(nodes))
+    return (
+        *facts,
+        Fact(counted(pod_count, "pod"), counted(pod_count, "pod")),
+        *_fullness(nodes, is_exact=scope is not None),
+    )
 
 
 def _counts(nodes: int, starting: int) -> list[Fact]:
@@ -86,12 +90,13 @@ def shown_scope(shown: Sequence[NodeEntry], entries: Sequence[NodeEntry], hidden
         hidden: kinds that may not be listed.
     """
     if "Node" in hidden:
-        short = f"{count_text(len(shown))} of {counted(len(entries), 'claim')}:"
-        return Fact(short.replace("claim", "NodeClaim"), short, Tone.STRONG)
+        some, every = count_text(len(shown)), len(entries)
+        words, short = f"{some} of {counted(every, 'NodeClaim')}:", f"{some}/{counted(every, 'claim')}:"
+        return Fact(words, short, Tone.STRONG, is_exact=True)
     nodes, all_nodes = _node_count(shown), _node_count(entries)
-    words = f"{count_text(nodes)} of {counted(all_nodes, 'node')}"
+    words, short = (f"{count_text(nodes)}{of}{counted(all_nodes, 'node')}" for of in (" of ", "/"))
     starting = f" +{count_text(len(shown) - nodes)} starting" if len(shown) > nodes else ""
-    return Fact(f"{words}{starting}:", f"{words}:", Tone.STRONG)
+    return Fact(f"{words}{starting}:", f"{short}:", Tone.STRONG, is_exact=True)
 
 
 def marked_scope(marked: Sequence[NodeEntry]) -> Fact:
@@ -105,16 +110,18 @@ def _node_count(entries: Iterable[NodeEntry]) -> int:
     return sum(entry.node is not None for entry in entries)
 
 
-def _fullness(nodes: Sequence[NodeEntry]) -> tuple[Fact, ...]:
+def _fullness(nodes: Sequence[NodeEntry], *, is_exact: bool) -> tuple[Fact, ...]:
     """Return what pods ask of all nodes together."""
     cpu = total_share(entry.cpu for entry in nodes)
     memory = total_share(entry.memory for entry in nodes)
     slots = total_share(entry.pods for entry in nodes)
     cpu_percent = percent_text(cpu.requested, cpu.capacity)
     memory_percent = percent_text(memory.requested, memory.capacity)
+    cpu_pair = cpu_pair_text(cpu.requested, cpu.capacity)
+    memory_pair = memory_pair_text(memory.requested, memory.capacity)
     slots_percent = percent_text(slots.requested, slots.capacity)
     return (
-        Fact(f"cpu {cpu_percent} {cpu_pair_text(cpu.requested, cpu.capacity)}", f"cpu {cpu_percent}"),
-        Fact(f"mem {memory_percent} {memory_pair_text(memory.requested, memory.capacity)}", f"mem {memory_percent}"),
+        Fact(f"cpu {cpu_percent} {cpu_pair}", f"cpu {cpu_percent}", is_exact=is_exact),
+        Fact(f"mem {memory_percent} {memory_pair}", f"mem {memory_percent}", is_exact=is_exact),
         Fact(f"slots {slots_percent}", f"slots {slots_percent}"),
     )
