@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from karptui.decode.validation import field_error
 from karptui.karpenter.settings import SettingsError, parse_settings
 
 ENVIRONMENT_PREFIX: Final = "KARPTUI_"
@@ -148,7 +149,7 @@ def _convert(values: Mapping[str, object], where: str) -> Config:
     try:
         config = msgspec.convert(dict(values), Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {_sentence(error)}") from error
+        raise ConfigError(f"{where}: {_sentence(error, values)}") from error
     parse_node_sort(config.node_sort, where)
     for key in ("price_multiplier", "node_surcharge_per_hour"):
         amount = getattr(config, key)
@@ -190,7 +191,8 @@ def _from_variable(key: str, text: str) -> object:
         return text
 
 
-def _sentence(error: msgspec.ValidationError) -> str:
-    text, _, place = str(error).partition(" - at `$.")
-    key = place.rstrip("`").replace("[...]", "")
-    return f"{key}: {text[:1].lower()}{text[1:]}" if key else text
+def _sentence(error: msgspec.ValidationError, values: Mapping[str, object]) -> str:
+    found = field_error(error, values)
+    if "enum" in found.problem:
+        return f"{found.path}: must be one of {', '.join(Banner)}"
+    return str(found)

@@ -19,6 +19,7 @@ from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_I
 from karptui.aws.market import Market, built_in_market, region_of
 from karptui.aws.nodeclass import KIND, Ec2NodeClass, parse_spec_and_status
 from karptui.aws.placement import PlacementGroup
+from karptui.decode.validation import field_error
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
@@ -71,8 +72,8 @@ def parse_case(content: Any) -> TypesCase:
         document = msgspec.convert(content, _Document)
         settings = parse_settings({name: _text(value) for name, value in document.settings.items()})
     except msgspec.ValidationError as error:
-        sentence, _, path = str(error).partition(" - at `$")
-        raise CaseError(f"{path.rstrip('`').lstrip('.') or 'document'}: {sentence[:1].lower()}{sentence[1:]}") from None
+        found = field_error(error, content)
+        raise CaseError(f"{found.path or 'document'}: {found.problem}") from None
     except SettingsError as error:
         raise CaseError(f"settings: {error}") from None
     nodeclass, notes = _nodeclass(document)

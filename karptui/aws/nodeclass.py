@@ -13,6 +13,7 @@ import msgspec
 
 from karptui.aws.ami_family import AL2, ALIASES, CUSTOM, FAMILIES, AmiFamily
 from karptui.aws.errors import NodeClassError
+from karptui.decode.validation import field_error
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.node_selector import NodeSelectorRequirement
@@ -240,9 +241,9 @@ def _convert(name: str, part: str, content: Mapping[str, Any], type_: type[_Shap
     try:
         return msgspec.convert(content, type_)
     except msgspec.ValidationError as error:
-        sentence, _, path = str(error).partition(" - at `$")
-        where = path.rstrip("`")
-        raise NodeClassError(f"{KIND} {name}: {part}{where}: {sentence[:1].lower()}{sentence[1:]}") from None
+        found = field_error(error, content)
+        where = f"{part}.{found.path}" if found.path else part
+        raise NodeClassError(f"{KIND} {name}: {where}: {found.problem}") from None
 
 
 def _family(name: str, spec: Spec) -> AmiFamily:

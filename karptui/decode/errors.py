@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 _LONGEST: Final = 320
 """Characters of a name, a path or a value that a sentence quotes; no valid name is longer."""
 
@@ -32,10 +30,3 @@ class DecodeError(ValueError):
         super().__init__(f"{kind} {self.key or '(without a name)'}: {error}")
         self.path = error.path
         self.problem = error.problem
-
-
-def field_error(error: msgspec.ValidationError) -> FieldError:
-    """Return msgspec's complaint with the path first and in the API's own notation."""
-    problem, _, place = str(error).partition(" - at `")
-    path = place.rstrip("`").removeprefix("key` in `").lstrip("$.")
-    return FieldError(path, problem[:1].lower() + problem[1:].replace("`", ""))

@@ -9,7 +9,8 @@ import msgspec
 
 from karptui.decode import karpenter_wire as shapes
 from karptui.decode import wire as wires
-from karptui.decode.errors import FieldError, field_error
+from karptui.decode.errors import FieldError
+from karptui.decode.validation import field_error
 from karptui.decode.wire import as_arguments, object_fields, quantities, timestamp
 from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -93,7 +94,7 @@ def build_nodeclass(
     try:
         reported = msgspec.convert(status, shapes.WireConditioned)
     except msgspec.ValidationError as error:
-        found = field_error(error)
+        found = field_error(error, status)
         raise FieldError(f"status.{found.path}", found.problem) from None
     return NodeClass(
         **as_arguments(object_fields(wire.metadata)),

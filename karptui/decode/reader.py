@@ -8,11 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode import event, karpenter, karpenter_wire, node, policy, storage, workload
-from karptui.decode.errors import DecodeError, FieldError, field_error
+from karptui.decode.errors import DecodeError, FieldError
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
 from karptui.decode.pod import build_pod
 from karptui.decode.pod_wire import WirePod
 from karptui.decode.template_interner import TEMPLATES
+from karptui.decode.validation import field_error
 from karptui.decode.wire import WireObject
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.workload import Workload
@@ -75,7 +76,7 @@ class KindReader:
         try:
             wire = msgspec.convert(raw, self.wire_type)
         except msgspec.ValidationError as error:
-            raise DecodeError(self.api_kind, key_of(raw), field_error(error)) from None
+            raise DecodeError(self.api_kind, key_of(raw), field_error(error, raw)) from None
         return self.build(wire, raw)
 
     def decode(self, text: bytes | msgspec.Raw) -> Any:
@@ -89,7 +90,8 @@ class KindReader:
                 return self.convert(without_managed_fields(msgspec.json.decode(text)))
             return self.build(msgspec.json.decode(text, type=self.wire_type))
         except msgspec.ValidationError as error:
-            raise DecodeError(self.api_kind, key_of(loose(text)), field_error(error)) from None
+            raw = loose(text)
+            raise DecodeError(self.api_kind, key_of(raw), field_error(error, raw)) from None
         except UNREADABLE as error:
             raise DecodeError(self.api_kind, "", FieldError("", f"cannot be read: {error}")) from None
 

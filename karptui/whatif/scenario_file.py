@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from karptui.decode.errors import field_error
+from karptui.decode.validation import field_error
 from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
 from karptui.kube.object_words import object_words
 from karptui.whatif.edits import PutObject, SetField
@@ -72,7 +72,7 @@ def _read(document: Any, where: str, number: int, count: int) -> Scenario:
     try:
         return msgspec.convert(_spelled_out(document), Scenario)
     except msgspec.ValidationError as error:
-        found = field_error(error)
+        found = field_error(error, document)
         raise ScenarioError(f"{place}: {found}") from None
     except PathError as error:
         raise ScenarioError(f"{place}: {error}") from None

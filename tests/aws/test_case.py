@@ -79,9 +79,9 @@ def test_the_answer_is_limited_to_the_types_asked_for() -> None:
 @pytest.mark.parametrize(
     ("document", "sentence"),
     [
-        ([], "document: expected `object`, got `array`"),
-        ({}, "document: object missing required field `nodeClass`"),
-        (a_case(zones=[{"id": "x"}]), "zones[0]: object missing required field `name`"),
+        ([], "document: must be an object, is a list"),
+        ({}, "nodeClass: is missing"),
+        (a_case(zones=[{"id": "x"}]), "zones[0].name: is missing"),
         (a_case(settings={"PREFERENCE_POLICY": "x"}), "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
         ({"nodeClass": {}}, "nodeClass.spec: is missing"),
         ({"nodeClass": {"spec": []}}, "nodeClass.spec: must be an object"),

@@ -87,7 +87,7 @@ def test_what_cannot_be_resolved_is_told() -> None:
     found = resolve(broken, crashing, a_class("bare", status={}))
     assert found.by_nodeclass == {}
     assert found.problems == {
-        "broken": "EC2NodeClass broken: spec.kubelet.maxPods: expected `int | null`, got `str`",
+        "broken": "EC2NodeClass broken: spec.kubelet.maxPods: must be a whole number, is text",
         "crashing": "EC2NodeClass crashing: spec.blockDeviceMappings[0] has no ebs; Karpenter crashes on it",
         "bare": "EC2NodeClass bare: status.subnets is empty: Karpenter finds no instance types",
     }

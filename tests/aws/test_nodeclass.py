@@ -32,10 +32,14 @@ def test_ami_family(spec: dict[str, Any], family: object) -> None:
 @pytest.mark.parametrize(
     ("spec", "status", "sentence"),
     [
-        ({"kubelet": {"maxPods": "many"}}, {}, "spec.kubelet.maxPods: expected `int | null`, got `str`"),
-        ({"kubelet": {"kubeReserved": {"cpu": 1}}}, {}, "spec.kubelet.kubeReserved[...]: expected `str`, got `int`"),
-        ({"blockDeviceMappings": {}}, {}, "spec.blockDeviceMappings: expected `array | null`, got `object`"),
-        ({}, {"subnets": [{"zone": 1}]}, "status.subnets[0].zone: expected `str`, got `int`"),
+        ({"kubelet": {"maxPods": "many"}}, {}, "spec.kubelet.maxPods: must be a whole number, is text"),
+        (
+            {"kubelet": {"kubeReserved": {"cpu": 1}}},
+            {},
+            "spec.kubelet.kubeReserved.cpu: must be text, is a number: write it in quotes",
+        ),
+        ({"blockDeviceMappings": {}}, {}, "spec.blockDeviceMappings: must be a list, is an object"),
+        ({}, {"subnets": [{"zone": 1}]}, "status.subnets[0].zone: must be text, is a number: write it in quotes"),
         ({"amiSelectorTerms": [{"alias": "al2023"}]}, {}, "alias 'al2023' is not one of al2, al2023, bottlerocket"),
         ({"amiSelectorTerms": [{"alias": "debian@latest"}]}, {}, "alias 'debian@latest' is not one of"),
     ],

@@ -191,7 +191,7 @@ def test_assumptions_are_said_on_standard_error(tmp_path: Path, capsys: pytest.C
     ("content", "sentence"),
     [
         ("{", "is cut off: the JSON ends early"),
-        ("[]", "document: expected `object`, got `array`"),
+        ("[]", "document: must be an object, is a list"),
         ('{"nodeClass": {"spec": {"kubelet": {"maxPods": "x"}}}}', "EC2NodeClass : spec.kubelet.maxPods"),
     ],
 )

@@ -95,8 +95,8 @@ def test_a_wrong_value_anywhere_gives_an_object_or_a_sentence(kind: Kind) -> Non
 @pytest.mark.parametrize(
     ("path", "wrong", "sentence"),
     [
-        (("metadata", "labels"), 5, "Pod prod/web-1-abcde: metadata.labels: expected object | null, got int"),
-        (("metadata", "name"), 5, "Pod (without a name): metadata.name: expected str | null, got int"),
+        (("metadata", "labels"), 5, "Pod prod/web-1-abcde: metadata.labels: must be an object, is a number"),
+        (("metadata", "name"), 5, "Pod (without a name): metadata.name: must be text, is a number: write it in quotes"),
         (
             ("metadata", "creationTimestamp"),
             "today",
@@ -147,14 +147,18 @@ def test_a_wrong_value_anywhere_gives_an_object_or_a_sentence(kind: Kind) -> Non
         (
             ("spec", "tolerations", 0, "key"),
             1,
-            "Pod prod/web-1-abcde: spec.tolerations[0].key: expected str | null, got int",
+            "Pod prod/web-1-abcde: spec.tolerations[0].key: must be text, is a number: write it in quotes",
         ),
         (
             ("spec", "topologySpreadConstraints", 0, "maxSkew"),
             MISSING,
-            "Pod prod/web-1-abcde: spec.topologySpreadConstraints[0]: object missing required field maxSkew",
+            "Pod prod/web-1-abcde: spec.topologySpreadConstraints[0].maxSkew: is missing",
         ),
-        (("spec", "priority"), 10**30, "Pod prod/web-1-abcde: spec.priority: expected int <= 9223372036854775807"),
+        (
+            ("spec", "priority"),
+            10**30,
+            "Pod prod/web-1-abcde: spec.priority: must be a number up to 9223372036854775807",
+        ),
     ],
 )
 def test_the_sentence_names_kind_object_and_field(path: Path, wrong: Any, sentence: str) -> None:
@@ -194,10 +198,10 @@ def test_the_sentence_names_kind_object_and_field(path: Path, wrong: Any, senten
             Kind.NODECLASS,
             ("status", "conditions"),
             5,
-            "NodeClass default: status.conditions: expected array | null, got int",
+            "NodeClass default: status.conditions: must be a list, is a number",
         ),
         (Kind.EVENT, ("eventTime",), "?", "Event prod/web.1: eventTime: '?' is not an RFC 3339 timestamp"),
-        (Kind.NODE, ("spec",), [], "Node node-1: spec: expected object | null, got array"),
+        (Kind.NODE, ("spec",), [], "Node node-1: spec: must be an object, is a list"),
     ],
 )
 def test_other_kinds_are_as_exact(kind: Kind, path: Path, wrong: Any, sentence: str) -> None:
@@ -269,7 +273,10 @@ def test_amounts_may_be_numbers_or_null() -> None:
 
 def test_mappings_that_no_json_could_hold_are_refused_too() -> None:
     for raw, sentence in (
-        ({"metadata": {"name": "x", "labels": {1: "a"}}}, "Node x: metadata.labels: expected str, got int"),
-        ({"metadata": {"name": "x"}, 5: 6}, "Node x: expected str"),
+        (
+            {"metadata": {"name": "x", "labels": {1: "a"}}},
+            "Node x: metadata.labels: its keys must be text",
+        ),
+        ({"metadata": {"name": "x"}, 5: 6}, "Node x: its keys must be text"),
     ):
         assert outcome(KindReader(Kind.NODE), raw) == (None, sentence)

@@ -116,7 +116,7 @@ def test_a_kind_without_news_does_not_make_the_picture_older() -> None:
 
 
 def test_notices_say_what_could_not_be_read() -> None:
-    unread = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeName: expected str, got int")
+    unread = status(Kind.POD, Phase.OFFLINE, last_error="a.json: Pod x: spec.nodeName: must be text, is a number")
     assert notice({"Node": LIVE, "Pod": unread}, {}, NOW_NS) == (unread.last_error, Tone.WARNING)
     assert notice({"Pod": status(Kind.POD, Phase.SYNCING, last_error="not yet")}, {}, NOW_NS) is None
 

@@ -192,7 +192,7 @@ def test_what_does_not_matter_is_said() -> None:
     )
     assert "bound by the scheduler" in refusal(base(pods=(a_pod(),)), SetField(ref, ("spec", "nodeName"), "n"))
     text = refusal(base(pods=(a_pod(),)), SetField(ref, ("spec", "nodeSelector"), 7))
-    assert text == "edit 1: Pod default/web-1: spec.nodeSelector: expected object | null, got int"
+    assert text == "edit 1: Pod default/web-1: spec.nodeSelector: must be an object, is a number"
 
 
 def test_fields_of_a_node() -> None:
@@ -549,7 +549,7 @@ def test_other_objects() -> None:
         ("kind: Pod", "the document has no apiVersion"),
         ("apiVersion: v1", "the document has no kind"),
         ("apiVersion: v1\nkind: Pod", "Pod (without a name): metadata.name: is missing"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: 3", "Pod default/x: spec: expected object"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: 3", "Pod default/x: spec: must be an object"),
         (DEPLOYMENT.replace("replicas: 3", "replicas: x"), "Deployment default/web: spec.replicas: "),
         (DEPLOYMENT.replace("replicas: 3", "replicas: -3"), "spec.replicas: must be a number of pods, is -3"),
         (

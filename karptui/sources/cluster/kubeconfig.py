@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 import yaml
 
+from karptui.decode.validation import field_error
 from karptui.sources.cluster.errors import ConfigError, one_line
 
 ENV_FILES: Final = "KUBECONFIG"
@@ -240,9 +241,9 @@ def _parse(path: Path, data: bytes) -> _File:
     try:
         return msgspec.convert(document, _File)
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at ")
-        field = where.strip("`").removeprefix("$").removeprefix(".")
-        raise ConfigError(f"{path}: {f'{field}: ' if field else 'not a kubeconfig: '}{one_line(what)}") from error
+        found = field_error(error, document)
+        field = f"{found.path}: " if found.path else "not a kubeconfig: "
+        raise ConfigError(f"{path}: {field}{one_line(found.problem)}") from error
 
 
 def _merge(files: Iterable[tuple[Path, str, list[tuple[str, Entry]]]]) -> dict[str, Defined[Entry]]:

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode.errors import FieldError, field_error
+from karptui.decode.errors import FieldError
+from karptui.decode.reader import loose
+from karptui.decode.validation import field_error
 from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantities
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.kube.node_selector import NodeSelectorRequirement
@@ -115,7 +117,7 @@ def _parse(data: bytes, where: str) -> tuple[InstanceType, ...]:
         is_wrapped = data.lstrip()[:1] == b"{"
         wires = _WRAPPED_DECODER.decode(data).instance_types if is_wrapped else _DECODER.decode(data)
     except msgspec.ValidationError as error:
-        raise SnapshotError(sentence(where, field_error(error))) from None
+        raise SnapshotError(sentence(where, field_error(error, loose(data)))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SnapshotError(sentence(where, f"is not JSON: {error}")) from None
     builder = _Builder()

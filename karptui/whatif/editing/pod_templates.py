@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from karptui.decode.errors import DecodeError, FieldError, field_error
+from karptui.decode.errors import DecodeError, FieldError
 from karptui.decode.kinds import Kind
 from karptui.decode.pod import template_parts
 from karptui.decode.pod_template import build_template, split_labels, volumes_of
 from karptui.decode.pod_wire import WirePod
+from karptui.decode.validation import field_error
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.whatif.editing.cluster_draft import ClusterDraft
@@ -57,7 +58,7 @@ def read_template(
         parts = msgspec.structs.replace(template_parts(wire), owners=None, copies_limits=is_typed)
         template = replace(build_template(parts), owners=tuple(owners))
     except msgspec.ValidationError as error:
-        raise DecodeError(kind, key, field_error(error)) from None
+        raise DecodeError(kind, key, field_error(error, document)) from None
     except FieldError as error:
         raise DecodeError(kind, key, error) from None
     _, own_labels = split_labels(wire.metadata.labels)

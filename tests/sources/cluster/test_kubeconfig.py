@@ -88,10 +88,10 @@ def test_unreadable_file(tmp_path: Path) -> None:
     [
         ("{", r"config: line \d+: not a kubeconfig, as it is not YAML: "),
         ("a: \x01", r"config: not a kubeconfig, as it is not YAML: "),
-        ("- 1", r"config: not a kubeconfig: Expected `object`, got `array`"),
-        ("contexts: [{context: {}}]", r"config: contexts\[0\]: Object missing required field `name`"),
-        ("contexts: [{name: 12}]", r"config: contexts\[0\]\.name: Expected `str`, got `int`"),
-        ("users: [{name: a, user: {tokenFile: []}}]", r"config: users\[0\]\.user\.tokenFile: Expected `str \| null`"),
+        ("- 1", r"config: not a kubeconfig: must be an object, is a list"),
+        ("contexts: [{context: {}}]", r"config: contexts\[0\]\.name: is missing"),
+        ("contexts: [{name: 12}]", r"config: contexts\[0\]\.name: must be text, is a number: write it in quotes"),
+        ("users: [{name: a, user: {tokenFile: []}}]", r"config: users\[0\]\.user\.tokenFile: must be text, is a list"),
         ("clusters: [{name: a}, {name: a}]", r"config: clusters: the name 'a' is given twice"),
     ],
 )

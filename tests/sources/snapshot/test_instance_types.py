@@ -87,17 +87,17 @@ def test_forgets_the_lists_used_least_recently() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ([{"offerings": []}], "[0]: object missing required field name"),
+        ([{"offerings": []}], "[0].name: is missing"),
         (
             [{"name": "x", "offerings": [{}]}],
-            "[0].offerings[0]: object missing required field price",
+            "[0].offerings[0].price: is missing",
         ),
         (
             [{"name": "x", "capacity": {"cpu": "lots"}}],
             "x: capacity.cpu: 'lots' is not a quantity",
         ),
-        (["x"], "[0]: expected object, got str"),
-        ({"types": []}, "object missing required field instanceTypes"),
+        (["x"], "[0]: must be an object, is text"),
+        ({"types": []}, "instanceTypes: is missing"),
     ],
 )
 def test_names_the_type_and_the_field(value: Any, problem: str) -> None:

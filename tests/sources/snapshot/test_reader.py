@@ -129,8 +129,8 @@ def test_passes_over_unknown_kinds_with_a_count(tmp_path: Path) -> None:
 
 
 BROKEN = [
-    ({**POD, "spec": {"nodeName": 5}}, "Pod default/web-1: spec.nodeName: expected str | null, got int"),
-    ({**POD, "metadata": "x"}, "Pod (without a name): metadata: expected object, got str"),
+    ({**POD, "spec": {"nodeName": 5}}, "Pod default/web-1: spec.nodeName: must be text, is a number"),
+    ({**POD, "metadata": "x"}, "Pod (without a name): metadata: must be an object, is text"),
     (7, "objects[1] is not an object"),
     ({"a": 1}, "objects[1] has no kind"),
     ({"kind": "Pod"}, "objects[1] has no apiVersion"),
@@ -181,7 +181,7 @@ def test_an_annotation_of_ten_megabytes_is_read(tmp_path: Path) -> None:
         ({"settings": {"X": {}}}, "settings.X: must be text"),
         ({"settings": {"PREFERENCE_POLICY": "x"}}, "settings: PREFERENCE_POLICY is 'x', must be Respect or Ignore"),
         ({"instanceTypes": {}}, "instanceTypes: must be a list, is an object"),
-        ({"instanceTypes": [{}]}, "instanceTypes: [0]: object missing required field name"),
+        ({"instanceTypes": [{}]}, "instanceTypes: [0].name: is missing"),
         ({"catalog": "none.json"}, "catalog"),
     ],
 )

@@ -52,7 +52,7 @@ def test_gives_single_objects_without_managed_fields(source: SnapshotSource) -> 
         source.fetch_object("Gadget", "x")
 
 
-@pytest.mark.parametrize(("count", "end"), [(0, ""), (1, "got int"), (3, "got int (and 2 more)")])
+@pytest.mark.parametrize(("count", "end"), [(0, ""), (1, "write it in quotes"), (3, "write it in quotes (and 2 more)")])
 def test_tells_what_could_not_be_read(tmp_path: Path, count: int, end: str) -> None:
     broken = [a_manifest("Pod", f"web-{n}", namespace="default", spec={"nodeName": 5}) for n in range(count)]
     (tmp_path / "a.json").write_text(json.dumps({"karptui": 1, "capturedAt": NOW, "objects": broken}))
