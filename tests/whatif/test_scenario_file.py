@@ -101,7 +101,7 @@ def test_whole_objects_are_written_as_they_were_typed() -> None:
             "edits: [{edit: set, object: NodePool/x, path: a..b}]",
             "file.yaml: edits[0].path: 'a..b' is not a path: '..b'",
         ),
-        ("edits: [{edit: scale, object: Job/a/b, replicas: x}]", "file.yaml: edits[0].replicas: must be a whole number"),
+        ("edits: [{edit: scale, object: Job/a/b, replicas: x}]", "file.yaml: edits[0].replicas: must be a whole"),
         ("name: a\n---\nname: b\nedits: 3\n", "file.yaml: scenario 2 (b): edits: must be a list"),
         ("name: a\n---\nedits: 3\n", "file.yaml: scenario 2: edits: must be a list"),
     ],
