@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import re
 from importlib import resources
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -12,23 +13,30 @@ from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_times
 from karptui.sources.demo.manifests import Manifest
 
 FILE: Final = "recording.json.gz"
-_LENGTH: Final = len("2006-01-02T15:04:05Z")
+_TIMESTAMP: Final = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
+_MANIFESTS: Final = msgspec.json.Decoder(list[Manifest])
+
+
+class _Recording(msgspec.Struct, rename="camel"):
+    captured_at: str
+    objects: msgspec.Raw
+
+
+_RECORDING: Final = msgspec.json.Decoder(_Recording)
 
 
 def load(now_ns: int) -> list[Manifest]:
     """Return the objects as if they had been recorded at an instant: every timestamp moved by the same time."""
     packed = resources.files(__package__).joinpath(FILE).read_bytes()
-    document = msgspec.json.decode(gzip.decompress(packed))
-    shift_ns = (now_ns - parse_timestamp(document["capturedAt"])) // NS_PER_SECOND * NS_PER_SECOND
-    moved: list[Manifest] = _moved(document["objects"], shift_ns)
-    return moved
+    recording = _RECORDING.decode(gzip.decompress(packed))
+    shift_ns = (now_ns - parse_timestamp(recording.captured_at)) // NS_PER_SECOND * NS_PER_SECOND
+    moved: dict[bytes, bytes] = {}
 
+    def move(found: re.Match[bytes]) -> bytes:
+        text = found[0]
+        if text not in moved:
+            moved[text] = msgspec.json.encode(format_timestamp(parse_timestamp(text[1:-1].decode()) + shift_ns))
+        return moved[text]
 
-def _moved(value: Any, shift_ns: int) -> Any:
-    if isinstance(value, dict):
-        return {key: _moved(part, shift_ns) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_moved(part, shift_ns) for part in value]
-    if isinstance(value, str) and len(value) == _LENGTH and value[10] == "T" and value[-1] == "Z":
-        return format_timestamp(parse_timestamp(value) + shift_ns)
-    return value
+    # In the text, as going through a hundred thousand values takes several times as long.
+    return _MANIFESTS.decode(_TIMESTAMP.sub(move, bytes(recording.objects)))
