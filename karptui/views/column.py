@@ -32,6 +32,8 @@ class Heading(msgspec.Struct, frozen=True):
     drop_order: int = 0
     """0 is never dropped; of the others the highest is dropped first when room is short."""
     is_right_aligned: bool = False
+    is_name: bool = False
+    """Holds names that differ at their end: those that do not fit are cut inside."""
     is_wide_only: bool = False
     """Shown only in the wide layout."""
     is_descending_first: bool = False

@@ -75,6 +75,14 @@ async def test_rows_under_a_header(table: RowTable) -> None:
         assert lines[3].startswith("  b")
 
 
+@pytest.mark.parametrize(("is_name", "expected"), [(True, "checkout…-x2x4q"), (False, "checkout-api-7…")])
+async def test_names_are_cut_inside_and_words_at_their_end(is_name: bool, expected: str) -> None:
+    table = RowTable((Heading("name", "NAME", max_width=15, is_name=is_name), *SPEC.headings()[1:]))
+    async with WidgetApp(table).run_test(size=(40, 6)) as pilot:
+        lines = await shown(pilot, table, rows_of("checkout-api-7c9d8f6b5-x2x4q"))
+        assert lines[2].split()[1] == expected
+
+
 async def test_keys_move_the_cursor_and_the_view(table: RowTable) -> None:
     async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
         table.focus()

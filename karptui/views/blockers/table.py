@@ -155,12 +155,26 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         _sort(lambda one: one.kind),
     ),
     Column(
-        Heading("object", "OBJECT", "The pod, node or NodePool that has it.", min_width=OBJECT_WIDTH, max_width=46),
+        Heading(
+            "object",
+            "OBJECT",
+            "The pod, node or NodePool that has it.",
+            min_width=OBJECT_WIDTH,
+            max_width=46,
+            is_name=True,
+        ),
         _on_blockers(_object, _group_object),
         _sort(lambda one: natural_key(one.object_name)),
     ),
     Column(
-        Heading("node", "NODE", "The node that is kept; of a group, what keeps its nodes.", min_width=12, max_width=44),
+        Heading(
+            "node",
+            "NODE",
+            "The node that is kept; of a group, what keeps its nodes.",
+            min_width=12,
+            max_width=44,
+            is_name=True,
+        ),
         _on_blockers(
             lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), _group_kinds
         ),

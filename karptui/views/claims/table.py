@@ -104,7 +104,7 @@ def _node(entry: ClaimEntry, _: int) -> Cell:
 
 COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
     Column(
-        Heading("name", "NAME", "The NodeClaim.", 14, 40),
+        Heading("name", "NAME", "The NodeClaim.", 14, 40, is_name=True),
         lambda entry, _: text_cell(entry.claim.name, Tone.STRONG),
         lambda entry: natural_key(entry.claim.name),
     ),
@@ -142,7 +142,15 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         _life_sort,
     ),
     Column(
-        Heading("node", "NODE", "The node it became; in brackets one that is not there.", 13, 48, drop_order=6),
+        Heading(
+            "node",
+            "NODE",
+            "The node it became; in brackets one that is not there.",
+            13,
+            48,
+            drop_order=6,
+            is_name=True,
+        ),
         _node,
         lambda entry: natural_key(entry.node_name) if entry.node_name else None,
     ),

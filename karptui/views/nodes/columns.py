@@ -34,7 +34,12 @@ from karptui.views.why.codes import why_cell, why_sort
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     Column(
         Heading(
-            "name", "NAME", "The node, or in brackets a NodeClaim that has no node yet.", min_width=14, max_width=63
+            "name",
+            "NAME",
+            "The node, or in brackets a NodeClaim that has no node yet.",
+            min_width=14,
+            max_width=63,
+            is_name=True,
         ),
         name_cell,
         lambda entry: natural_key(entry.name),

@@ -43,7 +43,7 @@ def _amount(text: str) -> Cell:
 
 COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     Column(
-        Heading("name", "NAME", "The pod.", min_width=18, max_width=63),
+        Heading("name", "NAME", "The pod.", min_width=18, max_width=63, is_name=True),
         lambda entry, _: text_cell(entry.pod.name, Tone.STRONG),
         lambda entry: natural_key(entry.pod.name),
     ),
@@ -109,7 +109,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         lambda entry: float(entry.accelerators) or None,
     ),
     Column(
-        Heading("node", "NODE", "The node it is bound to.", min_width=14, max_width=48, drop_order=3),
+        Heading("node", "NODE", "The node it is bound to.", min_width=14, max_width=48, drop_order=3, is_name=True),
         lambda entry, _: text_cell(entry.pod.node_name, short=short_name(entry.pod.node_name)),
         lambda entry: natural_key(entry.pod.node_name) if entry.pod.node_name else None,
     ),

@@ -15,8 +15,9 @@ from textual.strip import Strip
 
 from karptui.views.column import Heading
 from karptui.views.row import Cell, Row, Span, Tone
-from karptui.views.sanitize import ELLIPSIS, clean
+from karptui.views.sanitize import clean
 from karptui.views.table import Sort
+from karptui.widgets.row_table.cut import cut_end, cut_inside
 from karptui.widgets.row_table.layout import GUTTER, Layout, Placed, text_width
 from karptui.widgets.stacked_bar import DAEMON, FREE, WORKLOAD, bar_parts
 
@@ -104,8 +105,11 @@ class Painter:
             cell_style = normal if cell.tone is Tone.NORMAL else styles[cell.tone]
             pieces: Sequence[tuple[str, Style]]
             if cell.bar is None and not cell.spans:
-                is_right = self.headings[placed.index].is_right_aligned
-                fitted = _fitted(cell.text, cell.short, placed.width, is_long=placed.is_long, is_right=is_right)
+                heading, is_long = self.headings[placed.index], placed.is_long
+                is_right, is_name = heading.is_right_aligned, heading.is_name
+                fitted = _fitted(
+                    cell.text, cell.short, placed.width, is_long=is_long, is_right=is_right, is_name=is_name
+                )
                 pieces = ((fitted, cell_style),)
             else:
                 pieces = self._parts(cell, placed, styles, cell_style)
@@ -213,10 +217,10 @@ def _title(heading: Heading, placed: Placed, sort: Sort | None) -> str:
 
 
 @lru_cache(_CACHED_TEXTS)
-def _fitted(text: str, short: str, width: int, *, is_long: bool, is_right: bool) -> str:
+def _fitted(text: str, short: str, width: int, *, is_long: bool, is_right: bool, is_name: bool) -> str:
     """Return a cell's text as it stands in its column: most cells of a table say what others say."""
     form, _ = _form(text, short, width, is_long=is_long)
-    return _padded(form, width, is_right=is_right)
+    return _padded(form, width, is_right=is_right, is_name=is_name)
 
 
 def _form(text: str, short: str, width: int, *, is_long: bool) -> tuple[str, bool]:
@@ -232,8 +236,8 @@ def _safe(text: str) -> str:
     return text if text.isascii() and text.isprintable() else clean(text)
 
 
-def _padded(text: str, width: int, *, is_right: bool) -> str:
+def _padded(text: str, width: int, *, is_right: bool, is_name: bool = False) -> str:
     cells = text_width(text)
     if cells > width:
-        return set_cell_size(set_cell_size(text, max(width - 1, 0)) + ELLIPSIS, width) if width else ""
+        return cut_inside(text, width) if is_name else cut_end(text, width)
     return " " * (width - cells) + text if is_right else text + " " * (width - cells)

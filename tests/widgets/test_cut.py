@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from karptui.widgets.row_table.cut import cut_end, cut_inside
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "expected"),
+    [
+        pytest.param("checkout-api-7c9d8f6b5-x2x4q", 20, "checkout-api-…-x2x4q", id="the workload and the pod"),
+        pytest.param("checkout-api-7c9d8f6b5-x2x4q", 22, "checkout-api-7c…-x2x4q", id="and what fits between"),
+        pytest.param("(general-44pzp)", 14, "(genera…44pzp)", id="a NodeClaim in brackets"),
+        pytest.param("ip-10-0-114-239", 14, "ip-10-0…14-239", id="the last of an address"),
+        pytest.param("kafka-broker-eu-west-12", 18, "kafka-broke…est-12", id="never less than six"),
+        pytest.param("abcdefghijklmnop", 9, "abcd…mnop", id="half of each without a dash"),
+        pytest.param("runner-0123456789abcdef", 13, "runner…abcdef", id="no more than half of a long end"),
+        pytest.param("api-x2x4q", 2, "a…", id="hardly any room"),
+        pytest.param("api-x2x4q", 1, "…", id="a single cell"),
+        pytest.param("api-x2x4q", 0, "", id="none"),
+    ],
+)
+def test_a_name_keeps_both_its_ends(name: str, width: int, expected: str) -> None:
+    assert cut_inside(name, width) == expected
+
+
+@pytest.mark.parametrize(("width", "expected"), [(6, "check…"), (1, "…"), (0, "")])
+def test_words_keep_their_beginning(width: int, expected: str) -> None:
+    assert cut_end("checkout", width) == expected
+
+
+@given(st.text("ab-界", min_size=2, max_size=30), st.integers(0, 40))
+def test_what_is_cut_fills_its_column(text: str, width: int) -> None:
+    width = min(width, cell_len(text) - 1)
+    assert cell_len(cut_inside(text, width)) == cell_len(cut_end(text, width)) == width
+
+
+@given(st.from_regex(r"[a-z]{20,30}-[a-z0-9]{5}", fullmatch=True), st.integers(13, 20))
+def test_names_of_one_workload_stay_apart(name: str, width: int) -> None:
+    assert cut_inside(name, width).endswith(name[-6:])
+    assert cut_inside(name, width).startswith(name[: width - 7])
