@@ -78,4 +78,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _detail(error: BaseException) -> str:
+    if isinstance(error, known.ProxyError):
+        # What it came of says it best: "Connection refused", "Tunnel connection failed: 403 Forbidden".
+        *_, last = _chain(error)
+        return str(getattr(last, "strerror", None) or last)
     return str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)

@@ -448,9 +448,20 @@ def test_proxy_of_the_other_scheme_is_not_used(serve: Serve, monkeypatch: pytest
 
 def test_secure_server_through_a_proxy(serve: Serve) -> None:
     proxy = serve(Script(lambda call: call.error(403, "no tunnels")))
-    with pytest.raises(UnreachableError, match=r"^the proxy on the way to https://api\.test does not work: .*"):
+    with pytest.raises(
+        UnreachableError,
+        match=r"^the proxy on the way to https://api\.test does not work: Tunnel connection failed: 403 ",
+    ):
         transport_to("https://api.test", proxy_url=proxy.url).get("/")
     assert proxy.calls[0].method == "CONNECT"
+
+
+def test_proxy_that_is_not_there() -> None:
+    proxy = f"http://127.0.0.1:{closed_port()}"
+    for server in ("https://api.test", "http://api.test"):
+        with pytest.raises(UnreachableError) as failure:
+            transport_to(server, proxy_url=proxy).get("/")
+        assert str(failure.value) == f"the proxy on the way to {server} does not work: Connection refused"
 
 
 def test_proxy_that_cannot_be_used() -> None:
