@@ -30,7 +30,7 @@ TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
             lambda item: item[1].namespace or None,
         ),
         Column(
-            Heading("name", "NAME", "Its name.", min_width=12, max_width=80),
+            Heading("name", "NAME", "Its name.", min_width=12, max_width=80, is_name=True),
             lambda item, _: text_cell(item[1].name, Tone.STRONG),
             lambda item: natural_key(item[1].name),
         ),

@@ -66,12 +66,12 @@ COLUMNS: Final[tuple[Column[Replacement], ...]] = (
         lambda item: -float(item.life.removed_ns),
     ),
     Column(
-        Heading("name", "NODECLAIM", "The NodeClaim that was removed.", 13, 40),
+        Heading("name", "NODECLAIM", "The NodeClaim that was removed.", 13, 40, is_name=True),
         lambda item, _: text_cell(item.life.claim, Tone.STRONG),
         lambda item: natural_key(item.life.claim),
     ),
     Column(
-        Heading("node", "NODE", "Its node.", 13, 48, drop_order=6),
+        Heading("node", "NODE", "Its node.", 13, 48, drop_order=6, is_name=True),
         lambda item, _: _unknown(item.life.node, short=short_name(clean(item.life.node))),
         lambda item: natural_key(item.life.node) if item.life.node else None,
     ),

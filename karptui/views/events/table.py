@@ -70,7 +70,7 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
         lambda entry: entry.kind,
     ),
     Column(
-        Heading("name", "OBJECT", "What it is about.", 16, 48),
+        Heading("name", "OBJECT", "What it is about.", 16, 48, is_name=True),
         lambda entry, _: text_cell(entry.object_key, Tone.STRONG, short=short_name(entry.object_key)),
         lambda entry: natural_key(entry.object_key),
     ),

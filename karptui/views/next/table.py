@@ -66,7 +66,7 @@ def _method(entry: NodeEntry, _: int) -> Cell:
 
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     Column(
-        Heading("name", "NODE", "The node that would go.", min_width=14, max_width=44),
+        Heading("name", "NODE", "The node that would go.", min_width=14, max_width=44, is_name=True),
         lambda entry, _: Cell(clean(entry.name), Tone.STRONG, short_name(clean(entry.name))),
         lambda entry: natural_key(entry.name),
     ),

@@ -17,7 +17,7 @@ from karptui.views.table import Sort, TableSpec, natural_key
 
 COLUMNS: Final[tuple[Column[NodeRefusal], ...]] = (
     Column(
-        Heading("name", "NODE", "The node.", 14, 52),
+        Heading("name", "NODE", "The node.", 14, 52, is_name=True),
         lambda one, _: Cell(clean(one.node), Tone.STRONG, short_name(clean(one.node))),
         lambda one: natural_key(one.node),
     ),
