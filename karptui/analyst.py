@@ -181,7 +181,8 @@ class Analyst:
             gc.freeze()
         turns, began = Turns(), time.monotonic()
         prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
-        study = Study(prepared, job.view.state.generation, self._latest or NOTHING_KNOWN, notes)
+        before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
+        study = Study(prepared, job.view.state.generation, before, notes, prices=prices)
         self._desk = self._desk or PendingDesk()
         self._desk.begin(prepared, job.view, notes)
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)

@@ -107,6 +107,25 @@ class PriceSettings(msgspec.Struct, frozen=True):
         """Return what a node costs at a list price."""
         return listed_per_hour * self.multiplier + self.surcharge_per_node_hour
 
+    def paid(self, reckoned_per_hour: float | None) -> float | None:
+        """Return what a node costs that Karpenter reckons with; None where it has no price, and while disabled.
+
+        Args:
+            reckoned_per_hour: Karpenter's price; None or 0 where it has none.
+        """
+        return None if self.is_disabled or not reckoned_per_hour else self.applied(reckoned_per_hour)
+
+    def saved(self, reckoned_per_hour: float, fewer_nodes: int) -> float:
+        """Return what is saved where Karpenter expects to save an amount; 0 while disabled.
+
+        Args:
+            reckoned_per_hour: Karpenter's savings, by list prices.
+            fewer_nodes: Nodes that go, less those that come.
+        """
+        if self.is_disabled:
+            return 0.0
+        return reckoned_per_hour * self.multiplier + self.surcharge_per_node_hour * fewer_nodes
+
 
 LIST_PRICES: Final = PriceSettings()
 """Prices as they are."""

@@ -41,7 +41,8 @@ def analysed(view: ClusterView, now_ns: int, *, simulates: bool | None) -> tuple
         return view, (f"why nodes are still here is left out: {reason}",)
     prepared, notes = prepare_view(view, now_ns)
     chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates
-    analysis = study_all(Study(prepared, view.state.generation), None if chosen else ())
+    study = Study(prepared, view.state.generation, prices=view.evidence.price_settings)
+    analysis = study_all(study, None if chosen else ())
     if simulates is None and not chosen:
         notes = (*notes, "removals are not simulated for so many nodes: --simulate does it")
     return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis), notes

@@ -54,17 +54,20 @@ def run(args: argparse.Namespace) -> int:
     from karptui.views.why.prepare import prepare_view
 
     if args.snapshots and args.snapshot:
-        fail("blockers: give snapshots either by themselves or with --snapshot")
+        fail("give snapshots either by themselves or with --snapshot", "blockers")
     args.snapshot = args.snapshots or args.snapshot
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB)
     try:
         loaded = load(args, needed)
     except UsageError as error:
-        fail(f"blockers: {error}")
+        fail(str(error), "blockers")
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
     for note in notes:
         print(f"karptui blockers: {clean(note)}", file=sys.stderr)
-    _print(list(blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation)), args.output)
+    paid = {entry.name: entry.price.per_hour for entry in loaded.view.node_entries if entry.price is not None}
+    found = blocker_rows(prepared, node_name=args.node, simulates=not args.no_simulation)
+    # The price that Nodes shows; Karpenter reckons spot of unknown price as on demand.
+    _print([{**row, "pricePerHour": paid.get(row["node"])} for row in found], args.output)
     return report("blockers", loaded)
 
 

@@ -18,6 +18,8 @@ PRICE_FLAGS: Final = MappingProxyType(
     }
 )
 """Flags of ``add_price_flags`` by the names of their values."""
+ASKING_FLAGS: Final = MappingProxyType({name: PRICE_FLAGS[name] for name in ("aws", "aws_profile")})
+"""Those about whether and as whom AWS is asked, which happens for a live cluster only."""
 
 PATIENCE_SECONDS: Final = 10.0
 """How long a command that looks once waits for prices; what has not come by then is taken from the built-in list."""
@@ -35,9 +37,14 @@ if TYPE_CHECKING:
     from karptui.state.cluster import ClusterState
 
 
-def add_price_flags(parser: argparse.ArgumentParser) -> None:
-    """Add what changes prices and who is asked for them; the settings of the same names are their defaults."""
-    group = parser.add_argument_group("prices and instance types")
+def add_price_flags(parser: argparse.ArgumentParser, *, applies_to: str = "") -> None:
+    """Add what changes prices and who is asked for them; the settings of the same names are their defaults.
+
+    Args:
+        parser: the command's.
+        applies_to: which part of the command follows them, in a sentence; empty for all of it.
+    """
+    group = parser.add_argument_group("prices and instance types", applies_to or None)
     group.add_argument("--disable-pricing", action="store_true", default=None, help="no prices at all")
     group.add_argument(
         "--price-multiplier",

@@ -44,7 +44,7 @@ def explain_node(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
         loaded = replace(loaded, notes=(*loaded.notes, f"why the node is still here is left out: {reason}"))
         return _told(entry, None, loaded)
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)
-    study = Study(prepared, loaded.view.state.generation)
+    study = Study(prepared, loaded.view.state.generation, prices=loaded.view.evidence.price_settings)
     for _ in study.survey():
         pass
     key = f"claim/{entry.claim.name}" if entry.claim is not None else f"node/{entry.name}"

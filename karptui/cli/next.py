@@ -63,7 +63,7 @@ def _load(args: argparse.Namespace) -> Loaded:
         raise UsageError(f"what comes next cannot be told: {reason}")
     before = loaded.view
     prepared, notes = prepare_view(before, loaded.now_ns)
-    study = Study(prepared, before.state.generation)
+    study = Study(prepared, before.state.generation, prices=before.evidence.price_settings)
     study_all(study)
     study.ask_next()
     view = ClusterView(before.state, before.statuses, before, evidence=before.evidence, analysis=study.analysis)

@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
         prepared, notes = prepare_view(loaded.view, loaded.now_ns)
         loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
         hears = hears_events(loaded.view)
-        entries = [PendingEntry(group, hears) for group in study_pending(prepared, loaded.view.state).groups]
+        found = study_pending(prepared, loaded.view.state, prices=loaded.view.evidence.price_settings)
+        entries = [PendingEntry(group, hears) for group in found.groups]
         if args.namespace and not args.all_namespaces:
             entries = [entry for entry in entries if entry.group.first.namespace == args.namespace]
         rows = rows_of(TABLE, entries, args, loaded.now_ns)

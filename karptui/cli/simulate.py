@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
-from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused
+from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, file_name, refuse_unused
 from karptui.cli.source import UsageError, fail
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "snapshots", metavar="SNAPSHOT", nargs="*", help="file or directory, each a snapshot; - is stdin"
+        "snapshots",
+        metavar="SNAPSHOT",
+        nargs="*",
+        type=file_name,
+        help="file or directory, each a snapshot; - is stdin",
     )
     parser.add_argument(
         "--disruption",
@@ -40,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--scenario",
         metavar="FILE",
+        type=file_name,
         action="append",
         default=[],
         help="say what the edits of scenarios change, for the snapshots, a live cluster or --demo; repeatable",
@@ -61,7 +66,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="replay the NodeClaims created lately and say how many of them the model makes too",
     )
     add_cluster_flags(parser, takes_several=False)
-    add_price_flags(parser)
+    add_price_flags(
+        parser,
+        applies_to="Of --scenario and --self-check, as in the configuration; without these, prices are the ones that"
+        " Karpenter decides by.",
+    )
 
 
 def _count(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from karptui.cli import csv_columns
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
-from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused, words
+from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, file_name, refuse_unused, words
 from karptui.cli.listing import add_row_flags, print_rows, rows_of
 from karptui.cli.source import UsageError, fail
 
@@ -22,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "case",
         metavar="CASE.json",
         nargs="?",
+        type=file_name,
         help="document with region, settings, nodeClass and zones, JSON or YAML, plain or gzip; - reads standard "
         "input. "
         "Without one, the NodePools of a cluster are answered for",
@@ -31,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="also types that the NodePool's requirements rule out")
     parser.add_argument("--types", metavar="A,B", help="only these instance types")
     add_cluster_flags(parser, takes_several=False)
-    add_price_flags(parser)
+    add_price_flags(parser, applies_to="Of a cluster, as in the configuration; a CASE has list prices.")
     add_row_flags(parser, labels_of=None)
 
 

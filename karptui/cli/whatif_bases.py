@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from karptui.cli.evidence import PRICE_FLAGS
+from karptui.cli.evidence import ASKING_FLAGS
 from karptui.cli.flags import LIVE_FLAGS, refuse_unused
 from karptui.cli.source import UsageError
 
@@ -32,22 +32,25 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
     if args.snapshots and (args.snapshot or args.demo or args.context):
         raise UsageError("give snapshots either by themselves or as --snapshot, and no other cluster beside them")
     if args.snapshots:
-        unused = {**LIVE_FLAGS, "now": "--now", **PRICE_FLAGS}
-        refuse_unused(args, unused, "does not apply to snapshots given by themselves: give them as --snapshot")
+        refuse_unused(args, {**LIVE_FLAGS, **ASKING_FLAGS}, "is about a live cluster: it does not go with a snapshot")
+        now = "does not apply to snapshots given by themselves: give them as --snapshot"
+        refuse_unused(args, {"now": "--now"}, now)
         for path in args.snapshots:
-            yield _of_snapshot(path)
+            yield _of_snapshot(path, args)
     else:
         yield _of_flags(args)
 
 
-def _of_snapshot(path: str) -> NamedBase:
-    from karptui.aws.evidence import Evidence, prices_of
+def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
+    from karptui.aws.evidence import prices_of
     from karptui.aws.place import place_of
     from karptui.cli.collector import collector_at_rest
+    from karptui.cli.evidence import evidence_for
     from karptui.karpenter.inventory import Inventory
     from karptui.karpenter.settings import Settings
     from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
+    from karptui.sources.snapshot.source import SnapshotSource
     from karptui.views.why.prepare import pool_instance_types
     from karptui.whatif.situation import TypesResult, WhatIfBase
 
@@ -56,7 +59,7 @@ def _of_snapshot(path: str) -> NamedBase:
             snapshot = SnapshotReader().read([path], strict=True)
     except SourceError as error:
         return NamedBase(path, None, str(error))
-    evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
+    evidence = evidence_for(args, SnapshotSource(snapshot)).latest()
 
     def types_for(inventory: Inventory, settings: Settings) -> TypesResult:
         types, notes = pool_instance_types(inventory, settings, evidence)
@@ -64,7 +67,7 @@ def _of_snapshot(path: str) -> NamedBase:
 
     inventory = snapshot.inventory
     prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
-    base = WhatIfBase(inventory, types_for, snapshot.settings, snapshot.captured_at_ns, prices=prices)
+    base = WhatIfBase(inventory, types_for, evidence.settings, snapshot.captured_at_ns, prices=prices)
     return NamedBase(snapshot.name, base, notes=snapshot.notes)
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.analysis import (
     Analysis,
     NextCommand,
@@ -20,6 +21,7 @@ from karptui.disruption.analysis import (
     NodeOutlook,
 )
 from karptui.disruption.arrivals import arrivals
+from karptui.disruption.billed import billed_command, billed_verdict
 from karptui.disruption.blocker import Blocker, Code
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budget_week import PoolBudgets, pool_budgets
@@ -56,16 +58,24 @@ class Study:
         generation: Its number.
         before: The analysis before this one: what did not change is taken over as the same objects.
         notes: What was assumed about instance types.
+        prices: What is made of Karpenter's prices where dollars are told; they decide nothing.
     """
 
     def __init__(
-        self, prepared: Prepared, generation: int, before: Analysis = NOTHING_KNOWN, notes: tuple[str, ...] = ()
+        self,
+        prepared: Prepared,
+        generation: int,
+        before: Analysis = NOTHING_KNOWN,
+        notes: tuple[str, ...] = (),
+        *,
+        prices: PriceSettings = LIST_PRICES,
     ) -> None:
         self.fleet = observed_fleet(prepared)
         self._prepared = prepared
         self._generation = generation
         self._before = before
         self._notes = notes
+        self._prices = prices
         self._survey = BlockerSurvey(self.fleet)
         self._memory = SurveyMemory(self.fleet, self._survey, before.memory)
         self._outlook = Outlook(prepared, self.fleet)
@@ -152,7 +162,7 @@ class Study:
     def _price(self, node: StateNode) -> float | None:
         if node.claim is None or node.node is None or self.fleet.resolved(node.nodepool_name) is None:
             return None
-        return price_of(self.fleet, node)
+        return self._prices.paid(price_of(self.fleet, node))
 
     # One node
 
@@ -182,7 +192,7 @@ class Study:
         self._findings[key] = msgspec.structs.replace(known, why=why, outlook=outlook)
 
     def _look(self, node: StateNode, blockers: tuple[Blocker, ...]) -> NodeOutlook:
-        now = verdict_of(self._outlook.now(node, blockers))
+        now = billed_verdict(verdict_of(self._outlook.now(node, blockers)), self._prices)
         if not blockers:
             return NodeOutlook(now=now, lifted=now)
         others = (*self._survey.cluster, *blockers)
@@ -194,7 +204,7 @@ class Study:
             by_code[code] = self._outlook.without_all(node, lifted, left).outcome
         return NodeOutlook(
             now=now,
-            lifted=verdict_of(self._outlook.lifted(node, blockers)),
+            lifted=billed_verdict(verdict_of(self._outlook.lifted(node, blockers)), self._prices),
             without=without,
             without_code=by_code,
         )
@@ -241,7 +251,7 @@ class Study:
         self._next = NextReport(
             method="" if acting is None else str(acting.method),
             reason="" if acting is None else str(acting.method.reason),
-            commands=tuple(_command(one) for one in found.commands),
+            commands=tuple(billed_command(_command(one), self._prices) for one in found.commands),
             asked=tuple((str(result.method), len(result.candidates)) for result in found.results),
             paused_by=found.paused_by,
             error=found.error,

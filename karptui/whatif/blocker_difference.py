@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.simulate import observed_fleet
@@ -59,7 +60,8 @@ def blocker_changes(
     old, new = _survey(base, reporter), _survey(after, reporter)
     gained = [new[key] for key in new if key not in old]
     lost = [old[key] for key in old if key not in new]
-    return _lines(gained), _lines(lost)
+    settings = base.prices.settings if base.prices is not None else LIST_PRICES
+    return _lines(gained, settings), _lines(lost, settings)
 
 
 def _survey(situation: Situation, reporter: Reporter) -> dict[tuple[str, ...], Blocker]:
@@ -77,7 +79,7 @@ def _key(blocker: Blocker) -> tuple[str, ...]:
     return str(blocker.code), blocker.node_name, blocker.object_ref, blocker.pod_uid
 
 
-def _lines(blockers: Iterable[Blocker]) -> tuple[BlockerLine, ...]:
+def _lines(blockers: Iterable[Blocker], settings: PriceSettings) -> tuple[BlockerLine, ...]:
     lines = [
         BlockerLine(
             code=str(one.code),
@@ -87,7 +89,7 @@ def _lines(blockers: Iterable[Blocker]) -> tuple[BlockerLine, ...]:
             owner=one.owner,
             value=one.value,
             message=one.message,
-            price_per_hour=one.price_per_hour,
+            price_per_hour=settings.paid(one.price_per_hour),
         )
         for one in blockers
     ]

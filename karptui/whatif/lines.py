@@ -58,7 +58,8 @@ class TypeOption(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     price_per_hour: float | None
-    """What Karpenter reckons its cheapest offering that the claim allows at; None without a price."""
+    """What its cheapest offering that the claim allows costs, spot of unknown price as on demand; None without a
+    price."""
     zone: str = ""
     """Of that offering."""
     capacity_type: str = ""

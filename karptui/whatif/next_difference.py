@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.command import Command, Method
 from karptui.disruption.next_pass import NextPass
 from karptui.provisioning.state_node import StateNode
@@ -14,7 +15,9 @@ def next_lines(outcome: Outcome) -> NextLines:
     found = outcome.next_pass
     assert found is not None
     method = found.acting.method if found.acting is not None else None
-    commands = tuple(_command_line(method, one) for one in found.commands) if method is not None else ()
+    book = outcome.situation.prices
+    settings = book.settings if book is not None else LIST_PRICES
+    commands = tuple(_command_line(method, one, settings) for one in found.commands) if method is not None else ()
     return NextLines(commands, because="" if commands else _because(found))
 
 
@@ -30,7 +33,7 @@ def _because(found: NextPass) -> str:
     return f"nothing to gain: {candidates} node{'s' if candidates > 1 else ''} considered"
 
 
-def _command_line(method: Method, command: Command) -> CommandLine:
+def _command_line(method: Method, command: Command, settings: PriceSettings) -> CommandLine:
     made = [(node.pool_name, node.type_names[0] if node.type_names else "") for node in command.replacements]
     made += [(command.candidates[0].pool.name, "")] * command.from_template
     return CommandLine(
@@ -38,7 +41,7 @@ def _command_line(method: Method, command: Command) -> CommandLine:
         decision=str(command.decision),
         nodes=tuple(sorted(_name(candidate.node) for candidate in command.candidates)),
         replacements=tuple(made),
-        savings_per_hour=command.savings,
+        savings_per_hour=settings.saved(command.savings, len(command.candidates) - len(made)),
     )
 
 

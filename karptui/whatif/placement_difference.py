@@ -6,16 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from karptui.aws.prices import PriceBook
+from msgspec.structs import replace
+
+from karptui.aws.prices import LIST_PRICES, PriceBook
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
 from karptui.provisioning.solution import NewClaim
 from karptui.whatif.claim_types import ClaimTypes
-from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, Unplaced
+from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
 from karptui.whatif.money import cost_of_option
 from karptui.whatif.outcome import ABSENT, NOWHERE, Outcome, Place, PlaceKind
 from karptui.whatif.reasons import Reasons
+
+_Options = tuple[TypeOption, ...]
 
 
 class Shift(NamedTuple):
@@ -35,17 +39,17 @@ def claim_lines(before: Outcome, after: Outcome) -> tuple[tuple[ClaimLine, ...],
     old = [(_signature(claim, types), claim) for claim in before.claims]
     new = [(_signature(claim, types), claim) for claim in after.claims]
     left = Counter(signature for signature, _ in old)
-    prices = after.situation.prices
+    prices, paid = after.situation.prices, _PaidTypes(types, after.situation.prices)
     made = []
     for signature, claim in new:
         is_same = left[signature] > 0
         left[signature] -= is_same
-        made.append(_claim_line(claim, types, prices, is_changed=not is_same))
+        made.append(_claim_line(claim, paid, prices, is_changed=not is_same))
     gone = []
     for signature, claim in old:
         if left[signature] > 0:
             left[signature] -= 1
-            gone.append(_claim_line(claim, types, prices, is_changed=True))
+            gone.append(_claim_line(claim, paid, prices, is_changed=True))
     order = _by_pool_and_pods
     return tuple(sorted(made, key=lambda one: (not one.is_changed, *order(one)))), tuple(sorted(gone, key=order))
 
@@ -54,8 +58,28 @@ def _by_pool_and_pods(line: ClaimLine) -> tuple[str, tuple[str, ...]]:
     return line.pool_name, line.pods
 
 
-def _claim_line(claim: NewClaim, types: ClaimTypes, prices: PriceBook | None, *, is_changed: bool) -> ClaimLine:
-    cost = cost_of_option(prices, types.first(claim))
+class _PaidTypes:
+    """Types of claims in dollars that are paid; claims with the same types share them."""
+
+    def __init__(self, types: ClaimTypes, prices: PriceBook | None) -> None:
+        self.listed = types
+        self._settings = prices.settings if prices is not None else LIST_PRICES
+        self._paid: dict[int, tuple[_Options, _Options]] = {}
+        """As listed and as paid, by identity of the first: equal lists of types are one object."""
+
+    def of(self, claim: NewClaim) -> _Options:
+        options = self.listed.of(claim)
+        if self._settings == LIST_PRICES:
+            return options
+        known = self._paid.get(id(options))
+        if known is None:
+            paid = tuple(replace(one, price_per_hour=self._settings.paid(one.price_per_hour)) for one in options)
+            known = self._paid[id(options)] = (options, paid)
+        return known[1]
+
+
+def _claim_line(claim: NewClaim, types: _PaidTypes, prices: PriceBook | None, *, is_changed: bool) -> ClaimLine:
+    cost = cost_of_option(prices, types.listed.first(claim))
     return ClaimLine(
         pool_name=claim.nodepool_name,
         types=types.of(claim),

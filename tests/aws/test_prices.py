@@ -186,3 +186,17 @@ def test_a_book_answers_as_its_first_table_that_knows(lists: list[dict[str, floa
     expected = next((prices[name] for prices in lists if name in prices), None)
     price = book.price(name, "", "on-demand")
     assert (price.per_hour if price is not None else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "paid", "saved"),
+    [
+        (PriceSettings(), 2.0, 2.0),
+        (PriceSettings(multiplier=0.5, surcharge_per_node_hour=0.1), 1.1, 1.2),
+        (PriceSettings(is_disabled=True), None, 0.0),
+    ],
+)
+def test_what_karpenter_reckons_as_what_is_paid(settings: PriceSettings, paid: float | None, saved: float) -> None:
+    assert settings.paid(2.0) == paid
+    assert settings.saved(2.0, 2) == saved
+    assert [settings.paid(unknown) for unknown in (None, 0.0)] == [None, None]

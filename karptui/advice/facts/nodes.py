@@ -43,7 +43,7 @@ class NodeFacts(PoolFacts):
             return None
         names = node.labels
         type_name, zone, kind = names.get(INSTANCE_TYPE, ""), names.get(ZONE, ""), names.get(CAPACITY_TYPE, "")
-        return resolved[1].price(type_name, zone, kind) or None
+        return self.evidence.price_settings.paid(resolved[1].price(type_name, zone, kind))
 
     def cost(self, nodes: Iterable[StateNode]) -> float | None:
         """Return what nodes cost per hour together, None where no price is known."""

@@ -38,7 +38,7 @@ def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, 
         now_ns: The instant to look at it from: nanoseconds since the epoch.
     """
     prepared, notes = prepare_view(view, now_ns)
-    study = Study(prepared, view.state.generation)
+    study = Study(prepared, view.state.generation, prices=view.evidence.price_settings)
     for _ in study.survey():
         pass
     return advise(advice_context(view, prepared, study)), notes

@@ -33,7 +33,7 @@ def next_lines(view: ClusterView) -> tuple[Pieces, ...]:
         waits = f"Karpenter waits: NodeClaim {names} has no provider ID yet, and until then nothing is disrupted"
         lines.append(((waits, Tone.WARNING), (late, Tone.ACTIVE)))
     elif report.commands:
-        lines += _command_lines(report, late)
+        lines += _command_lines(report, late, has_prices=not view.evidence.price_settings.is_disabled)
     else:
         lines.append((("Karpenter would do nothing now", Tone.GOOD), (late, Tone.ACTIVE)))
     if report.error:
@@ -47,10 +47,11 @@ def _asked(report: NextReport) -> str:
     return " → ".join(f"{method} {counted(count, 'candidate')}" for method, count in report.asked)
 
 
-def _command_lines(report: NextReport, late: str) -> list[Pieces]:
+def _command_lines(report: NextReport, late: str, *, has_prices: bool) -> list[Pieces]:
     total = sum(one.savings_per_hour for one in report.commands)
     many = f", {count_text(len(report.commands))} commands" if len(report.commands) > 1 else ""
-    head = f"Next: {report.method} ({report.reason}){many}, saves {node_price_text(total)}/h"
+    saves = f", saves {node_price_text(total)}/h" if has_prices else ""
+    head = f"Next: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
     lines += [((f"  {_told(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]
     if len(report.commands) > MOST_COMMANDS:

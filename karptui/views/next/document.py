@@ -17,15 +17,16 @@ def report_values(view: ClusterView) -> dict[str, Any] | None:
     report = view.analysis.next if view.analysis is not None else None
     if report is None:
         return None
+    has_prices = not view.evidence.price_settings.is_disabled
     return {
         "method": report.method or None,
         "reason": report.reason or None,
-        "savings_per_hour": sum(one.savings_per_hour for one in report.commands),
+        "savings_per_hour": sum(one.savings_per_hour for one in report.commands) if has_prices else None,
         "commands": [
             {
                 "decision": one.decision,
                 "nodes": list(one.node_names),
-                "savings_per_hour": one.savings_per_hour,
+                "savings_per_hour": one.savings_per_hour if has_prices else None,
                 "replacements": [replacement_values(made) for made in one.replacements],
             }
             for one in report.commands

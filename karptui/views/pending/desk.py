@@ -50,7 +50,7 @@ class PendingDesk:
     def begin(self, prepared: Prepared, view: ClusterView, notes: tuple[str, ...] = ()) -> None:
         """Take up a newer cluster."""
         self._prepared, self._view = prepared, view
-        self._study = PendingStudy(prepared, view.state, notes)
+        self._study = PendingStudy(prepared, view.state, notes, prices=view.evidence.price_settings)
         self._is_solved = False
 
     def step(self, pod_key: str = "", reporter: Reporter = silent) -> bool:

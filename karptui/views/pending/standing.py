@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.kube.pod import Pod
 from karptui.kube.resources import ResourceList
 from karptui.provisioning import IgnoredPod, PodError, Prepared, Solution
@@ -92,9 +93,10 @@ class Standings:
     Args:
         prepared: The cluster.
         solution: Its run.
+        prices: What is made of Karpenter's prices where dollars are told.
     """
 
-    def __init__(self, prepared: Prepared, solution: Solution) -> None:
+    def __init__(self, prepared: Prepared, solution: Solution, prices: PriceSettings = LIST_PRICES) -> None:
         self._has_pools = bool(prepared.pools)
         self._ignored: dict[str, IgnoredPod] = {one.pod.uid: one for one in prepared.ignored}
         self._errors = solution.errors
@@ -103,7 +105,7 @@ class Standings:
             place = Place(node=filled.state.name, nodepool=filled.state.nodepool_name)
             self._places.update((pod.uid, place) for pod in filled.pods)
         for claim in solution.claims:
-            place = place_of_claim(claim)
+            place = place_of_claim(claim, prices)
             self._places.update((pod.uid, place) for pod in claim.pods)
 
     def of(self, pod: Pod) -> Standing:
@@ -147,8 +149,8 @@ class Standings:
         return None
 
 
-def place_of_claim(claim: NewClaim) -> Place:
-    """Return a NodeClaim that would be created as a place, by its cheapest type."""
+def place_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES) -> Place:
+    """Return a NodeClaim that would be created as a place, by its cheapest type, in dollars that are paid."""
     catalogue = claim.catalogue
     prices = catalogue.prices(claim.requirements)
     types = {one.name: price for one, price in zip(catalogue.types, prices, strict=True)}
@@ -158,6 +160,6 @@ def place_of_claim(claim: NewClaim) -> Place:
         nodepool=claim.nodepool_name,
         instance_type=first,
         other_types=max(len(names) - 1, 0),
-        price_per_hour=claim.cheapest_price_per_hour,
+        price_per_hour=settings.paid(claim.cheapest_price_per_hour),
         requests=claim.requests,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.origin import OriginIndex
 from karptui.disruption.owner import OwnerIndex
 from karptui.kube.pod import Pod
@@ -33,12 +34,21 @@ class PendingStudy:
         prepared: The cluster, made ready for runs.
         state: The same generation.
         notes: What was assumed about instance types.
+        prices: What is made of Karpenter's prices where dollars are told.
     """
 
-    def __init__(self, prepared: Prepared, state: ClusterState, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        state: ClusterState,
+        notes: tuple[str, ...] = (),
+        *,
+        prices: PriceSettings = LIST_PRICES,
+    ) -> None:
         self._prepared = prepared
         self._state = state
         self._notes = notes
+        self._prices = prices
         self._solution: Solution | None = None
         self._groups: dict[str, PendingGroup] = {}
         self._open: list[str] = []
@@ -67,7 +77,7 @@ class PendingStudy:
             is_karpenter_heard=any("karpenter" in event.source for event in events),
         )
         origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))
-        standings = Standings(self._prepared, solution)
+        standings = Standings(self._prepared, solution, self._prices)
         groups = fold(
             pods,
             standings,
@@ -107,9 +117,11 @@ class PendingStudy:
         return explain(self._solution, pod)
 
 
-def study_pending(prepared: Prepared, state: ClusterState, notes: tuple[str, ...] = ()) -> PendingReport:
-    """Return the whole report at once, for those who can wait."""
-    study = PendingStudy(prepared, state, notes)
+def study_pending(
+    prepared: Prepared, state: ClusterState, notes: tuple[str, ...] = (), *, prices: PriceSettings = LIST_PRICES
+) -> PendingReport:
+    """Return the whole report at once, for those who can wait; the arguments are those of ``PendingStudy``."""
+    study = PendingStudy(prepared, state, notes, prices=prices)
     study.solve()
     while study.explain_next():
         pass

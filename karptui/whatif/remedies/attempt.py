@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.kube.pod import Pod
 from karptui.provisioning import NewClaim, Reporter, Solution
 from karptui.provisioning.reporter import silent
@@ -31,7 +32,8 @@ def attempt(
         reporter: Told of progress; may raise `Cancelled`.
     """
     solution = solved(base, edits, reporter)
-    return None if solution is None else gain_of(solution, {pod.uid for pod in pods}, failing)
+    settings = base.prices.settings if base.prices is not None else LIST_PRICES
+    return None if solution is None else gain_of(solution, {pod.uid for pod in pods}, failing, settings)
 
 
 def solved(base: WhatIfBase, edits: tuple[AnyEdit, ...], reporter: Reporter = silent) -> Solution | None:
@@ -43,7 +45,9 @@ def solved(base: WhatIfBase, edits: tuple[AnyEdit, ...], reporter: Reporter = si
     return edited.prepared.solve(reporter=reporter)
 
 
-def gain_of(solution: Solution, uids: set[str], failing: Container[str]) -> Gain | None:
+def gain_of(
+    solution: Solution, uids: set[str], failing: Container[str], settings: PriceSettings = LIST_PRICES
+) -> Gain | None:
     """Return what a run has for pods, None where it is nothing."""
     nodes = [(filled.state.name, sum(pod.uid in uids for pod in filled.pods)) for filled in solution.nodes]
     nodes = [one for one in nodes if one[1]]
@@ -51,7 +55,7 @@ def gain_of(solution: Solution, uids: set[str], failing: Container[str]) -> Gain
     placed = sum(count for _, count in nodes) + sum(pod.uid in uids for claim in claims for pod in claim.pods)
     if not placed:
         return None
-    prices = [claim.cheapest_price_per_hour for claim in claims]
+    prices = [settings.paid(claim.cheapest_price_per_hour) for claim in claims]
     known = [price for price in prices if price is not None]
     first = cheapest_type(claims[0]) if claims else ""
     return Gain(
