@@ -30,7 +30,9 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     """
     group = parser.add_argument_group("which cluster")
     group.add_argument("--context", metavar="NAME", help="context of the kubeconfig; its current one by default")
-    group.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig; $KUBECONFIG or ~/.kube/config by default")
+    group.add_argument(
+        "--kubeconfig", metavar="FILE", type=file_name, help="kubeconfig; $KUBECONFIG or ~/.kube/config by default"
+    )
     group.add_argument("--as", dest="as_user", metavar="USER", help="user to impersonate")
     group.add_argument(
         "--as-group", metavar="GROUP", action="append", default=[], help="group to impersonate; repeatable"
@@ -44,6 +46,7 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     group.add_argument(
         "--snapshot",
         metavar="FILE",
+        type=file_name,
         nargs="+" if takes_several else None,
         action="extend" if takes_several else "append",
         help="files or directories instead of a cluster; - is standard input"
@@ -101,6 +104,17 @@ def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: s
 def words(text: str) -> list[str]:
     """Return the parts of a comma-separated list."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def file_name(text: str) -> str:
+    """Return the name of a file or directory; an empty one, as of a variable that is not set, names nothing.
+
+    Raises:
+        argparse.ArgumentTypeError: with a sentence.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name of a file is empty; a variable that is not set?")
+    return text
 
 
 def _seconds(text: str) -> float:

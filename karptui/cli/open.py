@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from karptui.cli.evidence import add_price_flags, evidence_source, price_flags
-from karptui.cli.flags import add_cluster_flags, words
+from karptui.cli.flags import add_cluster_flags, file_name, words
 from karptui.cli.source import UsageError, connect, fail, open_source
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--wide", action="store_true", default=None, help="start with every column")
     add_price_flags(parser)
-    group.add_argument("--config", metavar="FILE", help="configuration file instead of the usual one")
+    group.add_argument("--config", metavar="FILE", type=file_name, help="configuration file instead of the usual one")
 
 
 def run(args: argparse.Namespace) -> int:

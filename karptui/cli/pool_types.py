@@ -33,7 +33,7 @@ def run_pools(args: argparse.Namespace) -> int:
         else:
             _print_pool(_pool_of(pools, args.pool), args, loaded)
     except UsageError as error:
-        fail(f"types: {error}")
+        fail(str(error), "types")
     if args.output not in ("json", "csv"):
         for note in notes_of(loaded.view):
             print(f"karptui types: {note}", file=sys.stderr)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.flags import LIVE_FLAGS, add_cluster_flags, refuse_unused
+from karptui.cli.flags import LIVE_FLAGS, add_cluster_flags, file_name, refuse_unused
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cluster_flags(parser, takes_several=False)
-    parser.add_argument("file", metavar="FILE", help="where to; packed when it ends in .gz; - is standard output")
+    parser.add_argument(
+        "file", metavar="FILE", type=file_name, help="where to; packed when it ends in .gz; - is standard output"
+    )
     parser.add_argument("--name", help="what to call the recording; the context or the snapshot's name by default")
     parser.add_argument("--redact", action="store_true", help="replace names by pseudonyms, the same each time")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")

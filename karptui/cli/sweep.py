@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.csv_form import print_csv
 from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags, add_output_flag
+from karptui.cli.flags import add_cluster_flags, add_output_flag, file_name
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "snapshots",
         metavar="SNAPSHOT",
+        type=file_name,
         nargs="*",
         help="files or directories, each a snapshot, instead of a cluster; - is stdin",
     )
@@ -52,7 +53,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " 1,10,50 or a range 1..100/10, 30s..10m/30s, 100Gi..200Gi/20Gi",
     )
     parser.add_argument(
-        "--scenario", metavar="FILE", help="edits that are made before: those of the first scenario of a file"
+        "--scenario",
+        metavar="FILE",
+        type=file_name,
+        help="edits that are made before: those of the first scenario of a file",
     )
     parser.add_argument(
         "--replay", choices=("pending", "scratch", "remove", "next"), help="what is replayed (default: pending)"

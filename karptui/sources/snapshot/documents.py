@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import json
@@ -15,15 +14,16 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.decode.yaml_text import YamlError, load_documents
+from karptui.sources.snapshot.encoding import as_utf8, check_utf8
 from karptui.sources.snapshot.errors import SnapshotError, sentence
 
 STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
+NO_NAME: Final = "the name of a snapshot is empty; . is the current directory, - standard input"
 MAX_BYTES: Final = 4 << 30
 """Of one file, unpacked."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_PROBE: Final = 4096
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -34,6 +34,8 @@ class Document(msgspec.Struct, frozen=True):
     """What to call it in a sentence: the file, and the number of the document where there are several."""
     folder: Path
     """What paths inside it are relative to."""
+    given: str = ""
+    """The path it was found by: a file, a directory or ``-``, as it was given."""
 
 
 def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> Iterator[Document]:
@@ -43,12 +45,14 @@ def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> 
         SnapshotError: when one cannot be read as JSON or YAML.
     """
     for path in paths:
+        if not str(path).strip():
+            raise SnapshotError(NO_NAME)
         if str(path) == STDIN:
             data = (stdin or sys.stdin.buffer).read()
-            yield from _parse(data, "standard input", Path(), is_yaml=False)
+            yield from _parse(data, "standard input", Path(), given=STDIN, is_yaml=False)
             continue
         for file in _files(Path(path)):
-            yield from _parse(read_bytes(file), str(file), file.parent, is_yaml=_is_yaml(file))
+            yield from _parse(read_bytes(file), str(file), file.parent, given=str(path), is_yaml=_is_yaml(file))
 
 
 def read_bytes(file: Path) -> bytes:
@@ -96,6 +100,7 @@ def parse_json(data: bytes, where: str) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         if "truncated" in str(error):
             raise SnapshotError(sentence(where, "is cut off: the JSON ends early")) from None
+        check_utf8(data, where)
         raise SnapshotError(sentence(where, f"is not JSON: {error}")) from None
 
 
@@ -117,27 +122,13 @@ def _is_yaml(file: Path) -> bool:
     return file.name.lower().removesuffix(".gz").endswith((".yaml", ".yml"))
 
 
-def _parse(data: bytes, where: str, folder: Path, *, is_yaml: bool) -> Iterator[Document]:
-    text = _as_utf8(unpack(data, where), where)
+def _parse(data: bytes, where: str, folder: Path, *, given: str, is_yaml: bool) -> Iterator[Document]:
+    text = as_utf8(unpack(data, where), where)
     values = _values(text, where, is_yaml=is_yaml)
     if not values:
         raise SnapshotError(sentence(where, "is empty"))
     for number, value in enumerate(values, 1):
-        yield Document(value, where if len(values) == 1 else f"{where}, document {number}", folder)
-
-
-def _as_utf8(data: bytes, where: str) -> bytes:
-    """Return text as UTF-8 without a byte order mark: shells of Windows write UTF-16."""
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if data.startswith(mark):
-            try:
-                return data.decode(encoding).encode()
-            except UnicodeError:
-                raise SnapshotError(sentence(where, "is binary, not JSON or YAML")) from None
-    data = data.removeprefix(codecs.BOM_UTF8)
-    if b"\x00" in data[:_PROBE]:
-        raise SnapshotError(sentence(where, "is binary, not JSON or YAML"))
-    return data
+        yield Document(value, where if len(values) == 1 else f"{where}, document {number}", folder, given)
 
 
 def _values(text: bytes, where: str, *, is_yaml: bool) -> list[Any]:
@@ -153,6 +144,7 @@ def _values(text: bytes, where: str, *, is_yaml: bool) -> list[Any]:
     try:
         return load_documents(text)
     except YamlError as error:
+        check_utf8(text, where)
         raise SnapshotError(sentence(where, f"is not YAML: {error}")) from None
 
 

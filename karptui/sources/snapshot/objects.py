@@ -32,6 +32,9 @@ NAMESPACED: Final = frozenset(
     }
 )
 
+_NAMES: Final[Mapping[type[Any], str]] = {type(None): "null", bool: "true or false", int: "a number", float: "a number"}
+_MOST_QUOTED: Final = 120
+
 
 class ObjectPile:
     """Collects objects; what cannot be read becomes a sentence, what is not known is counted."""
@@ -43,6 +46,8 @@ class ObjectPile:
         """Those of the problems that are about objects of a known kind."""
         self.manifests: dict[tuple[str, str], Mapping[str, Any]] = {}
         """The objects as they were given, by kind as the API writes it, and key; only if asked for."""
+        self.object_count = 0
+        """Objects that were given, whether they can be read, are known, or not."""
         self.repeated_count = 0
         """Objects that were given before; the last word counts."""
         self._keeps_manifests = keeps_manifests
@@ -59,12 +64,13 @@ class ObjectPile:
         """
         value = manifest.value
         if not isinstance(value, dict):
-            self.problems.append(sentence(where, f"{manifest.path or 'document'} is not an object"))
+            self.problems.append(sentence(where, f"{manifest.path} {_no_object(value)}"))
             return
         api_version, api_kind = value.get("apiVersion"), value.get("kind")
         if not isinstance(api_version, str) or not isinstance(api_kind, str):
-            self.problems.append(sentence(where, f"{manifest.path or 'document'} {_mistaken(value)}"))
+            self.problems.append(sentence(where, f"{manifest.path} {_mistaken(value)}"))
             return
+        self.object_count += 1
         reader = self._reader(api_version, api_kind)
         if reader is None:
             self.unknown_kinds[_title(api_version, api_kind)] += 1
@@ -108,7 +114,14 @@ def _mistaken(value: Mapping[str, Any]) -> str:
         return "is a scenario of edits, not an object: --scenario FILE of karptui simulate and sweep reads it"
     if "nodeClass" in value:
         return "is a case of an EC2NodeClass and settings, not an object: karptui types FILE reads it"
-    return f"has no {'apiVersion' if isinstance(value.get('kind'), str) else 'kind'}"
+    return f"has no {'apiVersion' if isinstance(value.get('kind'), str) else 'kind'}: it is not a Kubernetes object"
+
+
+def _no_object(value: Any) -> str:
+    """Return what a value is that is not even a mapping; text is quoted, as it may say what went wrong before."""
+    if isinstance(value, str):
+        return f"is text, not a Kubernetes object: {value[:_MOST_QUOTED]}{'…' if len(value) > _MOST_QUOTED else ''}"
+    return f"is {_NAMES[type(value)]}, not a Kubernetes object"
 
 
 def _title(api_version: str, api_kind: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -90,6 +91,8 @@ class SnapshotReader:
         name = (recorded.name if recorded is not None else "") or _name_of(paths)
         captured_ns = now_ns or (recorded.captured_ns if recorded is not None else ABSENT_NS) or newest_ns
         notes = []
+        if not pile.object_count and recorded is None:
+            notes.append(f"{name}: it holds no objects")
         if not captured_ns:
             captured_ns = self._clock.now_ns()
             notes.append(f"{name}: nothing in it says when it was taken; now is assumed, --now sets it")
@@ -113,20 +116,27 @@ class SnapshotReader:
         """Add the objects of documents, and return the recording among them and the newest instant of the others."""
         recorded: Recorded | None = None
         newest_ns = ABSENT_NS
-        for document in found:
-            if is_recording(document.value):
-                if recorded is not None:
-                    raise SnapshotError(
-                        sentence(document.where, f"is a second recording beside {recorded.where}: open one at a time")
-                    )
-                recorded = Recorded(document, self._catalogs)
-                recorded.add_objects(pile)
-                continue
-            if wants_newest:
-                newest_ns = max(newest_ns, newest_timestamp_ns(document.value))
-            for manifest in manifests(document.value):
-                pile.add(manifest, document.where, has_defaults=bool(manifest.path))
+        for _, given in groupby(found, key=lambda document: document.given):
+            object_count, problem_count = pile.object_count, len(pile.problems)
+            for document in given:
+                if is_recording(document.value):
+                    if recorded is not None:
+                        raise SnapshotError(_second(document, recorded))
+                    recorded = Recorded(document, self._catalogs)
+                    recorded.add_objects(pile)
+                    continue
+                if wants_newest:
+                    newest_ns = max(newest_ns, newest_timestamp_ns(document.value))
+                for manifest in manifests(document.value):
+                    pile.add(manifest, document.where, has_defaults=bool(manifest.path))
+            if pile.object_count == object_count and len(pile.problems) > problem_count:
+                # Such as the words of a kubectl that failed: what else is given would pass for all there is.
+                raise SnapshotError(pile.problems[problem_count])
         return recorded, newest_ns
+
+
+def _second(document: Document, recorded: Recorded) -> str:
+    return sentence(document.where, f"is a second recording beside {recorded.where}: open one at a time")
 
 
 def _as_recorded(snapshot: Snapshot, recorded: Recorded) -> Snapshot:

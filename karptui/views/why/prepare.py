@@ -61,7 +61,7 @@ def pool_instance_types(
         facts=live_instance_types(evidence.facts).values(),
     )
     by_pool: dict[str, Sequence[InstanceType]] = {}
-    notes = [*resolved.notes, *(f"{KIND} {name}: {why}" for name, why in resolved.problems.items())]
+    notes = [*resolved.notes, *resolved.problems.values()]
     for pool in inventory.nodepools:
         found = resolved.by_nodeclass.get(pool.node_class_ref.name) if _is_ec2(pool) else None
         if found is not None:

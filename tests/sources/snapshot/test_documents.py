@@ -19,6 +19,7 @@ def packed(data: bytes) -> bytes:
 
 
 JSON = json.dumps(VALUE, ensure_ascii=False).encode()
+WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 YAML = "kind: Pod\nmetadata: {name: é}\n".encode()
 
 
@@ -27,7 +28,10 @@ YAML = "kind: Pod\nmetadata: {name: é}\n".encode()
     [
         ("a.json", JSON),
         ("a.json", b"\xef\xbb\xbf" + JSON),
-        ("a.json", JSON.decode().encode("utf-16")),
+        *(("a.json", JSON.decode().encode(encoding)) for encoding in WIDE),
+        *(("a.yaml", YAML.decode().encode(encoding)) for encoding in WIDE),
+        ("a.json.gz", packed(JSON.decode().encode("utf-16"))),
+        ("a.yaml", "\ufeff".encode("utf-16-be") + YAML.decode().encode("utf-16-be")),
         ("a.json", b"\n\n  " + JSON + b"\n"),
         ("a.json.gz", packed(JSON)),
         ("no-suffix", packed(JSON)),
@@ -78,13 +82,16 @@ def test_reads_standard_input(data: bytes) -> None:
         ("a.json", JSON[:20], "is cut off: the JSON ends early"),
         ("a.json", b'{"a": 1,}', "is not JSON: "),
         ("a.json", JSON + b"rubbish", "is not JSON: "),
-        ("a.json", b'{"a": "\xff"}', "is not JSON: "),
+        ("a.json", b'{"a":\n "\xff"}', "is not UTF-8: line 2 holds the byte 0xff; save it as UTF-8"),
         ("a.json", b"[" * 100_000, "is nested too deeply"),
         ("a.json.gz", packed(JSON * 100)[:60], "is cut off: the gzip stream ends early"),
         ("a.json.gz", b"\x1f\x8bnonsense", "is damaged: "),
         ("a.bin", b"\x7fELF\x00\x01", "is binary, not JSON or YAML"),
+        ("a.bin", b"a\x00\x01\x00b\x00", "is binary, not JSON or YAML"),
+        ("a.bin", b"a\x00\x00\x00b\x00", "is binary, not JSON or YAML"),
+        ("a.bin", b"kind: Pod\n" * 10 + b"\x00", "is binary, not JSON or YAML"),
         ("a.bin", b"\xff\xfe\x00\xd8", "is binary, not JSON or YAML"),
-        ("a.yaml", b"\x80\x81", "is not YAML: "),
+        ("a.yaml", b"\x80\x81", "is not UTF-8: line 1 holds the byte 0x80"),
         ("a.yaml", b"a: [", "is not YAML: line 2"),
     ],
 )
@@ -100,6 +107,9 @@ def test_names_the_file_and_what_is_wrong(tmp_path: Path, name: str, data: bytes
 def test_says_when_there_is_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="cannot be read: No such file or directory"):
         list(documents([tmp_path / "none.json"]))
+    for name in ("", "  "):
+        with pytest.raises(SnapshotError, match="the name of a snapshot is empty"):
+            list(documents([name]))
     with pytest.raises(SnapshotError, match=r"no file in it ends in \.json"):
         list(documents([tmp_path]))
 

@@ -131,7 +131,9 @@ def test_passes_over_unknown_kinds_with_a_count(tmp_path: Path) -> None:
 BROKEN = [
     ({**POD, "spec": {"nodeName": 5}}, "Pod default/web-1: spec.nodeName: must be text, is a number"),
     ({**POD, "metadata": "x"}, "Pod (without a name): metadata: must be an object, is text"),
-    (7, "objects[1] is not an object"),
+    (7, "objects[1] is a number, not a Kubernetes object"),
+    (None, "objects[1] is null, not a Kubernetes object"),
+    ("x", "objects[1] is text, not a Kubernetes object: x"),
     ({"a": 1}, "objects[1] has no kind"),
     ({"kind": "Pod"}, "objects[1] has no apiVersion"),
     ({"name": "x", "edits": []}, "objects[1] is a scenario of edits, not an object: --scenario FILE of karptui"),
@@ -153,6 +155,43 @@ def test_one_bad_object_is_an_error_where_that_is_asked(tmp_path: Path, broken: 
     with pytest.raises(SnapshotError) as caught:
         read(tmp_path, {**RECORDING, "objects": [NODE, broken]}, strict=True)
     assert problem in str(caught.value)
+
+
+STRANGERS = [
+    ("hello there", "is text, not a Kubernetes object: hello there"),
+    ("x" * 200, f"is text, not a Kubernetes object: {'x' * 120}…"),
+    (5, "is a number, not a Kubernetes object"),
+    (True, "is true or false, not a Kubernetes object"),
+    ([5], "[0] is a number, not a Kubernetes object"),
+    ({"Error from server (Forbidden)": "pods is forbidden"}, "has no kind: it is not a Kubernetes object"),
+]
+
+
+@pytest.mark.parametrize(("stranger", "problem"), STRANGERS)
+def test_a_file_without_any_object_is_refused_also_beside_others(tmp_path: Path, stranger: Any, problem: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        read(tmp_path, stranger)
+    assert str(caught.value) == f"{tmp_path / 'file0.json'}: {problem}"
+    for others in ([NODE, stranger], [RECORDING, stranger]):
+        with pytest.raises(SnapshotError) as caught:
+            read(tmp_path, *others)
+        assert str(caught.value) == f"{tmp_path / 'file1.json'}: {problem}"
+
+
+def test_a_stranger_among_the_files_of_a_directory_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "cluster.json").write_text(json.dumps(NODE))
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    snapshot = SnapshotReader().read([tmp_path], now_ns=1)
+    assert snapshot.problems == (f"{tmp_path / 'package.json'}: has no kind: it is not a Kubernetes object",)
+    assert len(snapshot.inventory.nodes) == 1
+
+
+def test_a_list_of_nothing_is_an_empty_cluster_and_that_is_said(tmp_path: Path) -> None:
+    for empty in ([], {"kind": "List", "apiVersion": "v1", "items": []}):
+        snapshot = read(tmp_path, empty, now_ns=1)
+        assert snapshot.notes == ("file0: it holds no objects",)
+        assert not snapshot.problems
+    assert read(tmp_path, {**RECORDING, "objects": []}, now_ns=1).notes == ()
 
 
 def test_sentences_stay_short_whatever_they_quote(tmp_path: Path) -> None:

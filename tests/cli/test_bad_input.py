@@ -1,0 +1,89 @@
+"""What commands say of files and names that cannot be used: a sentence on standard error, and status 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from karptui.cli.main import COMMANDS, main
+
+READERS = tuple(name for name in COMMANDS if name not in ("completion", "explain", "record", "simulate", "sweep"))
+EMPTY = "the name of a file is empty; a variable that is not set?"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory that could pass for a snapshot is the current one."""
+    (tmp_path / "cluster.json").write_text("[]")
+    monkeypatch.chdir(tmp_path)
+
+
+def words_of(command: str, file: str) -> list[str]:
+    """Return the command line that reads a snapshot."""
+    return {
+        "explain": ["explain", "node", "x", "--snapshot", file],
+        "record": ["record", "-", "--snapshot", file],
+        "sweep": ["sweep", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--snapshot", file],
+        "simulate": ["simulate", "--self-check", "--snapshot", file],
+        "": ["--snapshot", file],
+    }.get(command, [command, "--snapshot", file])
+
+
+@pytest.mark.parametrize("command", ["", *(name for name in COMMANDS if name != "completion")])
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_not_the_current_directory(
+    command: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words_of(command, name)) == 2
+    output, error = capsys.readouterr()
+    assert not output
+    assert error.startswith(f"karptui{f' {command}' if command else ''}: argument --snapshot: {EMPTY}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", ""],
+        ["simulate", "--demo", "--scenario", ""],
+        ["sweep", "", "--set", "X=1"],
+        ["blockers", ""],
+        ["types", ""],
+        ["record", "", "--demo"],
+        ["nodes", "--kubeconfig", ""],
+        ["--config", ""],
+    ],
+)
+def test_other_files_need_a_name_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    output, error = capsys.readouterr()
+    assert not output
+    assert "is empty" in error
+
+
+@pytest.mark.parametrize("command", [*READERS, "record"])
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"error: You must be logged in to the server", "has no kind: it is not a Kubernetes object"),
+        (b"You must be logged in", "is text, not a Kubernetes object: You must be logged in"),
+        (b"5", "is a number, not a Kubernetes object"),
+        (b"\x80", "is not UTF-8: line 1 holds the byte 0x80; save it as UTF-8"),
+    ],
+)
+def test_a_file_that_holds_no_object_is_refused(
+    command: str, text: bytes, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_bytes(text)
+    assert main(words_of(command, str(file))) == 2
+    output, error = capsys.readouterr()
+    assert not output
+    assert error == f"karptui {command}: {file}: {sentence}\n"
+
+
+def test_an_empty_list_is_an_empty_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nodes", "--snapshot", str(tmp_path / "cluster.json")]) == 0
+    output, error = capsys.readouterr()
+    assert not output
+    assert error.startswith("no nodes\nkarptui nodes: cluster: it holds no objects\n")
