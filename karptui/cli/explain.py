@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags
+from karptui.cli.flags import add_cluster_flags, refuse_unused
 from karptui.cli.listing import report
 from karptui.cli.source import UsageError, fail
 
@@ -57,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.PDB, Kind.EVENT)
     try:
+        _check(args)
         loaded = load(args, needed)
         explained = _explained(args, loaded)
     except UsageError as error:
@@ -74,6 +75,20 @@ def run(args: argparse.Namespace) -> int:
         for line in lines:
             print("".join(clean(text) for text, _ in line).rstrip())
     return report("explain", loaded)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse flags that would have no effect.
+
+    Raises:
+        UsageError: with the flag.
+    """
+    if args.kind == "pod":
+        if "/" in args.name:
+            refuse_unused(args, {"namespace": "--namespace"}, f"does not go with {args.name}, which names its own")
+        return
+    of_pods = {"namespace": "--namespace", "no_remedies": "--no-remedies"}
+    refuse_unused(args, of_pods, f"is about a pod: it does not go with explain {args.kind}")
 
 
 def _explained(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]:

@@ -193,3 +193,17 @@ def test_nothing_that_a_terminal_would_act_on(tmp_path, capsys, text):
     for stream in (out.out, out.err):
         assert not any(ord(char) < 32 and char != "\n" for char in stream)
         assert "\u202e" not in stream
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("nodes n1 --no-remedies", "--no-remedies is about a pod: it does not go with explain node"),
+        ("np trino --no-remedies", "--no-remedies is about a pod: it does not go with explain pool"),
+        ("pool trino -n trino", "--namespace is about a pod: it does not go with explain pool"),
+        ("pod trino/worker-0 -n web", "--namespace does not go with trino/worker-0, which names its own"),
+    ],
+)
+def test_flags_without_effect_are_refused(words, sentence, story, capsys):
+    status, out, err = run(capsys, "explain", *words.split(), "--snapshot", story)
+    assert (status, out, err) == (2, "", f"karptui explain: {sentence}\n")
