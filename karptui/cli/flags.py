@@ -101,6 +101,19 @@ def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: s
         raise UsageError(f"{found[0]} {because}")
 
 
+def refuse_live(args: argparse.Namespace, beside: str) -> None:
+    """Refuse flags of a live cluster beside what takes its place.
+
+    Args:
+        args: what was parsed.
+        beside: the other, such as ``--demo``.
+
+    Raises:
+        UsageError: where one was given.
+    """
+    refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {beside}; leave one of them out")
+
+
 def words(text: str) -> list[str]:
     """Return the parts of a comma-separated list."""
     return [word.strip() for word in text.split(",") if word.strip()]

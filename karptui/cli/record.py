@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli.flags import LIVE_FLAGS, add_cluster_flags, file_name, refuse_unused
+from karptui.cli.flags import add_cluster_flags, file_name, refuse_live, refuse_unused
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
 
     if args.snapshot and args.demo:
         raise UsageError("--demo and --snapshot exclude each other")
-    instead = "--demo" if args.demo else "--snapshot"
-    refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {instead}")
+    refuse_live(args, "--demo" if args.demo else "--snapshot")
     demo = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
     snapshot = SnapshotReader().read(args.snapshot or [str(demo)], now_ns=args.now, keeps_manifests=True)
     document = build_recording(

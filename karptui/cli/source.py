@@ -30,7 +30,7 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     Raises:
         UsageError: with a sentence.
     """
-    from karptui.cli.flags import LIVE_FLAGS, refuse_unused
+    from karptui.cli.flags import refuse_live, refuse_unused
     from karptui.clock import FrozenClock, SystemClock
 
     if args.demo and args.snapshot:
@@ -38,7 +38,7 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     if not args.snapshot:
         refuse_unused(args, {"now": "--now"}, "needs --snapshot")
     if args.demo or args.snapshot:
-        refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {_instead(args)}")
+        refuse_live(args, "--demo" if args.demo else "--snapshot")
     if args.demo:
         from karptui.sources.demo.source import DemoSource
 
@@ -55,10 +55,6 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
             raise UsageError(str(error)) from error
         return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)
     return connect(args, args.context), SystemClock()
-
-
-def _instead(args: argparse.Namespace) -> str:
-    return "--demo" if args.demo else "--snapshot"
 
 
 def connect(args: argparse.Namespace, context: str | None) -> Source:

@@ -78,7 +78,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["nodes", "--request-timeout", "soon"], "'soon' is not a duration such as 10s or 1m"),
         (["nodes", "--request-timeout=-5s"], "'-5s' is negative"),
         (["nodes", "--demo", "--snapshot", "x"], "--demo and --snapshot exclude each other"),
-        (["nodes", "--demo", "--context", "x"], "--context is about a live cluster: it does not go with --demo"),
+        (["nodes", "--demo", "--context", "x"], "it does not go with --demo; leave one of them out"),
         (["nodes", "--snapshot", "x", "--as", "u"], "--as is about a live cluster: it does not go with --snapshot"),
         (["nodes", "--demo", "--request-timeout", "0"], "--request-timeout is about a live cluster"),
         (["nodes", "--demo", "--now", "2026-11-20T12:00:00Z"], "--now needs --snapshot"),

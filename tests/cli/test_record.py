@@ -163,7 +163,7 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--demo", "--context", "x"], "--context is about a live cluster: it does not go with --demo"),
+        (["--demo", "--context", "x"], "it does not go with --demo; leave one of them out"),
         (["--snapshot", "x", "--kubeconfig", "x"], "--kubeconfig is about a live cluster"),
         (["--now", "2026-11-20T12:00:00Z"], "--now needs --snapshot or --demo"),
     ],
