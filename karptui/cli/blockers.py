@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, add_output_flag
-from karptui.cli.listing import report
+from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB)
     try:
         loaded = load(args, needed)
+        refuse_unseen("blockers", loaded, Kind.NODE)
     except UsageError as error:
         fail(str(error), "blockers")
     prepared, notes = prepare_view(loaded.view, loaded.now_ns)

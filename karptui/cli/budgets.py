@@ -7,7 +7,7 @@ import argparse
 from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 
@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD))
+        refuse_unseen("budgets", loaded, Kind.NODEPOOL)
         view, notes = analysed(loaded.view, loaded.now_ns, simulates=False)
         loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
         rows = rows_of(budgets_table(LocalZone()), budget_entries(view), args, loaded.now_ns)

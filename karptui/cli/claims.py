@@ -7,7 +7,7 @@ import argparse
 from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 
@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         loaded = load(args, (Kind.NODECLAIM, Kind.NODE, Kind.NODEPOOL, Kind.POD))
+        refuse_unseen("claims", loaded, Kind.NODECLAIM)
         view, notes = analysed(loaded.view, loaded.now_ns, simulates=False)
         loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
         rows = rows_of(TABLE, claim_entries(view), args, loaded.now_ns)

@@ -6,7 +6,7 @@ import argparse
 
 from karptui.cli import csv_columns
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 
@@ -25,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         loaded = load(args, (Kind.EVENT, Kind.NODE, Kind.NODECLAIM))
+        refuse_unseen("events", loaded, Kind.EVENT, Kind.NODE, Kind.NODECLAIM)
         rows = rows_of(TABLE, Timeline().entries(loaded.view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "events")

@@ -59,10 +59,14 @@ def run(args: argparse.Namespace) -> int:
     try:
         _check(args)
         loaded = load(args, needed)
-        explained = _explained(args, loaded)
     except UsageError as error:
         fail(str(error), "explain")
-    documents, lines, loaded = explained
+    try:
+        documents, lines, loaded = _explained(args, loaded)
+    except UsageError as error:
+        # What is not there may be what could not be read.
+        report("explain", loaded)
+        fail(str(error), "explain")
     if args.output == "json":
         import json
 

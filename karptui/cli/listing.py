@@ -14,6 +14,7 @@ from karptui.cli.source import UsageError
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
+    from karptui.decode.kinds import Kind
     from karptui.views.table import Rows, TableSpec
 
 ItemT = TypeVar("ItemT")
@@ -137,6 +138,28 @@ def report(command: str, loaded: Loaded) -> int:
     for sentence in (*loaded.notes, *loaded.complaints):
         print(f"karptui {command}: {clean(sentence)}", file=sys.stderr)
     return 1 if loaded.complaints else 0
+
+
+def refuse_unseen(command: str, loaded: Loaded, *kinds: Kind) -> None:
+    """Give no answer where there is nothing of some kinds because it may not be seen or cannot be read.
+
+    An empty table or list would read as an empty cluster. What is missing is said on standard error.
+
+    Args:
+        command: name of the command.
+        loaded: the cluster.
+        kinds: what the command's rows are made of.
+
+    Raises:
+        SystemExit: with status 1.
+    """
+    from karptui.sources.base import Phase
+
+    statuses = [status for status in map(loaded.view.statuses.get, kinds) if status is not None]
+    absent = (Phase.NOT_INSTALLED, Phase.CONNECTING)
+    is_hidden = any(status.phase not in absent and status.last_error for status in statuses)
+    if is_hidden and not any(status.count for status in statuses):
+        raise SystemExit(report(command, loaded))
 
 
 def resource_columns(text: str | None, known: Mapping[str, str]) -> frozenset[str]:

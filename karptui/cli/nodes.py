@@ -8,7 +8,7 @@ from karptui.cli import csv_columns
 from karptui.cli.analysed import add_why_flags, analysed
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, words
-from karptui.cli.listing import add_row_flags, print_rows, report, resource_columns, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, resource_columns, rows_of
 from karptui.cli.source import UsageError, fail
 from karptui.cli.usage import add_usage_flag
 
@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         left_out = resource_columns(args.resources, RESOURCE_COLUMNS)
         loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD))
+        refuse_unseen("nodes", loaded, Kind.NODE, Kind.NODECLAIM)
         view, notes = analysed(loaded.view, loaded.now_ns, simulates=args.simulate)
         loaded = replace(loaded, view=view, notes=(*loaded.notes, *notes))
         rows = rows_of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.EVENT)
     try:
         loaded = load(args, needed)
+        refuse_unseen("pending", loaded, Kind.POD)
         prepared, notes = prepare_view(loaded.view, loaded.now_ns)
         loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
         hears = hears_events(loaded.view)

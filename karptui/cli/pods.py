@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from karptui.cli import csv_columns
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 from karptui.cli.usage import add_usage_flag
 
@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         loaded = load(args, (Kind.POD, Kind.NODE))
+        refuse_unseen("pods", loaded, Kind.POD)
         rows = rows_of(TABLE, _chosen(loaded, args), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "pods")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from karptui.cli import csv_columns
 from karptui.cli.csv_form import print_csv
 from karptui.cli.flags import refuse_unused, words
-from karptui.cli.listing import ROW_FLAGS, print_rows, report, rows_of
+from karptui.cli.listing import ROW_FLAGS, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def run_pools(args: argparse.Namespace) -> int:
     try:
         _check(args)
         loaded = load(args, needed)
+        refuse_unseen("types", loaded, Kind.NODEPOOL)
         pools = pool_entries(loaded.view)
         if args.pool is None:
             _print_pools(pools, args, loaded)

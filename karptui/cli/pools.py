@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
+from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:
         loaded = load(args, needed)
+        refuse_unseen("pools", loaded, Kind.NODEPOOL)
         view, notes = compared(loaded.view, loaded.now_ns)
         loaded = replace(loaded, view=view, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
         rows = pool_rows(view)

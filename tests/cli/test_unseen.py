@@ -1,0 +1,108 @@
+"""What may not be listed or cannot be read never passes for an empty cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Answered, Call, LoopbackServer
+
+from karptui.cli.main import main
+from tests.builders import a_manifest
+from tests.cli.test_record import kubeconfig
+from tests.sources.cluster.test_session import Cluster, karpenter
+
+CORE = "/api/v1/"
+KARPENTER = "/apis/karpenter.sh/v1/"
+HIDDEN = {
+    "nodes": (f"{CORE}nodes", f"{KARPENTER}nodeclaims"),
+    "pods": (f"{CORE}pods",),
+    "claims": (f"{KARPENTER}nodeclaims",),
+    "pools": (f"{KARPENTER}nodepools",),
+    "types": (f"{KARPENTER}nodepools",),
+    "budgets": (f"{KARPENTER}nodepools",),
+    "pending": (f"{CORE}pods",),
+    "blockers": (f"{CORE}nodes",),
+    "events": (f"{CORE}events", f"{CORE}nodes", f"{KARPENTER}nodeclaims"),
+}
+"""What each command lists, by the paths of the API."""
+
+
+@pytest.fixture(name="cluster")
+def empty_cluster() -> Cluster:
+    return karpenter()
+
+
+@pytest.fixture(name="flags")
+def flags_of_the_cluster(cluster: Cluster, tmp_path: Path) -> Iterator[list[str]]:
+    with LoopbackServer(cluster) as server:
+        yield ["--kubeconfig", kubeconfig(tmp_path, server.url)]
+
+
+def words_of(command: str, flags: list[str], form: str) -> list[str]:
+    """Return the command line; commands without prices do not ask AWS anyway."""
+    return [command, *flags, "-o", form, *([] if command in ("pods", "events") else ["--no-aws"])]
+
+
+def forbid(cluster: Cluster, *paths: str) -> None:
+    """Have the server refuse lists of these paths."""
+
+    def fault(call: Call) -> None:
+        if call.path in paths:
+            plural = call.path.rpartition("/")[2]
+            call.error(403, f'{plural} is forbidden: User "u" cannot list resource "{plural}"', "Forbidden")
+            raise Answered
+
+    cluster.fault = fault
+
+
+@pytest.mark.parametrize("command", HIDDEN)
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_no_answer_is_given_where_nothing_may_be_listed(
+    command: str, form: str, cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    forbid(cluster, *HIDDEN[command])
+    assert main(words_of(command, flags, form)) == 1
+    output, error = capsys.readouterr()
+    assert not output
+    assert f"karptui {command}: no permission to list " in error
+    assert f"no {command}" not in error.replace("no permission", "")
+
+
+@pytest.mark.parametrize("command", HIDDEN)
+def test_an_empty_cluster_is_an_answer(
+    command: str, cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words_of(command, flags, "json")) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_what_may_be_listed_is(cluster: Cluster, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    cluster.put(f"{CORE}nodes", a_manifest("Node", "n1"))
+    forbid(cluster, f"{KARPENTER}nodeclaims")
+    assert main(words_of("nodes", flags, "json")) == 1
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["n1"]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken: dict[str, Any] = a_manifest("Pod", "x", namespace="web", spec={"nodeName": 5})
+    (tmp_path / "a.json").write_text(json.dumps(broken))
+    for command in ("pods", "pending"):
+        assert main([command, "--snapshot", str(tmp_path / "a.json"), "-o", form]) == 1
+        output, error = capsys.readouterr()
+        assert not output
+        assert "Pod web/x: spec.nodeName: must be text, is a number: write it in quotes" in error
+    assert main(["nodes", "--snapshot", str(tmp_path / "a.json"), "-o", form]) == 1
+
+
+def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": "3"})
+    (tmp_path / "a.json").write_text(json.dumps([broken, a_manifest("Node", "n1")]))
+    assert main(["explain", "pool", "x", "--snapshot", str(tmp_path / "a.json")]) == 2
+    error = capsys.readouterr().err
+    assert "NodePool x: spec.weight: must be a whole number, is text: write it without quotes" in error
+    assert "there is no NodePool x" in error
