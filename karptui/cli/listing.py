@@ -59,10 +59,15 @@ def rows_of(
         UsageError: when a filter, a selector or an order cannot be read.
     """
     from karptui.config import ConfigError, parse_node_sort
+    from karptui.views.label_query import parse_label_query
     from karptui.views.query import QueryError, parse_query
     from karptui.views.table import Sort, build_rows
 
-    selector = f"-l {_quoted(args.selector)}" if args.selector else ""
+    try:
+        parse_label_query(args.selector)
+    except ValueError as error:
+        raise UsageError(f"-l: {error}") from error
+    selector = f"-l '{args.selector}'" if args.selector else ""
     try:
         query = parse_query(" ".join(filter(None, (args.filter, selector, extra_filter))), spec.subject)
         sort = Sort(*parse_node_sort(args.sort_by, "--sort-by")) if args.sort_by else spec.default_sort
@@ -72,10 +77,6 @@ def rows_of(
     if sort.column_id not in known:
         raise UsageError(f"--sort-by: there is no column {sort.column_id}; the columns are {', '.join(known)}")
     return build_rows(spec, items, query=query, sort=sort, now_ns=now_ns)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if "'" in text else f"'{text}'"
 
 
 def print_rows(

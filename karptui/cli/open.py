@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         check_screen()
     except UsageError as error:
-        fail(str(error))
+        # What is wrong with the command line is wrong with a terminal too, and so comes first.
+        fail(_trouble_with_settings(args) or str(error))
     frame = FirstFrame()
     frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
     try:
@@ -78,7 +79,20 @@ def _title(args: argparse.Namespace) -> str:
     return "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "karptui"
 
 
-def _app(args: argparse.Namespace) -> KarptuiApp:
+def _trouble_with_settings(args: argparse.Namespace) -> str:
+    try:
+        _settings(args)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _settings(args: argparse.Namespace) -> Config:
+    """Return the settings.
+
+    Raises:
+        UsageError: naming the file, variable or flag, and the setting that cannot be used.
+    """
     import os
     from pathlib import Path
 
@@ -92,16 +106,22 @@ def _app(args: argparse.Namespace) -> KarptuiApp:
         flags["namespace"] = ""
     try:
         config = load_config(Path(args.config) if args.config else config_file(), os.environ, flags)
-        source, clock = open_source(args)
     except ConfigError as error:
         raise UsageError(str(error)) from error
     _check_resources(config.resources)
     _check_nodes(config)
+    _check_first_screen(config.screen)
+    _check_theme(config.theme)
+    return config
+
+
+def _app(args: argparse.Namespace) -> KarptuiApp:
+    config = _settings(args)
+    source, clock = open_source(args)
     is_live = not args.demo and not args.snapshot
 
     from karptui.app import KarptuiApp
 
-    _check_first_screen(config.screen)
     return KarptuiApp(
         source,
         config=config,
@@ -128,8 +148,10 @@ def _check_nodes(config: Config) -> None:
     try:
         column, _ = config.order()
         parse_label_query(config.node_selector)
-    except (ConfigError, ValueError) as error:
+    except ConfigError as error:
         raise UsageError(str(error)) from error
+    except ValueError as error:
+        raise UsageError(f"node_selector: {error}") from error
     known = [heading.id for heading in nodes_table(config.extra_labels).headings()]
     if column not in known:
         raise UsageError(f"node_sort: there is no column {column}; the columns are {', '.join(known)}")
@@ -141,6 +163,25 @@ def _check_first_screen(name: str) -> None:
     names = [entry.name for entry in ENTRIES]
     if name not in names:
         raise UsageError(f"screen: there is no screen {name}; the screens are {', '.join(names)}")
+
+
+def theme_names() -> list[str]:
+    """Return the name of every theme."""
+    from textual.theme import BUILTIN_THEMES
+
+    from karptui.widgets.palette import OWN_THEMES
+
+    return sorted({*BUILTIN_THEMES, *(theme.name for theme in OWN_THEMES)})
+
+
+def _check_theme(name: str) -> None:
+    import difflib
+
+    names = theme_names()
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"the themes are {', '.join(names)}"
+        raise UsageError(f"theme: there is no theme {name}; {hint}")
 
 
 def _connect(args: argparse.Namespace, name: str) -> Source:

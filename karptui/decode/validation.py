@@ -96,8 +96,9 @@ def _quoting_hint(kinds: Sequence[str], got: str, value: Any) -> str:
     """Return what to do where only quotes are missing, or are too many."""
     if kinds == ["str"] and got in ("int", "float", "bool"):
         return ": write it in quotes"
-    is_number = isinstance(value, str) and value.removeprefix("-").isdecimal()
-    if (kinds[0] in ("int", "float") and is_number) or (kinds == ["bool"] and value in ("true", "false")):
+    digits = value.removeprefix("-").replace(".", "", 1 if "float" in kinds else 0) if isinstance(value, str) else ""
+    is_number = kinds[0] in ("int", "float") and digits.isdecimal()
+    if is_number or (kinds == ["bool"] and value in ("true", "false")):
         return ": write it without quotes"
     return ""
 

@@ -10,6 +10,9 @@ import msgspec
 
 _SET_BASED: Final = re.compile(r"^(?P<key>[^\s=!,()]+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)$")
 _COMMA: Final = re.compile(r",(?![^()]*\))")
+_QUOTES: Final = re.compile(r"[\"'`“”‘’]")
+_VALUE: Final = re.compile(r"^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$")
+"""What Kubernetes allows; nothing else can ever match."""
 _KEY: Final = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$")
 
 
@@ -41,12 +44,13 @@ def parse_label_query(text: str) -> tuple[LabelTest, ...]:
 
 def _parse_part(part: str) -> LabelTest:
     if match := _SET_BASED.match(part):
-        values = frozenset(value.strip() for value in match["values"].split(","))
-        return LabelTest(_key(match["key"], part), values, negated=match["operator"] == "notin")
+        key = _key(match["key"], part)
+        values = frozenset(_value(value.strip(), part) for value in match["values"].split(","))
+        return LabelTest(key, values, negated=match["operator"] == "notin")
     for operator, negated in (("!=", True), ("==", False), ("=", False)):
         key, found, value = part.partition(operator)
         if found:
-            return LabelTest(_key(key.strip(), part), frozenset({value.strip()}), negated=negated)
+            return LabelTest(_key(key.strip(), part), frozenset({_value(value.strip(), part)}), negated=negated)
     if part.startswith("!"):
         return LabelTest(_key(part[1:].strip(), part), frozenset(), negated=True)
     return LabelTest(_key(part, part), frozenset())
@@ -54,5 +58,20 @@ def _parse_part(part: str) -> LabelTest:
 
 def _key(key: str, part: str) -> str:
     if not _KEY.match(key):
+        _refuse_quotes(part)
         raise ValueError(f"{part!r} is not a label selector: write k=v, k!=v, k, !k or 'k in (a,b)'")
     return key
+
+
+def _value(value: str, part: str) -> str:
+    if not _VALUE.match(value):
+        _refuse_quotes(part)
+        raise ValueError(f"{value!r} in {part!r} cannot be the value of a label: letters, digits, '-', '_' and '.' can")
+    return value
+
+
+def _refuse_quotes(part: str) -> None:
+    """Refuse quotes that a shell or a script left standing."""
+    bare = _QUOTES.sub("", part)
+    if bare != part:
+        raise ValueError(f"{part} has quotes in it, which no label has: write {bare}")

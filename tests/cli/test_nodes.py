@@ -108,7 +108,10 @@ def test_resources_choose_columns(tmp_path: Path, capsys: pytest.CaptureFixture[
     ("words", "sentence"),
     [
         (["--filter", "cpu>lots"], "cpu"),
-        (["-l", "a=b=c,,("], "not a label selector"),
+        (["-l", "a=b=c,,("], "-l: 'b=c' in 'a=b=c' cannot be the value of a label"),
+        (["-l", "a~b"], "-l: 'a~b' is not a label selector"),
+        (["-l", "'a=b'"], "-l: 'a=b' has quotes in it, which no label has: write a=b"),
+        (["-l", """a='b"'"""], """-l: a='b"' has quotes in it, which no label has: write a=b"""),
         (["--sort-by", "nonsense"], "there is no column nonsense; the columns are name, pool"),
         (["--sort-by", "name=up"], "asc or dsc"),
         (["--resources", "cpu,nonsense"], "--resources: nonsense has no column; there are cpu, memory"),

@@ -36,6 +36,42 @@ def test_nothing_is_drawn_where_nobody_sees_it(
     assert main(["--demo"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "settings", "sentence"),
+    [
+        (["--theme", "foo"], "", "theme: there is no theme foo; the themes are ansi-dark, "),
+        (["--theme", "nrod"], "", "theme: there is no theme nrod; did you mean nord?"),
+        (["--screen", "foo"], "", "screen: there is no screen foo; the screens are nodes, "),
+        (["-l", "'a=b'"], "", "node_selector: 'a=b' has quotes in it, which no label has: write a=b"),
+        ([], "theme = 5", "config.toml: theme: must be text, is a number: write it in quotes"),
+        ([], "price_multiplier = '0.7'", "price_multiplier: must be a number, is text: write it without quotes"),
+        (["--theme", "nord"], "wide = true", terminal.NO_TERMINAL),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named_without_a_terminal_too(
+    words: list[str],
+    settings: str,
+    *,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "config.toml").write_text(settings)
+    monkeypatch.setattr(sys, "__stderr__", io.StringIO())
+    assert main(["--demo", "--config", str(tmp_path / "config.toml"), *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_themes_that_are_told_are_those_of_the_app() -> None:
+    from textual.app import App
+
+    from karptui.cli.open import theme_names
+    from karptui.widgets.palette import OWN_THEMES
+
+    assert theme_names() == sorted({*App[None]().available_themes, *(theme.name for theme in OWN_THEMES)})
+
+
 def test_without_a_terminal_there_are_no_keys(tmp_path: Path) -> None:
     with (tmp_path / "in").open("w+b") as file, pytest.raises(UsageError, match="needs a terminal"):
         terminal.take_keys(str(tmp_path / "no tty"), descriptor=file.fileno())

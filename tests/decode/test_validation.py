@@ -75,6 +75,11 @@ class Outer(msgspec.Struct):
         ({"name": "x", "by_name": {"a": {}, "b": {"count": []}}}, "by_name.b.count: must be a whole number, is a list"),
         ({"name": "x", "by_name": {"a": {"size": 10}}}, "by_name.a.size: must be a number up to 9"),
         ({"name": "x", "by_name": {"a": {"size": -1}}}, "by_name.a.size: must be a number from 0 up"),
+        (
+            {"name": "x", "parts": [{"share": "0.7"}]},
+            "parts[0].share: must be a number, is text: write it without quotes",
+        ),
+        ({"name": "x", "parts": [{"count": "0.7"}]}, "parts[0].count: must be a whole number, is text"),
         ({"name": "x", "banner": "loud"}, "banner: invalid enum value 'loud'"),
         (5, "must be an object, is a number"),
     ],

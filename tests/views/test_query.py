@@ -117,6 +117,10 @@ def test_filters(text: str, names: list[str]) -> None:
         ("pool>a", "pool is text: ask pool=… or pool!=…, not pool>a"),
         ("a ! b", "! needs a word behind it: !spot leaves out every row with spot in it"),
         ("-l", "-l needs a label selector behind it, such as -l team=ci"),
+        ("-l \"'a=b'\"", "'a=b' has quotes in it, which no label has: write a=b"),
+        ("-l 'a=\"b\"'", 'a="b" has quotes in it, which no label has: write a=b'),
+        ("-l 'a in (\"b\",c)'", 'a in ("b",c) has quotes in it, which no label has: write a in (b,c)'),
+        ("-l a=b*", "'b*' in 'a=b*' cannot be the value of a label: letters, digits, '-', '_' and '.' can"),
         ("-l a~b", "'a~b' is not a label selector: write k=v, k!=v, k, !k or 'k in (a,b)'"),
     ],
 )
