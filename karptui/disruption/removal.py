@@ -15,6 +15,7 @@ from karptui.karpenter.labels import MIN_VALUES_RELAXED
 from karptui.kube.pod import Pod
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.problem import Prepared
+from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim, Solution
 from karptui.provisioning.state_node import StateNode
 
@@ -63,7 +64,9 @@ class EngineSimulator:
         return self._simulation(solution)
 
     def _simulation(self, solution: Solution) -> Simulation:
-        errors: dict[str, tuple[Pod, str]] = {pod.key: (pod, str(solution.errors[pod.key])) for pod in solution.failed}
+        errors: dict[str, tuple[Pod, PodError | str]] = {
+            pod.key: (pod, solution.errors[pod.key]) for pod in solution.failed
+        }
         for filled in solution.nodes:
             if not filled.state.is_initialized:
                 for pod in filled.pods:

@@ -17,6 +17,7 @@ from karptui.disruption.price import PriceBook
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import is_provisionable
+from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import Solution
 
 _MAX_ERRORS: Final = 5
@@ -67,20 +68,21 @@ class Simulation(msgspec.Struct, frozen=True, eq=False):
     new_nodes: tuple[NewNode, ...]
     placements: Mapping[str, tuple[Pod, ...]]
     """Pods by the name of the existing node that would receive them."""
-    errors: tuple[tuple[Pod, str], ...]
-    """Pods without a place and why, in Karpenter's words; those that would need an uninitialised node too."""
+    errors: tuple[tuple[Pod, PodError | str], ...]
+    """Pods without a place and why, which ``str`` says in Karpenter's words: they take a while to make, and those of
+    pods that are pending anyway are not asked for. Pods that would need an uninitialised node too."""
     solution: Solution | None = None
     """What the engine found, which can be asked for reasons; it holds on to the whole run."""
 
     @property
-    def blocking_errors(self) -> list[tuple[Pod, str]]:
+    def blocking_errors(self) -> list[tuple[Pod, PodError | str]]:
         """Errors that stand in the way: pods that are pending anyway do not matter."""
         return [(pod, why) for pod, why in self.errors if not is_provisionable(pod)]
 
     def explanation(self) -> str:
         """Return Karpenter's sentence about the blocking errors; five at most, and always in this order here."""
         errors = self.blocking_errors
-        told = "".join(f"{pod.key} => {unnumbered(why)} " for pod, why in errors[:_MAX_ERRORS])
+        told = "".join(f"{pod.key} => {unnumbered(str(why))} " for pod, why in errors[:_MAX_ERRORS])
         rest = f" and {len(errors) - _MAX_ERRORS} other(s)" if len(errors) >= _MAX_ERRORS else ""
         return f"Not all pods would schedule, {told}{rest}"
 

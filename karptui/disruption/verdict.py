@@ -122,5 +122,5 @@ def landings_of(simulation: Simulation) -> dict[str, Landing]:
         cause = id(pod.template)
         if cause not in reasons and len(reasons) < MOST_REASONS and simulation.solution is not None:
             reasons[cause] = no_place(simulation.solution, pod, asks_nodes=True)
-        found[pod.key] = Landing(error=why, no_place=reasons.get(cause))
+        found[pod.key] = Landing(error=str(why), no_place=reasons.get(cause))
     return found

@@ -14,6 +14,7 @@ from karptui.disruption.verdict import landings_of, verdict_of
 from karptui.karpenter import labels
 from karptui.kube.quantity import QuantityFormat, parse_quantity
 from karptui.kube.taints import Taint
+from karptui.provisioning.rejection import PodError
 from karptui.views.why.no_place import cause_text, no_place_text, shortage_text
 from tests.builders import a_node, a_nodepool, a_pod
 from tests.disruption.making import a_claim, consolidatable, node_of, prepared
@@ -151,3 +152,15 @@ def test_words_without_much_to_go_by():
     assert miss.distance == float("inf")
     odd = PoolMiss("x", "requirements", asked=("zone In [a b]",))
     assert cause_text(NoPlace("a/b", pools=(odd,))).endswith("asks of zone In [a b]")
+
+
+def test_errors_are_worded_where_somebody_reads_them():
+    cluster = _cluster(pods=[a_pod(**HERE, cpu="9"), a_pod(name="waits", cpu="95")])
+    fleet = observed_fleet(cluster)
+    node = node_of(fleet)
+    pool, book = fleet.resolved(node.nodepool_name)
+    found = EngineSimulator(cluster, fleet).remove((Candidate(fleet, node, pool, book),), is_consolidation=True)
+    assert [(pod.name, type(why)) for pod, why in found.errors] == [("big", PodError), ("waits", PodError)]
+    [(pod, why)] = found.blocking_errors
+    assert (pod.name, str(why)) == ("big", landings_of(found)[pod.key].error)
+    assert found.explanation() == f"Not all pods would schedule, default/big => {why} "

@@ -16,7 +16,10 @@ PACE: Final = 20
 """The rules rest for so many times what asking them took."""
 LOOKED_AT_PACE: Final = 4
 """The same while somebody looks at the answers."""
-LEAST_REST_SECONDS: Final = 2.0
+REST_SECONDS: Final = 10.0
+"""And for so long at least."""
+LOOKED_AT_REST_SECONDS: Final = 2.0
+"""The same while somebody looks."""
 
 
 class AdviceDesk:
@@ -37,8 +40,8 @@ class AdviceDesk:
         """Whether the rules have rested for long enough."""
         if self.report is None:
             return True
-        pace = LOOKED_AT_PACE if is_looked_at else PACE
-        return time.monotonic() - self._asked_at > max(LEAST_REST_SECONDS, pace * self._cost_seconds)
+        pace, least = (LOOKED_AT_PACE, LOOKED_AT_REST_SECONDS) if is_looked_at else (PACE, REST_SECONDS)
+        return time.monotonic() - self._asked_at > max(least, pace * self._cost_seconds)
 
     def ask(self) -> Iterator[None]:
         """Ask all rules about the cluster that was taken over, a step for each rule; nothing before there is one."""

@@ -152,3 +152,17 @@ def test_what_a_whatif_begins_with(found: Finding, documents: tuple[ObjectRef, .
 
 def test_nothing_to_begin_with() -> None:
     assert opening_of(finding("node-unmanaged", ObjectRef("Node", "n"))) == NOTHING
+
+
+def test_the_desk_rests_for_longer_while_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(desk_module.time, "monotonic", lambda: now)
+    view, desk = traps.view(), AdviceDesk()
+    prepared, study = studied(view)
+    desk.begin(prepared, view, study)
+    for _ in desk.ask():
+        pass
+    dues = {}
+    for now in (101.9, 102.1, 109.9, 110.1):
+        dues[now] = (desk.is_due(is_looked_at=True), desk.is_due(is_looked_at=False))
+    assert list(dues.values()) == [(False, False), (True, False), (True, False), (True, True)]
