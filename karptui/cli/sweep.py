@@ -83,9 +83,7 @@ def run(args: argparse.Namespace) -> int:
         if args.output == "csv":
             print_csv(COLUMNS, ())
         for named in bases(args):
-            for note in named.notes:
-                _say(f"{named.name}: {note}")
-            status = max(status, _answer(named, sweep, mode, args))
+            status = max(status, named.tell("sweep"), _answer(named, sweep, mode, args))
     except UsageError as error:
         fail(str(error), "sweep")
     return status
@@ -166,7 +164,7 @@ def _print(document: dict[str, Any], form: str) -> None:
 
         sys.stdout.write(json_text(document) + "\n")
     elif form == "csv" and "error" in document:
-        _say(f"{document['name']}: {document['error']}")
+        _say(document["error"])
     elif form == "csv":
         of = {"name": document["name"], "parameter": document["parameter"]}
         print_csv(COLUMNS, [{**of, **point} for point in document["points"]], has_header=False)
@@ -179,7 +177,7 @@ def lines_of(document: dict[str, Any]) -> Iterator[str]:
     from karptui.cli.whatif_table import table
 
     if "error" in document:
-        yield f"{document['name']}: {document['error']}"
+        yield document["error"]
         return
     yield f"{document['name']}: {document['parameter']} ({document['replay']})"
     points = document["points"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,17 @@ class NamedBase(NamedTuple):
     base: WhatIfBase | None
     problem: str = ""
     notes: tuple[str, ...] = ()
+    """Sentences about what was assumed, each with the name of the cluster or file it is about."""
+    complaints: tuple[str, ...] = ()
+    """Likewise about what is missing from it; with any, the exit status is 1."""
+
+    def tell(self, command: str) -> int:
+        """Say on standard error what was assumed and what is missing, and return the exit status that goes with it."""
+        from karptui.views.sanitize import clean
+
+        for sentence in (*self.notes, *self.complaints):
+            print(f"karptui {command}: {clean(sentence)}", file=sys.stderr)
+        return 1 if self.complaints else 0
 
 
 def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
@@ -81,4 +93,4 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
     with collector_at_rest():
         loaded = load(args, needed)
     name = "demo" if args.demo else " ".join(args.snapshot or ()) or args.context or "cluster"
-    return NamedBase(name, base_of(loaded.view, loaded.now_ns), notes=(*loaded.complaints, *loaded.notes))
+    return NamedBase(name, base_of(loaded.view, loaded.now_ns), notes=loaded.notes, complaints=loaded.complaints)

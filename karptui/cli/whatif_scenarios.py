@@ -74,8 +74,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
     replay = Replay(args.replay) if args.replay else None
     status = 0
     for named in bases(args):
-        for note in named.notes:
-            _say(f"{named.name}: {note}")
+        status = max(status, named.tell("simulate"))
         for scenario in scenarios:
             document, failures = answer(named, scenario, replay, args.fail_on or ())
             if "error" in document:
@@ -103,6 +102,7 @@ def run_self_check(args: argparse.Namespace) -> int:
         raise UsageError("--self-check is about the cluster as it is: leave --scenario out")
     status = 0
     for named in bases(args):
+        status = max(status, named.tell("simulate"))
         document = self_check_answer(named)
         if "error" in document or document["reproduced"] < document["comparable"]:
             status = 1

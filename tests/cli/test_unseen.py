@@ -99,6 +99,30 @@ def test_what_cannot_be_read_is_not_nothing(form: str, tmp_path: Path, capsys: p
     assert main(["nodes", "--snapshot", str(tmp_path / "a.json"), "-o", form]) == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sweep", "--set", "VM_MEMORY_OVERHEAD_PERCENT=0.05,0.06", "--jobs", "1"],
+        ["simulate", "--self-check"],
+        ["simulate", "--scenario", "nothing.yaml"],
+    ],
+)
+def test_what_is_reckoned_without_what_cannot_be_read_has_its_status(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nothing.yaml").write_text("name: nothing\n")
+    objects = [a_manifest("Node", "n1"), a_manifest("Pod", "x", namespace="web", spec={"nodeName": 5})]
+    Path("a.json").write_text(json.dumps(objects))
+    assert main([*words, "--snapshot", "a.json", "-o", "json"]) == 1
+    output, error = capsys.readouterr()
+    json.loads(output)
+    assert error.count("Pod web/x") == 1
+    assert f"karptui {words[0]}: a.json: Pod web/x: spec.nodeName: must be text" in error
+    Path("a.json").write_text(json.dumps(objects[:1]))
+    assert main([*words, "--snapshot", "a.json", "-o", "json"]) == 0
+
+
 def test_what_is_explained_may_be_what_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = a_manifest("NodePool", "x", api_version="karpenter.sh/v1", spec={"weight": "3"})
     (tmp_path / "a.json").write_text(json.dumps([broken, a_manifest("Node", "n1")]))
