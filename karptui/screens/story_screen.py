@@ -41,7 +41,7 @@ class StoryScreen(ListScreen[ItemT]):
 
     def _show_story(self) -> None:
         item = self.current
-        self.story.set_lines(self.story_of(item) if item is not None else ())
+        self.story.set_wrapped(self.story_of(item) if item is not None else ())
 
     @on(RowHighlighted)
     def _moved(self, _event: RowHighlighted) -> None:

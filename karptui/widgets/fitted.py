@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.hanging import hanging
+from karptui.widgets.hanging import wrapped
 
 _BETWEEN: Final = (" · ", Tone.MUTED)
 _ELLIPSIS: Final = "…"
@@ -31,8 +29,8 @@ def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -
     """
     if height < 1:
         return ()
-    lines = [_joined(line) for line in hanging((sentence,), width, 0)] if sentence else []
-    kept = min(height, max(height - 1, LEAST_LINES))
+    lines = list(wrapped((sentence,), width)) if sentence else []
+    kept = min(height, max(height - 1, LEAST_LINES)) if facts else height
     is_cut = len(lines) > kept
     if is_cut:
         lines = [*lines[: kept - 1], _cut(lines[kept - 1], width)]
@@ -60,13 +58,6 @@ def _followed(line: Pieces, facts: Sequence[Pieces], width: int) -> Pieces:
             break
         line = longer
     return line
-
-
-def _joined(line: Pieces) -> Pieces:
-    """Return a line of words with those of one tone in one piece, and without the blank that it was broken at."""
-    parts = [("".join(text for text, _ in run), tone) for tone, run in groupby(line, key=itemgetter(1))]
-    text, tone = parts.pop()
-    return (*parts, (text.rstrip(), tone))
 
 
 def _size(line: Pieces) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from rich.cells import cell_len
@@ -11,34 +13,57 @@ from rich.cells import cell_len
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
+SEPARATOR: Final = "·"
+"""Stands between parts of a sentence; at the start of a line the break says as much."""
 _WORDS: Final = re.compile(r"^ +|[^ ]+ *")
 """Words with the blanks behind them; blanks at the start come by themselves."""
 
 
 def hanging(lines: Iterable[Pieces], width: int, indent: int = 3) -> tuple[Pieces, ...]:
-    """Return lines no wider than a width in cells, broken between words.
+    """Return lines no wider than a width in cells, broken between words, and none that begins with a separator.
 
     Args:
         lines: The lines.
         width: Cells there are; lines come back as they are where there is hardly any room.
         indent: Blanks before every further line.
     """
-    if width < 4 * indent:
+    if not width or width < 4 * indent:
         return tuple(lines)
     return tuple(part for line in lines for part in _broken(line, width, indent))
 
 
+def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
+    """Return lines no wider than a width in cells, broken between words, with nothing set in.
+
+    Args:
+        lines: The lines.
+        width: Cells there are; lines come back as they are while it is not known.
+    """
+    return tuple(_joined(line) for line in hanging(lines, width, 0))
+
+
 def _broken(line: Pieces, width: int, indent: int) -> Iterator[Pieces]:
     made: list[tuple[str, Tone]] = []
-    used = 0
+    used, is_first = 0, True
     for text, tone in line:
         for word in _WORDS.findall(clean(text)):
             size = cell_len(word)
             if used + cell_len(word.rstrip()) > width and used > indent:
                 yield tuple(made)
-                made, used = [(" " * indent, Tone.NORMAL)], indent
+                made, used, is_first = [(" " * indent, Tone.NORMAL)], indent, False
                 word = word.lstrip()  # noqa: PLW2901 - the blank belongs to the line before
+                if word.rstrip() == SEPARATOR:
+                    continue
                 size = cell_len(word)
             made.append((word, tone))
             used += size
-    yield tuple(made)
+    if is_first or used > indent:
+        yield tuple(made)
+
+
+def _joined(line: Pieces) -> Pieces:
+    """Return a line of words with those of one tone in one piece, and without the blank that it was broken at."""
+    pieces = [("".join(text for text, _ in run), tone) for tone, run in groupby(line, key=itemgetter(1))]
+    if pieces:
+        pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
+    return tuple(pieces)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.fitted import fitted
+from karptui.widgets.hanging import wrapped
 from karptui.widgets.plain import phrase
 
 
@@ -35,16 +37,18 @@ class InfoLine(Widget):
         told = (pieces, tuple(facts))
         if told != self._told:
             self._told = told
-            self.refresh()
+            self.refresh(layout=self.styles.auto_dimensions)
 
     def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Show one sentence of one tone."""
         self.tell(((text, tone),))
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - as Textual has it
+        """Return the lines of the sentence, for where they are not fixed."""
+        return len(wrapped((self.pieces,), width))
+
     def render(self) -> Content:
-        """Draw the sentence, and the facts."""
+        """Draw the sentence, with an ellipsis where it has no room, and the facts."""
         pieces, facts = self._told
-        if not facts:
-            return phrase(pieces)
         lines = fitted(pieces, facts, self.content_size.width, self.content_size.height)
         return Content("\n").join([phrase(line) for line in lines])

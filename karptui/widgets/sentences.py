@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from textual.content import Content
 from textual.widgets import Static
 
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.hanging import hanging
+from karptui.widgets.hanging import hanging, wrapped
 from karptui.widgets.plain import phrase
+
+Breaking: TypeAlias = Callable[[Iterable[Pieces], int], tuple[Pieces, ...]]
+"""Breaks lines to a width in cells."""
 
 
 class Sentences(Static):
@@ -17,22 +21,31 @@ class Sentences(Static):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget has it
         super().__init__(id=id, markup=False)
-        self._hanging: tuple[Pieces, ...] = ()
+        self._broken: tuple[Pieces, ...] = ()
+        """Lines that are broken to the width there is, before that."""
+        self._breaking: Breaking = hanging
 
     def set_lines(self, lines: Iterable[Iterable[tuple[str, Tone]]]) -> None:
         """Show lines of pieces."""
-        self._hanging = ()
+        self._broken = ()
         self._show(lines)
 
     def set_hanging(self, lines: Iterable[Pieces]) -> None:
         """Show lines of pieces, broken between words to the width there is, with what follows the first set in."""
-        self._hanging = tuple(lines)
-        self._show(hanging(self._hanging, self.content_size.width))
+        self._break(tuple(lines), hanging)
+
+    def set_wrapped(self, lines: Iterable[Pieces]) -> None:
+        """Show lines of pieces, broken between words to the width there is."""
+        self._break(tuple(lines), wrapped)
 
     def on_resize(self) -> None:
-        """Break hanging lines anew."""
-        if self._hanging:
-            self._show(hanging(self._hanging, self.content_size.width))
+        """Break lines anew."""
+        if self._broken:
+            self._break(self._broken, self._breaking)
+
+    def _break(self, lines: tuple[Pieces, ...], breaking: Breaking) -> None:
+        self._broken, self._breaking = lines, breaking
+        self._show(breaking(lines, self.content_size.width))
 
     def _show(self, lines: Iterable[Iterable[tuple[str, Tone]]]) -> None:
         content = Content("\n").join([phrase(line) for line in lines])

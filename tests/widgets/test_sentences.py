@@ -33,3 +33,15 @@ async def test_hanging_lines_follow_the_width() -> None:
         await pilot.resize_terminal(24, 8)
         await pilot.pause()
         assert "\n" not in sentences.content.plain
+
+
+async def test_wrapped_lines_follow_the_width_and_begin_with_no_separator() -> None:
+    app = WidgetApp(Sentences())
+    line = (("one", Tone.STRONG), (" · ", Tone.MUTED), ("two three", Tone.NORMAL))
+    async with app.run_test(size=(40, 8)) as pilot:
+        sentences = app.query_one(Sentences)
+        sentences.set_wrapped([line, LONG])
+        assert sentences.content.plain == "one · two three\n* the quick brown fox jumps over the\n[lazy] dog"
+        await pilot.resize_terminal(4, 8)
+        await pilot.pause()
+        assert sentences.content.plain.startswith("one\ntwo\nthree\n*")
