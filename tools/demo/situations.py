@@ -150,7 +150,9 @@ def without_node(machine: Machine, now_ns: int, *, stage: str, seconds: int, mes
     else:
         labels = {key: labels[key] for key in ("karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass")}
     meta = {**claim["metadata"], "creationTimestamp": stamp(created), "labels": labels}
-    return {**claim, "metadata": meta, "status": status}
+    # The pods that it was made for are not recorded, and so neither is what they ask.
+    spec = {key: value for key, value in claim["spec"].items() if key != "resources"}
+    return {**claim, "metadata": meta, "spec": spec, "status": status}
 
 
 def ci_pods(planter: Planter, rng: random.Random, machines: Sequence[Machine], now_ns: int) -> None:

@@ -58,6 +58,11 @@ def test_claims_are_in_every_stage_of_their_life(state: ClusterState) -> None:
     assert len(state.links.claim_of_node) == 58
 
 
+def test_claims_without_a_node_ask_nothing_of_which_no_pod_is_recorded(state: ClusterState) -> None:
+    on_their_way = [claim for claim in state.nodeclaims.values() if not claim.node_name]
+    assert [claim.requests for claim in on_their_way] == [{}] * 3
+
+
 class TestStories:
     def test_a_weights_are_an_order_with_a_tie(self, state: ClusterState) -> None:
         weights = {name: pool.weight for name, pool in state.nodepools.items()}
