@@ -33,9 +33,14 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     group.add_argument(
         "--kubeconfig", metavar="FILE", type=file_name, help="kubeconfig; $KUBECONFIG or ~/.kube/config by default"
     )
-    group.add_argument("--as", dest="as_user", metavar="USER", help="user to impersonate")
+    group.add_argument("--as", dest="as_user", metavar="USER", type=_identity, help="user to impersonate")
     group.add_argument(
-        "--as-group", metavar="GROUP", action="append", default=[], help="group to impersonate; repeatable"
+        "--as-group",
+        metavar="GROUP",
+        type=_identity,
+        action="append",
+        default=[],
+        help="group to impersonate; repeatable",
     )
     group.add_argument(
         "--request-timeout",
@@ -127,6 +132,13 @@ def file_name(text: str) -> str:
     """
     if not text.strip():
         raise argparse.ArgumentTypeError("the name of a file is empty; a variable that is not set?")
+    return text
+
+
+def _identity(text: str) -> str:
+    # Without a name everything would be asked for with the user's own permissions.
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty; a variable that is not set?")
     return text
 
 

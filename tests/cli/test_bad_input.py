@@ -52,6 +52,8 @@ def test_an_empty_name_is_not_the_current_directory(
         ["record", "", "--demo"],
         ["nodes", "--kubeconfig", ""],
         ["--config", ""],
+        ["nodes", "--as", ""],
+        ["nodes", "--as", "jane", "--as-group", " "],
     ],
 )
 def test_other_files_need_a_name_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
