@@ -29,6 +29,8 @@ _BOOLEANS: Final = {
 _DEEP_INDENT: Final = re.compile(rb"^(?: {%d,}|(?:[-?] ){%d,})" % (MAX_DEPTH, MAX_DEPTH // 2), re.MULTILINE)
 """Only text that is indented or dashed this far can be nested too deep without brackets."""
 _TAG: Final = "tag:yaml.org,2002:"
+_LONGEST_NUMBER: Final = 400
+"""Characters of an integer; no field of any object takes as many."""
 _NUMBER_STARTS: Final = "-+0123456789."
 _INTEGER: Final = re.compile(
     r"(?:[-+]_*)?(?:0|[1-9][0-9_]*|0[0-7_]+|0o_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*)"
@@ -111,14 +113,16 @@ def _check_size(document: Any) -> None:
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
+    if not isinstance(node, yaml.MappingNode):
+        raise _misfit(node, "a mapping")
     loader.flatten_mapping(node)
     return {
-        _key(loader.construct_object(key, deep=True)): loader.construct_object(value, deep=True)
+        _key(loader.construct_object(key, deep=True), key): loader.construct_object(value, deep=True)
         for key, value in node.value
     }
 
 
-def _key(key: Hashable) -> str:
+def _key(key: Hashable, node: yaml.Node) -> str:
     if isinstance(key, str):
         return key
     if isinstance(key, bool):
@@ -127,28 +131,57 @@ def _key(key: Hashable) -> str:
         return "null"
     if isinstance(key, int | float):
         return str(key)
-    raise YamlError(f"{key!r:.60} cannot be a key")
+    raise _misfit(node, "a key")
 
 
-def _boolean(_: _Loader, node: yaml.ScalarNode) -> bool:
-    return _BOOLEANS[str(node.value).lower()]
+def _boolean(_: _Loader, node: yaml.Node) -> bool:
+    found = _BOOLEANS.get(_scalar(node).lower())
+    if found is None:
+        raise _misfit(node, "true or false")
+    return found
 
 
-def _integer(_: _Loader, node: yaml.ScalarNode) -> int:
-    text = str(node.value).replace("_", "")
+def _integer(_: _Loader, node: yaml.Node) -> int:
+    text = _scalar(node)
+    if not _INTEGER.fullmatch(text) or len(text) > _LONGEST_NUMBER:
+        raise _misfit(node, "a whole number")
+    text = text.replace("_", "")
     sign, digits = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
     if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
         return sign * int(digits, 8)
     return sign * int(digits, 0)
 
 
-def _float(_: _Loader, node: yaml.ScalarNode) -> float:
-    text = str(node.value).replace("_", "").lower()
-    return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+def _float(_: _Loader, node: yaml.Node) -> float:
+    text = _scalar(node)
+    if not _FLOAT.fullmatch(text):
+        raise _misfit(node, "a number")
+    return float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
-def _text(_: _Loader, node: yaml.ScalarNode) -> str:
+def _scalar(node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise _misfit(node, "a single value")
     return str(node.value)
+
+
+def _text(_: _Loader, node: yaml.Node) -> str:
+    return _scalar(node)
+
+
+def _foreign(_: _Loader, node: yaml.Node) -> Any:
+    tag = node.tag.replace(_TAG, "!!")
+    raise yaml.constructor.ConstructorError(
+        problem=f"the tag {tag:.60} stands for nothing that a Kubernetes object can hold", problem_mark=node.start_mark
+    )
+
+
+def _misfit(node: yaml.Node, wanted: str) -> yaml.MarkedYAMLError:
+    """Return the error for a value that its tag, or its place, does not allow."""
+    shown = "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
+    if isinstance(node, yaml.ScalarNode):
+        shown = str(node.value)
+    return yaml.constructor.ConstructorError(problem=f"{shown:.60} cannot be {wanted}", problem_mark=node.start_mark)
 
 
 def _resolve(kind: str, pattern: str | re.Pattern[str], first: str) -> None:
@@ -168,6 +201,8 @@ _Loader.add_constructor(_TAG + "bool", _boolean)
 _Loader.add_constructor(_TAG + "int", _integer)
 _Loader.add_constructor(_TAG + "float", _float)
 _Loader.add_constructor(_TAG + "timestamp", _text)
+for _tag in (*(_TAG + name for name in ("binary", "set", "omap", "pairs")), None):
+    _Loader.add_constructor(_tag, _foreign)
 
 
 class Dumper(yaml.CSafeDumper):

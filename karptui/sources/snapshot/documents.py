@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ MAX_BYTES: Final = 4 << 30
 """Of one file, unpacked."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_BYTE: Final = re.compile(r" \(byte (\d+)\)$")
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -101,7 +103,17 @@ def parse_json(data: bytes, where: str) -> Any:
         if "truncated" in str(error):
             raise SnapshotError(sentence(where, "is cut off: the JSON ends early")) from None
         check_utf8(data, where)
-        raise SnapshotError(sentence(where, f"is not JSON: {error}")) from None
+        raise SnapshotError(sentence(where, f"is not JSON: {_malformed(str(error), data)}")) from None
+
+
+def _malformed(problem: str, data: bytes) -> str:
+    """Return what is wrong with JSON, with the line in place of the byte."""
+    problem = problem.removeprefix("JSON is malformed: ").partition(" - at ")[0]
+    found = _BYTE.search(problem)
+    if found is None:
+        return problem
+    line = data.count(b"\n", 0, int(found[1])) + 1
+    return f"line {line}: {problem[: found.start()]}"
 
 
 def _files(path: Path) -> list[Path]:

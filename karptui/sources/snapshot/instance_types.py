@@ -74,6 +74,8 @@ class Catalogs:
             SnapshotError: when it cannot be read.
         """
         file = folder / name
+        if not file.name or "\0" in name:
+            raise SnapshotError(sentence("catalog", f"{name!r} names no file"))
         if not file.is_file():
             packed = file.with_name(f"{file.name}.gz")
             file = packed if packed.is_file() else file

@@ -32,7 +32,14 @@ NAMESPACED: Final = frozenset(
     }
 )
 
-_NAMES: Final[Mapping[type[Any], str]] = {type(None): "null", bool: "true or false", int: "a number", float: "a number"}
+_NAMES: Final[Mapping[type[Any], str]] = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    dict: "an object",
+}
 _MOST_QUOTED: Final = 120
 
 
@@ -70,8 +77,12 @@ class ObjectPile:
         if not isinstance(api_version, str) or not isinstance(api_kind, str):
             self.problems.append(sentence(where, f"{manifest.path} {_mistaken(value)}"))
             return
-        self.object_count += 1
         reader = self._reader(api_version, api_kind)
+        if reader is None and api_kind.endswith("List") and "items" in value:
+            found = _NAMES[type(value["items"])]
+            self.problems.append(sentence(where, f"{manifest.path} {api_kind}: items: must be a list, is {found}"))
+            return
+        self.object_count += 1
         if reader is None:
             self.unknown_kinds[_title(api_version, api_kind)] += 1
             return

@@ -162,6 +162,7 @@ STRANGERS = [
     ("x" * 200, f"is text, not a Kubernetes object: {'x' * 120}…"),
     (5, "is a number, not a Kubernetes object"),
     (True, "is true or false, not a Kubernetes object"),
+    ({"apiVersion": "v1", "kind": "PodList", "items": {}}, "PodList: items: must be a list, is an object"),
     ([5], "[0] is a number, not a Kubernetes object"),
     ({"Error from server (Forbidden)": "pods is forbidden"}, "has no kind: it is not a Kubernetes object"),
 ]
@@ -208,6 +209,8 @@ def test_an_annotation_of_ten_megabytes_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
+        ({"catalog": "/"}, "catalog: '/' names no file"),
+        ({"catalog": "a\0b"}, "catalog: 'a\\x00b' names no file"),
         ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1; a newer one is needed"),
         ({"karptui": "1"}, "karptui: must be 1"),
         ({"karptui": True}, "karptui: must be 1"),
