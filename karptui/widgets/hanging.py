@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -15,6 +16,8 @@ from karptui.views.sanitize import clean
 
 SEPARATOR: Final = "·"
 """Stands between parts of a sentence; at the start of a line the break says as much."""
+MOST_KEPT: Final = 256
+"""Lines that are kept broken: the same are shown again with every change of the cluster."""
 _WORDS: Final = re.compile(r"^ +|[^ ]+ *")
 """Words with the blanks behind them; blanks at the start come by themselves."""
 
@@ -42,7 +45,12 @@ def wrapped(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
     return tuple(_joined(line) for line in hanging(lines, width, 0))
 
 
-def _broken(line: Pieces, width: int, indent: int) -> Iterator[Pieces]:
+@lru_cache(maxsize=MOST_KEPT)
+def _broken(line: Pieces, width: int, indent: int) -> tuple[Pieces, ...]:
+    return tuple(_lines_of(line, width, indent))
+
+
+def _lines_of(line: Pieces, width: int, indent: int) -> Iterator[Pieces]:
     made: list[tuple[str, Tone]] = []
     used, is_first = 0, True
     for text, tone in line:

@@ -24,10 +24,12 @@ class Sentences(Static):
         self._broken: tuple[Pieces, ...] = ()
         """Lines that are broken to the width there is, before that."""
         self._breaking: Breaking = hanging
+        self._width = 0
+        """What they are broken to; 0 while other lines are shown."""
 
     def set_lines(self, lines: Iterable[Iterable[tuple[str, Tone]]]) -> None:
         """Show lines of pieces."""
-        self._broken = ()
+        self._broken, self._width = (), 0
         self._show(lines)
 
     def set_hanging(self, lines: Iterable[Pieces]) -> None:
@@ -44,8 +46,11 @@ class Sentences(Static):
             self._break(self._broken, self._breaking)
 
     def _break(self, lines: tuple[Pieces, ...], breaking: Breaking) -> None:
-        self._broken, self._breaking = lines, breaking
-        self._show(breaking(lines, self.content_size.width))
+        width = self.content_size.width
+        if width and (lines, breaking, width) == (self._broken, self._breaking, self._width):
+            return
+        self._broken, self._breaking, self._width = lines, breaking, width
+        self._show(breaking(lines, width))
 
     def _show(self, lines: Iterable[Iterable[tuple[str, Tone]]]) -> None:
         content = Content("\n").join([phrase(line) for line in lines])

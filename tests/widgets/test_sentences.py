@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from karptui.views.row import Tone
+from collections.abc import Iterable
+
+from karptui.views.row import Pieces, Tone
 from karptui.widgets.sentences import Sentences
 from tests.widgets.harness import WidgetApp
 
@@ -45,3 +47,22 @@ async def test_wrapped_lines_follow_the_width_and_begin_with_no_separator() -> N
         await pilot.resize_terminal(4, 8)
         await pilot.pause()
         assert sentences.content.plain.startswith("one\ntwo\nthree\n*")
+
+
+async def test_the_same_lines_are_not_broken_again() -> None:
+    app = WidgetApp(Sentences())
+    broken = []
+
+    def breaking(lines: Iterable[Pieces], width: int) -> tuple[Pieces, ...]:
+        broken.append(width)
+        return tuple(lines)
+
+    async with app.run_test(size=(40, 8)):
+        sentences = app.query_one(Sentences)
+        for _ in range(2):
+            sentences._break((LONG,), breaking)
+        assert len(broken) == 1
+        sentences.set_lines(())
+        sentences._break((LONG,), breaking)
+        assert len(broken) == 2
+        assert sentences.content.plain.startswith("* the quick")
