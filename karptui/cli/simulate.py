@@ -157,7 +157,9 @@ def _name_in(path: str) -> str:
     except (OSError, EOFError, ValueError, RecursionError, zlib.error):
         value = None
     name = value.get("name") if isinstance(value, dict) else None
-    return name if isinstance(name, str) and name else file.name.removesuffix(".gz").removesuffix(".json")
+    if isinstance(name, str) and name:
+        return name.encode(errors="replace").decode()
+    return file.name.removesuffix(".gz").removesuffix(".json")
 
 
 def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:

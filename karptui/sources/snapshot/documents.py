@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.decode.yaml_text import YamlError, load_documents
-from karptui.sources.snapshot.encoding import as_utf8, check_utf8
+from karptui.sources.snapshot.encoding import as_utf8, check_utf8, without_lone_surrogates
 from karptui.sources.snapshot.errors import SnapshotError, sentence
 
 STDIN: Final = "-"
@@ -96,7 +96,7 @@ def parse_json(data: bytes, where: str) -> Any:
         SnapshotError: when it is not JSON.
     """
     try:
-        return msgspec.json.decode(data)
+        return msgspec.json.decode(without_lone_surrogates(data))
     except RecursionError:
         raise SnapshotError(sentence(where, "is nested too deeply")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -163,7 +163,7 @@ def _values(text: bytes, where: str, *, is_yaml: bool) -> list[Any]:
 def _json_sequence(text: bytes) -> list[Any] | None:
     """Return the values of JSON texts that follow each other, as several kubectl calls into one file leave them."""
     try:
-        rest = text.decode().strip()
+        rest = without_lone_surrogates(text).decode().strip()
     except UnicodeDecodeError:
         return None
     decoder, values, position = json.JSONDecoder(), [], 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import Final
 
 from karptui.sources.snapshot.errors import SnapshotError, sentence
@@ -22,6 +23,10 @@ _ZEROS: Final = (
     ((True, False, True, False), "utf-16-be"),
 )
 """Where the zeros are among the first four bytes of text that has no mark and begins with two characters of ASCII."""
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""An escape of JSON, a pair of surrogates as one; the group is a surrogate alone."""
 _PROBE: Final = 4096
 _BLANKS: Final = "\t\n\r"
 
@@ -45,6 +50,13 @@ def as_utf8(data: bytes, where: str) -> bytes:
     if b"\x00" in text[:_PROBE]:
         raise _binary(where)
     return text
+
+
+def without_lone_surrogates(text: bytes) -> bytes:
+    """Return JSON with U+FFFD for escapes that stand for half a character, as Go reads it: nothing could print them."""
+    if b"\\ud" not in text and b"\\uD" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
 
 
 def check_utf8(text: bytes, where: str) -> None:

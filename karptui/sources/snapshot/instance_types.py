@@ -17,6 +17,7 @@ from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantitie
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.sources.snapshot.documents import read_bytes, unpack
+from karptui.sources.snapshot.encoding import without_lone_surrogates
 from karptui.sources.snapshot.errors import SnapshotError, sentence
 
 _MAX_LISTS: Final = 32
@@ -87,7 +88,7 @@ class Catalogs:
         key = (str(file.resolve()), status.st_mtime_ns, status.st_size)
         found = self._recall(key)
         if found is None:
-            found = self._keep(key, _parse(unpack(read_bytes(file), where), where))
+            found = self._keep(key, _parse(without_lone_surrogates(unpack(read_bytes(file), where)), where))
         return found
 
     def of_value(self, value: Any, where: str) -> tuple[InstanceType, ...]:

@@ -52,6 +52,25 @@ def test_reads_every_form(tmp_path: Path, name: str, data: bytes) -> None:
     assert document.folder == tmp_path
 
 
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (r"\ud800", "\ufffd"),
+        (r"a\uDFFFb", "a\ufffdb"),
+        (r"\udc00\ud83d", "\ufffd\ufffd"),
+        (r"\ud83d\ude00", "\U0001f600"),
+        (r"\ud83d\ud83d\uDE00", "\ufffd\U0001f600"),
+        (r"\\ud800", r"\ud800"),
+        (r"\\\ud800\n", "\\\ufffd\n"),
+    ],
+)
+def test_half_a_character_becomes_the_mark_for_one(tmp_path: Path, escaped: str, text: str) -> None:
+    file = tmp_path / "a.json"
+    for times in (1, 2):
+        file.write_text(f'{{"name": "{escaped}"}}' * times)
+        assert [document.value for document in documents([file])] == [{"name": text}] * times
+
+
 def test_reads_several_texts_in_one_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(JSON + b"\n" + JSON + b"[1]\n")
     (tmp_path / "b.yaml").write_bytes(b"---\n" + YAML + b"---\n" + YAML)
