@@ -27,6 +27,7 @@ from karptui.views.cluster_view import ClusterView
 from karptui.views.money import per_month_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
+from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.held import Held, held_of, held_text
 from karptui.views.why.kinds import KINDS
@@ -129,7 +130,8 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
         """Return what the row or group holds, what ends the wait and what can be done."""
         now_ns = self.host.now_ns()
         title = item.title if isinstance(item, BlockerGroup) and not item.is_idle else ""
-        return story_lines(self._members(), now_ns, title, self._remedies(now_ns))
+        facts = unseen_facts(TABLE.told, self.table.unseen, item, now_ns)
+        return story_lines(self._members(), now_ns, title, self._remedies(now_ns), facts)
 
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
         """Return what can be done about the row or group under the cursor; worked out once for each analysis."""

@@ -121,6 +121,20 @@ async def test_explain_leads_to_the_node(make_story: MakeStory) -> None:
             assert part in text
 
 
+async def test_blockers_say_since_when_at_80_columns_and_the_rest_below(make_story: MakeStory) -> None:
+    async with make_story().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("6")
+        await settled(pilot)
+        text = screen_text(app)
+        assert "SINCE" in text
+        assert "5h58m" in text
+        assert "owned by 6 Jobs" in text
+        await pilot.resize_terminal(160, 40)
+        await settled(pilot)
+        assert "owned by 6 Jobs" not in screen_text(app)
+
+
 async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
     async with make_story().run_test(size=(160, 40)) as pilot:
         app = await settled(pilot)

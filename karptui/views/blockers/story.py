@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.blockers.effect import offer_text
@@ -18,11 +18,16 @@ from karptui.views.why.kinds import KINDS
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
 
-_BOUNDED = ("POD_DND", "PDB_EXHAUSTED", "PDB_MULTIPLE")
+BOUNDED: Final = frozenset({"POD_DND", "PDB_EXHAUSTED", "PDB_MULTIPLE"})
+"""What a terminationGracePeriod overrides: of these the sentences say what ends the wait, and what pods come."""
 
 
 def story_lines(
-    members: Sequence[BlockerEntry], now_ns: int, title: str = "", remedies: Sequence[BlockerRemedy] = ()
+    members: Sequence[BlockerEntry],
+    now_ns: int,
+    title: str = "",
+    remedies: Sequence[BlockerRemedy] = (),
+    facts: Sequence[Pieces] = (),
 ) -> tuple[Pieces, ...]:
     """Return what blockers hold, what ends the wait, and what can be done.
 
@@ -31,10 +36,12 @@ def story_lines(
         now_ns: The present instant: nanoseconds since the epoch.
         title: Of the group, empty for a single one.
         remedies: What can be done about them.
+        facts: What columns say that have no room; they stand behind what is held.
     """
     if not members:
         return ()
-    lines = [_holds(members, title), _wait(members, now_ns)]
+    behind = tuple(piece for fact in facts for piece in ((" · ", Tone.MUTED), *fact))
+    lines = [(*_holds(members, title), *behind), _wait(members, now_ns)]
     if remedies:
         lines.append(_offers(remedies))
     elif all(one.is_passing for one in members):
@@ -79,7 +86,7 @@ def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
 def _wait(members: Sequence[BlockerEntry], now_ns: int) -> Pieces:
     """Return what ends the wait, and whether the nodes still receive pods."""
     parts: list[tuple[str, Tone]] = []
-    bounded = [one for one in members if one.blocker.code in _BOUNDED and one.findings is not None]
+    bounded = [one for one in members if one.blocker.code in BOUNDED and one.findings is not None]
     graces = {one.findings.grace_ns for one in bounded if one.findings is not None}
     known = sorted(grace for grace in graces if grace is not None)
     if known:

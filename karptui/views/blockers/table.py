@@ -6,27 +6,31 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.views.blockers.cells import (
+    NOTHING,
+    OBJECT_WIDTH,
+    group_held,
+    group_kinds,
+    group_object,
+    group_owner,
+    group_recent,
+    group_value,
+    held_cell,
+    kind_cell,
+    left_cell,
+    object_cell,
+    recent_cell,
+    since_cell,
+    without_cell,
+)
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
+from karptui.views.blockers.told import TOLD
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind
-from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.query import Subject
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
+from karptui.views.row import Cell, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import age_text, count_text, counted, duration_text
-from karptui.views.why.held import held_text
-
-NOTHING: Final = Cell("")
-OBJECT_WIDTH: Final = 17
-"""Columns that OBJECT has at least: ``6 pods on 4 nodes``."""
-_WITHOUT: Final[Mapping[str, Tone]] = {
-    "delete": Tone.GOOD,
-    "replace": Tone.GOOD,
-    "no": Tone.MUTED,
-    "unknown": Tone.MUTED,
-}
 
 
 def _on_blockers(
@@ -39,119 +43,10 @@ def _sort(read: Callable[[BlockerEntry], SortKey]) -> Callable[[BlockerLine], So
     return lambda line: None if isinstance(line, BlockerGroup) else read(line)
 
 
-def _group(line: BlockerLine, _: int) -> Cell:
-    if isinstance(line, BlockerGroup):
-        mark = "▸" if line.is_folded else "▾"
-        if line.is_idle:
-            return Cell(f"  {mark} {line.members[0].kind}", Tone.MUTED)
-        return Cell(f"{mark} {clean(line.title)}", Tone.STRONG)
-    tone = Tone.MUTED if line.is_passing else Tone.WARNING
-    return Cell(f"  {line.kind}", tone)
-
-
-def _object(entry: BlockerEntry, _: int) -> Cell:
-    return text_cell(entry.object_name, short=entry.object_name.rpartition("/")[2])
-
-
-def _group_object(group: BlockerGroup) -> Cell:
-    if group.is_idle:
-        count = count_text(len(group.members))
-        return Cell(f"{count} nodes that nothing wants now", Tone.MUTED, short=f"{count} idle")
-    objects, nodes = group.objects, len(group.nodes)
-    kinds = {one.blocker.object_kind.lower() for one in group.members}
-    noun = f"{kinds.pop()}{'s' if objects > 1 else ''}" if len(kinds) == 1 else "objects"
-    if not nodes:
-        return Cell(f"{count_text(objects)} {noun or 'things'}", short=count_text(objects))
-    text = f"{count_text(objects)} {noun or 'things'} on {counted(nodes, 'node')}"
-    return Cell(text, short=text if len(text) <= OBJECT_WIDTH else f"{count_text(objects)} on {count_text(nodes)}")
-
-
-def _group_owner(group: BlockerGroup) -> Cell:
-    if not group.owners:
-        return NOTHING
-    kinds = {owner.partition("/")[0] for owner in group.owners}
-    kind = kinds.pop() if len(kinds) == 1 else "owner"
-    many = len(group.owners)
-    return Cell(f"{count_text(many)} {clean(kind)}s" if many > 1 else clean(group.owners[0]), Tone.MUTED)
-
-
-def _left(entry: BlockerEntry, now_ns: int) -> Cell:
-    until = entry.blocker.until_ns
-    if until is None:
-        return NOT_APPLICABLE
-    left = (until - now_ns) // NS_PER_SECOND
-    return Cell(duration_text(left)) if left > 0 else Cell("over", Tone.MUTED)
-
-
-def _since(entry: BlockerEntry, now_ns: int) -> Cell:
-    return Cell(age_text(entry.blocker.since_ns, now_ns)) if entry.blocker.since_ns else NOT_AVAILABLE
-
-
-def _group_kinds(group: BlockerGroup) -> Cell:
-    """Return what keeps the nodes of the group, where a group has no node of its own."""
-    kinds = tuple(dict.fromkeys(one.kind for one in group.members))
-    if group.is_idle or not kinds:
-        return NOTHING
-    more = f" +{len(kinds) - 1}" if len(kinds) > 1 else ""
-    return Cell(f"{kinds[0]}{more}", Tone.MUTED)
-
-
-def _group_value(group: BlockerGroup) -> Cell:
-    """Return what is written there, where it is the same for the whole group."""
-    values = {one.blocker.value for one in group.members}
-    return text_cell(values.pop(), Tone.MUTED) if len(values) == 1 else NOTHING
-
-
-def _group_since(group: BlockerGroup, now_ns: int) -> Cell:
-    """Return for how long the oldest has stood in the way."""
-    known = [one.blocker.since_ns for one in group.members if one.blocker.since_ns]
-    return Cell(age_text(min(known), now_ns), Tone.MUTED) if known and not group.is_idle else NOTHING
-
-
-def _any_since(line: BlockerLine, now_ns: int) -> Cell:
-    return _group_since(line, now_ns) if isinstance(line, BlockerGroup) else _since(line, now_ns)
-
-
-def _held(entry: BlockerEntry, _: int) -> Cell:
-    held = entry.held
-    if held is None:
-        waiting = entry.findings is not None and entry.findings.outlook is None
-        return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
-    text = node_price_text(held)
-    return Cell(text, Tone.NORMAL, text.lstrip("$¥")) if held else Cell("0", Tone.MUTED)
-
-
-def _group_held(group: BlockerGroup) -> Cell:
-    text = held_text(group.held).removesuffix("/h")
-    return Cell(text, Tone.STRONG if group.held.per_hour else Tone.MUTED)
-
-
-def _without(entry: BlockerEntry, _: int) -> Cell:
-    if entry.findings is None:
-        return NOT_APPLICABLE
-    outcome = entry.without
-    if not outcome:
-        return Cell("…", Tone.ACTIVE)
-    if outcome == "no" and entry.lifted in ("delete", "replace"):
-        return Cell("not alone", Tone.NORMAL)
-    return Cell(outcome, _WITHOUT[outcome])
-
-
-def _recent(entry: BlockerEntry, _: int) -> Cell:
-    count = entry.recent_pods
-    return Cell(f"{count_text(count)}/h", Tone.WARNING) if count else Cell("0", Tone.MUTED)
-
-
-def _group_recent(group: BlockerGroup) -> Cell:
-    nodes = {one.findings.key: one.recent_pods for one in group.members if one.findings is not None}
-    total = sum(nodes.values())
-    return Cell(f"{count_text(total)}/h", Tone.WARNING) if total else Cell("0", Tone.MUTED)
-
-
 COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
-        Heading("kind", "KIND", "What keeps the node; the codes are below.", min_width=20, max_width=34),
-        _group,
+        Heading("kind", "KIND", "What keeps the node; the codes are below.", min_width=16, max_width=34),
+        kind_cell,
         _sort(lambda one: one.kind),
     ),
     Column(
@@ -163,7 +58,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             max_width=46,
             is_name=True,
         ),
-        _on_blockers(_object, _group_object),
+        _on_blockers(object_cell, group_object),
         _sort(lambda one: natural_key(one.object_name)),
     ),
     Column(
@@ -176,25 +71,25 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             is_name=True,
         ),
         _on_blockers(
-            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), _group_kinds
+            lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), group_kinds
         ),
         _sort(lambda one: natural_key(one.blocker.node_name)),
     ),
     Column(
         Heading("owner", "OWNER", "The controller behind the pod.", max_width=36, drop_order=6),
-        _on_blockers(lambda one, _: text_cell(one.blocker.owner), _group_owner),
+        _on_blockers(lambda one, _: text_cell(one.blocker.owner), group_owner),
         _sort(lambda one: one.blocker.owner or None),
     ),
     Column(
         Heading(
             "value", "VALUE", "What is written there: annotation, budget, PodDisruptionBudget.", 5, 40, drop_order=5
         ),
-        _on_blockers(lambda one, _: text_cell(one.blocker.value), _group_value),
+        _on_blockers(lambda one, _: text_cell(one.blocker.value), group_value),
         _sort(lambda one: one.blocker.value or None),
     ),
     Column(
         Heading("left", "LEFT", "Until it ends by itself; - where it never does.", is_right_aligned=True, drop_order=3),
-        _on_blockers(_left),
+        _on_blockers(left_cell),
         _sort(lambda one: one.blocker.until_ns),
     ),
     Column(
@@ -206,7 +101,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             is_right_aligned=True,
             drop_order=2,
         ),
-        _any_since,
+        since_cell,
         _sort(lambda one: -one.blocker.since_ns if one.blocker.since_ns else None),
     ),
     Column(
@@ -218,7 +113,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             is_right_aligned=True,
             is_descending_first=True,
         ),
-        _on_blockers(_held, _group_held),
+        _on_blockers(held_cell, group_held),
         _sort(lambda one: one.held),
     ),
     Column(
@@ -229,7 +124,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             min_width=9,
             max_width=10,
         ),
-        _on_blockers(_without),
+        _on_blockers(without_cell),
         _sort(lambda one: one.without or None),
     ),
     Column(
@@ -242,7 +137,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             is_descending_first=True,
             drop_order=1,
         ),
-        _on_blockers(_recent, _group_recent),
+        _on_blockers(recent_cell, group_recent),
         _sort(lambda one: float(one.recent_pods)),
     ),
 )
@@ -300,4 +195,5 @@ TABLE: Final[TableSpec[BlockerLine]] = TableSpec(
     key=lambda line: line.key,
     default_sort=Sort("held", is_descending=True),
     is_notable=lambda line: isinstance(line, BlockerGroup) or not line.is_passing,
+    told=TOLD,
 )

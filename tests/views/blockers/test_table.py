@@ -15,9 +15,10 @@ from karptui.views.next.table import going_nodes
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
-from karptui.views.row import Cell
+from karptui.views.row import Cell, Tone
 from karptui.views.tab_notes import tab_notes
 from karptui.views.table import Sort, build_rows
+from karptui.views.unseen import unseen_facts
 from karptui.views.why.landings import with_landings
 from tests.builders import MINUTE_NS, NOW_NS, a_pod
 from tests.views.why.test_words import analysed, said
@@ -174,6 +175,43 @@ def test_stories():
     assert "what it holds is being simulated" in told("batch", simulates=False)
     timer = BlockerEntry(Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS), 0)
     assert "it runs · over in 3m" in "\n".join(map(said, story_lines([timer], NOW_NS)))
+
+
+def unseen(line, *columns: str) -> list[str]:
+    return ["".join(text for text, _ in fact) for fact in unseen_facts(TABLE.told, columns, line, NOW_NS)]
+
+
+EVERY = tuple(column.heading.id for column in TABLE.columns)
+
+
+def test_columns_without_room_are_told_in_words():
+    assert unseen(of("gitlab/runner-7f2c4"), "since") == ["in the way for 5h58m"]
+    assert unseen(of("gitlab/runner-7f2c4"), *EVERY) == [
+        "in the way for 5h58m", "owned by Job/gitlab/runner-7f2c4", "value true",
+    ]  # fmt: skip
+    assert "ends in 48m" in unseen(of("gitlab/runner-1bb0e"), *EVERY)
+    assert unseen(of("gitlab/runner-7f2c4")) == []
+    group = grouped(blocker_entries(analysed()), BlockerGrouping.OWNER, Folding())[0]
+    assert unseen(group, *EVERY) == ["in the way for up to 5h58m", "owned by 6 Jobs"]
+
+
+def test_what_the_sentences_tell_is_not_told_twice():
+    gone = Blocker(code=Code.POD_DND, until_ns=NOW_NS - MINUTE_NS)
+    assert unseen(BlockerEntry(gone, 0), "left") == ["is over"]
+    timer = Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS)
+    assert unseen(BlockerEntry(timer, 0), "left", "since") == []
+    held = of("gitlab/runner-7f2c4")
+    assert unseen(held, "recent_pods") == []
+    other = BlockerEntry(Blocker(code=Code.NODE_DND), 0, held.findings, held.node)
+    assert unseen(other, "recent_pods") == ["5 pods came in the last hour"]
+
+
+def test_facts_stand_behind_what_is_held():
+    facts = ((("in the way for 2h", Tone.NORMAL),), (("value true", Tone.NORMAL),))
+    lines = story_lines([of("gitlab/runner-7f2c4")], NOW_NS, facts=facts)
+    alone = story_lines([of("gitlab/runner-7f2c4")], NOW_NS)
+    assert said(lines[0]) == f"{said(alone[0])} · in the way for 2h · value true"
+    assert lines[1:] == alone[1:]
 
 
 def test_rows_of_what_would_go():
