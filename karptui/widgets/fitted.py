@@ -12,6 +12,7 @@ from karptui.widgets.hanging import wrapped
 
 _BETWEEN: Final = (" · ", Tone.MUTED)
 _ELLIPSIS: Final = "…"
+_BLANKS: Final = " ·"
 LEAST_LINES: Final = 2
 """Lines that a sentence keeps, where there are as many, before facts get one of their own."""
 
@@ -65,12 +66,15 @@ def _size(line: Pieces) -> int:
 
 
 def _cut(line: Pieces, width: int) -> Pieces:
-    """Return a line that ends with an ellipsis."""
-    room, kept = width - cell_len(_ELLIPSIS), []
+    """Return a line that ends with an ellipsis, and with no separator before it."""
+    kept: list[tuple[str, Tone]] = []
+    room = width - cell_len(_ELLIPSIS)
     for text, tone in line:
-        if cell_len(text) >= room:
-            kept.append((set_cell_size(text, room).rstrip(), tone))
-            break
-        kept.append((text, tone))
+        kept.append((set_cell_size(text, min(cell_len(text), room)), tone))
         room -= cell_len(text)
-    return (*kept, (_ELLIPSIS, Tone.MUTED))
+        if room <= 0:
+            break
+    while kept and not kept[-1][0].rstrip(_BLANKS):
+        kept.pop()
+    ends = [(text.rstrip(_BLANKS), tone) for text, tone in kept[-1:]]
+    return (*kept[:-1], *ends, (_ELLIPSIS, Tone.MUTED))

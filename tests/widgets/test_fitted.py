@@ -42,6 +42,7 @@ def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]
         ),
         pytest.param("one two three", ["a"], 7, 1, ["one tw…"], id="nothing behind a sentence that is cut"),
         pytest.param("one two three", [], 7, 1, ["one tw…"], id="cut without facts too"),
+        pytest.param("one · two", [], 6, 1, ["one…"], id="no separator before the ellipsis"),
         pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
         pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),
     ],
