@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
@@ -261,7 +261,23 @@ class KarptuiApp(ClusterApp):
         self.poll_now()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:  # noqa: ARG002
-        """Yield what the palette offers: every command that needs no argument."""
+        """Yield what the palette offers: every command; one that needs an argument opens the command line."""
         for command in self._commands:
-            if not command.placeholder:
-                yield SystemCommand(f":{command.name}", command.help, lambda name=command.name: self.run_command(name))
+            run = self._begin_command if command.needs_argument else self.run_command
+            yield SystemCommand(f":{command.name}", command.help, partial(run, command.name))
+
+    def _begin_command(self, name: str) -> None:
+        if self.front is not None:
+            self.front.action_command(f"{name} ")
+
+    def search_themes(self) -> None:
+        """Let the theme be picked, beginning with the present one."""
+        from karptui.screens.dialogs import Choice, PickScreen  # noqa: PLC0415 - only when asked for
+
+        def picked(name: str | None) -> None:
+            if name is not None:
+                self.theme = name
+
+        themes = sorted(self.available_themes.items())
+        choices = [Choice(name, name, "dark" if theme.dark else "light") for name, theme in themes]
+        self.push_screen(PickScreen("Theme", choices, current=self.theme), picked)

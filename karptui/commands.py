@@ -68,13 +68,13 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
     if can_switch:
         found.append(Command("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME"))
     found += [
-        Command("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "NAME"),
+        Command("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "[NAME]"),
         Command(
             "filter",
             "Filter the rows; nothing shows all",
             lambda text: _list(app).filter_entered(text),
             (),
-            placeholder="TEXT",
+            placeholder="[TEXT]",
         ),
         Command("sort", "Sort by a column", lambda column: _sort(app, column), (), lambda: _column_ids(app), "COLUMN"),
         Command(
@@ -90,7 +90,7 @@ def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
             lambda text: _whatif(app, text),
             ("wi",),
             lambda: _whatif_words(app),
-            "KIND NAME",
+            "[KIND NAME]",
         ),
         Command("sources", "How the source stands with every kind", lambda _: _sources(app)),
         Command("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
@@ -117,7 +117,7 @@ def _types(app: CommandHost, entry: ScreenEntry) -> Command:
 
             app.push_screen(TypesOfPoolScreen(text))
 
-    return Command(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "POOL")
+    return Command(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "[POOL]")
 
 
 def _list(app: CommandHost) -> ListScreen[object]:

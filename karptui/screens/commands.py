@@ -28,7 +28,12 @@ class Command:
     arguments: Callable[[], Sequence[str]] = _no_arguments
     """What could stand behind the name."""
     placeholder: str = ""
-    """What stands behind the name in help: ``NAME``."""
+    """What stands behind the name in help: ``NAME``, or ``[NAME]`` where it may be left out."""
+
+    @property
+    def needs_argument(self) -> bool:
+        """Whether nothing can be done by the name alone."""
+        return bool(self.placeholder) and not self.placeholder.startswith("[")
 
 
 def find(commands: Sequence[Command], word: str) -> Command:

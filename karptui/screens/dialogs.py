@@ -105,6 +105,11 @@ class PickScreen(DimmedScreen["str | None"]):
             self.set_focus(self.line)
             self.line.insert_text_at_cursor(event.character)
 
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the list leaves it: there is nothing to lose."""
+        if self.is_beside(event):
+            self.action_give_up()
+
     def action_give_up(self) -> None:
         """Leave without an answer."""
         self.dismiss(None)
@@ -121,9 +126,7 @@ class PickScreen(DimmedScreen["str | None"]):
         left = [one for one in self._choices if all(word in f"{one.title} {one.detail}".casefold() for word in words)]
         self.options.set_options(_lines(left, None))
         self.options.highlighted = 0 if left else None
-        self.query_one(".dialog").border_subtitle = Content(
-            _LEAVES if left else " nothing has these words · esc leaves "
-        )
+        self.query_one(".dialog").border_subtitle = Content(_LEAVES if left else _NOTHING)
 
     @on(Input.Submitted)
     def _submitted(self) -> None:

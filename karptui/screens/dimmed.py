@@ -11,6 +11,7 @@ from typing import Final, Self
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.events import MouseEvent
 from textual.geometry import Region, Size
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, Screen, ScreenResultType
@@ -59,6 +60,10 @@ class DimmedScreen(ModalScreen[ScreenResultType]):
             self._seen = lines
             if changed:
                 self.refresh(*changed)
+
+    def is_beside(self, event: MouseEvent) -> bool:
+        """Whether the mouse is on the screen behind, and on nothing that stands before it."""
+        return not any(child.region.contains_point(event.screen_offset) for child in self.children)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Have lines drawn again: those in the regions, all without any."""

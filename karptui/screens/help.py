@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.visual import Visual
 from textual.widgets import Static
 
 from karptui.screens.dimmed import DimmedScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import host_of
 from karptui.sources.cluster.role import cluster_role_lines
+from karptui.widgets.beside import Beside, BesideLines
 
 _TERM_WIDTH = 24
+"""Cells of keys and names at most; a longer one stands above its text."""
+
+_RANKS: Final = {"Table": 1, "Everywhere": 2}
+"""What most screens share comes behind the keys of the screen itself."""
 
 Section = tuple[str, Sequence[tuple[str, ...]]]
 
@@ -53,7 +61,12 @@ class HelpScreen(DimmedScreen[None]):
             for title, lines in self._sections:
                 if lines:
                     yield Static(Content.styled(title, "bold $karp-key"), markup=False, classes="help-title")
-                    yield Static(Content("\n").join(list(_lines(lines))), markup=False, classes="help-lines")
+                    yield Static(_table(lines), markup=False, classes="help-lines")
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the help closes it."""
+        if self.is_beside(event):
+            self.action_close()
 
     def action_close(self) -> None:
         """Go back to the screen."""
@@ -77,7 +90,7 @@ def _key_sections(explained: FrameScreen) -> Iterator[Section]:
         if ident not in keys:
             groups.setdefault(title, []).append(ident)
         keys.setdefault(ident, []).append(explained.app.get_key_display(binding))
-    for title, idents in groups.items():
+    for title, idents in sorted(groups.items(), key=lambda group: _RANKS.get(group[0], 0)):
         yield title, [(" ".join(dict.fromkeys(keys[ident])), ident[2], ident[1]) for ident in idents]
 
 
@@ -89,8 +102,14 @@ def _command_section(explained: FrameScreen) -> Section:
     return "Commands", lines
 
 
-def _lines(lines: Sequence[tuple[str, ...]]) -> Iterator[Content]:
-    for term, text, *ident in lines:
-        note = f"  {ident[0]}" if ident else ""
-        lead = f"{term:<{_TERM_WIDTH}} " if term else "  "
-        yield Content.assemble((lead, "$karp-strong"), text, (note, "$karp-muted"))
+def _table(lines: Sequence[tuple[str, ...]]) -> Visual:
+    """Return lines of a term and its text, each in a column of its own; without terms, the texts as they are."""
+    width = min(max(cell_len(term) for term, *_ in lines), _TERM_WIDTH)
+    if not width:
+        return Content("\n").join([Content(f"  {text}") for _, text, *_ in lines])
+    return BesideLines(tuple(_line(term, text, *ident, width=width) for term, text, *ident in lines))
+
+
+def _line(term: str, text: str, ident: str = "", *, width: int) -> Beside:
+    filled = Content.styled(term + " " * (width - cell_len(term)), "$karp-strong")
+    return Beside(filled, Content.assemble(text, (f"  {ident}" if ident else "", "$karp-muted")))

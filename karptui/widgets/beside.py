@@ -66,3 +66,22 @@ class Beside(Visual):
     def _column(self, width: int) -> int:
         """Return where the second text begins."""
         return self.title.cell_length + GAP if self._is_beside(width) else min(INDENT, width // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class BesideLines(Visual):
+    """Several such pairs, one below the other."""
+
+    lines: tuple[Beside, ...]
+
+    def render_strips(self, width: int, height: int | None, style: Style, options: RenderOptions) -> list[Strip]:
+        """Draw them from the left edge."""
+        return [strip for line in self.lines for strip in line.render_strips(width, None, style, options)][:height]
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        """Return the cells that the longest takes in one line."""
+        return max((line.get_optimal_width(rules, container_width) for line in self.lines), default=0)
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        """Return how many lines there are at a width."""
+        return sum(line.get_height(rules, width) for line in self.lines)

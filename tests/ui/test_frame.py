@@ -110,6 +110,56 @@ async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
         app.run_command("help")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
+        await pilot.click(offset=(60, 100))
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.click(offset=(1, 1))
+        assert isinstance(app.screen, NodesScreen)
+
+
+async def test_in_the_help_the_keys_of_the_screen_come_first_and_texts_keep_their_column(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=(80, 200)) as pilot:
+        app = await ready(pilot)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        lines = [line.split("│")[1].rstrip() for line in lines_of(app) if line.count("│") == 2]
+        titles = [line.strip() for line in lines if line.startswith("  ") and line.strip() and line[2] != " "]
+        order = [titles.index(one) for one in ("Screen", "Table", "Everywhere", "Commands", "Columns")]
+        assert order == sorted(order)
+        [what_if] = [place for place, line in enumerate(lines) if "Edit what is under the cursor" in line]
+        assert lines[what_if + 1].strip() == "screen.whatif"
+        assert lines[what_if + 1].index("screen") == lines[what_if].index("Edit"), "it stays in its column"
+
+
+async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: MakeApp) -> None:
+    async with make_app(theme="nord").run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        app.run_command("theme")
+        await pilot.pause()
+        await pilot.press("enter")
+        assert app.theme == "nord"
+        app.run_command("theme")
+        await pilot.pause()
+        await pilot.press(*"colour blind light".replace(" ", "-"), "enter")
+        await pilot.pause()
+        assert app.theme == "karptui-colour-blind-light"
+        app.run_command("theme")
+        await pilot.pause()
+        await pilot.click(offset=(0, 0))
+        assert isinstance(app.screen, NodesScreen)
+        assert app.theme == "karptui-colour-blind-light"
+
+
+async def test_the_palette_has_every_command(make_app: MakeApp) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        offered = {one.title: one.callback for one in app.get_system_commands(app.screen)}
+        assert set(offered) == {f":{command.name}" for command in app.commands}
+        offered[":pods"]()
+        await pilot.pause()
+        assert isinstance(app.screen, PodsScreen)
+        offered[":sort"]()
+        await pilot.pause()
+        assert app.screen.query_one(PromptInput).value == "sort "
 
 
 async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_app: MakeApp) -> None:
