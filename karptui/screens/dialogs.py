@@ -90,13 +90,17 @@ class PickScreen(DimmedScreen["str | None"]):
 
     def on_resize(self) -> None:
         """Take the height that the whole list needs, and keep it: one that follows what is typed would jump about."""
-        self.query_one(".dialog").styles.min_height = None
+        self.query_one(".dialog").styles.min_height = self.options.styles.max_height = None
         self.call_after_refresh(self._keep_height)
 
     def _keep_height(self) -> None:
         if not self.line.value:
             frame = self.query_one(".dialog")
             frame.styles.min_height = frame.outer_size.height
+            # All of the frame is a line too much for a list that has the line above it.
+            self.options.styles.max_height = max(frame.size.height - self.line.size.height, 1)
+        # Fewer lines may be in view than when the cursor was put there.
+        self.call_after_refresh(self.options.scroll_to_highlight)
 
     def on_key(self, event: events.Key) -> None:
         """Type into the line also while the list has the keys, as after a click."""

@@ -131,12 +131,14 @@ async def test_in_the_help_the_keys_of_the_screen_come_first_and_texts_keep_thei
 
 
 async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: MakeApp) -> None:
-    async with make_app(theme="nord").run_test(size=SIZE) as pilot:
+    async with make_app(theme="textual-light").run_test(size=(80, 24)) as pilot:
         app = await ready(pilot)
         app.run_command("theme")
         await pilot.pause()
+        await pilot.pause()
+        assert "textual-light" in screen_text(app), "the cursor is in view, and the last line is none of a cut list"
         await pilot.press("enter")
-        assert app.theme == "nord"
+        assert app.theme == "textual-light"
         app.run_command("theme")
         await pilot.pause()
         await pilot.press(*"colour blind light".replace(" ", "-"), "enter")
