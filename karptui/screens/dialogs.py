@@ -32,6 +32,14 @@ class Choice(NamedTuple):
     detail: str = ""
 
 
+class ChoiceList(OptionList):
+    """A list whose cursor stays in view however many lines there is room for."""
+
+    def on_resize(self) -> None:
+        """Scroll to the cursor."""
+        self.scroll_to_highlight()
+
+
 def _lines(choices: Iterable[Choice], chosen: frozenset[str] | None) -> list[Option]:
     shown = list(choices)
     width = min(max((cell_len(clean(one.title)) for one in shown), default=0), 44)
@@ -80,7 +88,7 @@ class PickScreen(DimmedScreen["str | None"]):
             line = Input(placeholder="type to narrow", select_on_focus=False)
             line.styles.height = 1 if len(self._choices) >= FILTER_FROM else 0
             yield line
-            yield OptionList(*_lines(self._choices, None), markup=False)
+            yield ChoiceList(*_lines(self._choices, None), markup=False)
 
     def on_mount(self) -> None:
         """Put the cursor where it belongs."""
@@ -99,8 +107,6 @@ class PickScreen(DimmedScreen["str | None"]):
             frame.styles.min_height = frame.outer_size.height
             # All of the frame is a line too much for a list that has the line above it.
             self.options.styles.max_height = max(frame.size.height - self.line.size.height, 1)
-        # Fewer lines may be in view than when the cursor was put there.
-        self.call_after_refresh(self.options.scroll_to_highlight)
 
     def on_key(self, event: events.Key) -> None:
         """Type into the line also while the list has the keys, as after a click."""
