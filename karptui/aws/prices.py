@@ -204,3 +204,8 @@ def date_ns(date: str) -> int:
         ValueError: when the text is not a date of ISO 8601.
     """
     return parse_timestamp(f"{date}T00:00:00Z")
+
+
+def settings_of(book: PriceBook | None) -> PriceSettings:
+    """Return what a book makes of list prices; where there is no book, they stay as they are."""
+    return book.settings if book is not None else LIST_PRICES

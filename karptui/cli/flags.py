@@ -106,16 +106,13 @@ def refuse_unused(args: argparse.Namespace, flags: Mapping[str, str], because: s
         raise UsageError(f"{found[0]} {because}")
 
 
-def refuse_live(args: argparse.Namespace, beside: str) -> None:
-    """Refuse flags of a live cluster beside what takes its place.
-
-    Args:
-        args: what was parsed.
-        beside: the other, such as ``--demo``.
+def refuse_live(args: argparse.Namespace) -> None:
+    """Refuse flags of a live cluster beside ``--demo`` or ``--snapshot``, which take its place.
 
     Raises:
         UsageError: where one was given.
     """
+    beside = "--demo" if args.demo else "--snapshot"
     refuse_unused(args, LIVE_FLAGS, f"is about a live cluster: it does not go with {beside}; leave one of them out")
 
 

@@ -64,7 +64,7 @@ def _from_files(args: argparse.Namespace, redactor: Redactor | None) -> tuple[di
 
     if args.snapshot and args.demo:
         raise UsageError("--demo and --snapshot exclude each other")
-    refuse_live(args, "--demo" if args.demo else "--snapshot")
+    refuse_live(args)
     demo = resources.files("karptui.sources.demo").joinpath("recording.json.gz")
     snapshot = SnapshotReader().read(args.snapshot or [str(demo)], now_ns=args.now, keeps_manifests=True)
     document = build_recording(

@@ -38,7 +38,7 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     if not args.snapshot:
         refuse_unused(args, {"now": "--now"}, "needs --snapshot")
     if args.demo or args.snapshot:
-        refuse_live(args, "--demo" if args.demo else "--snapshot")
+        refuse_live(args)
     if args.demo:
         from karptui.sources.demo.source import DemoSource
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from karptui.aws.prices import LIST_PRICES, PriceSettings
+from karptui.aws.prices import PriceSettings, settings_of
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.simulate import observed_fleet
@@ -60,7 +60,7 @@ def blocker_changes(
     old, new = _survey(base, reporter), _survey(after, reporter)
     gained = [new[key] for key in new if key not in old]
     lost = [old[key] for key in old if key not in new]
-    settings = base.prices.settings if base.prices is not None else LIST_PRICES
+    settings = settings_of(base.prices)
     return _lines(gained, settings), _lines(lost, settings)
 
 

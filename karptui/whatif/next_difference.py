@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.aws.prices import LIST_PRICES, PriceSettings
+from karptui.aws.prices import PriceSettings, settings_of
 from karptui.disruption.command import Command, Method
 from karptui.disruption.next_pass import NextPass
 from karptui.provisioning.state_node import StateNode
@@ -15,8 +15,7 @@ def next_lines(outcome: Outcome) -> NextLines:
     found = outcome.next_pass
     assert found is not None
     method = found.acting.method if found.acting is not None else None
-    book = outcome.situation.prices
-    settings = book.settings if book is not None else LIST_PRICES
+    settings = settings_of(outcome.situation.prices)
     commands = tuple(_command_line(method, one, settings) for one in found.commands) if method is not None else ()
     return NextLines(commands, because="" if commands else _because(found))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from karptui.aws.prices import LIST_PRICES, PriceBook
+from karptui.aws.prices import LIST_PRICES, PriceBook, settings_of
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
@@ -63,7 +63,7 @@ class _PaidTypes:
 
     def __init__(self, types: ClaimTypes, prices: PriceBook | None) -> None:
         self.listed = types
-        self._settings = prices.settings if prices is not None else LIST_PRICES
+        self._settings = settings_of(prices)
         self._paid: dict[int, tuple[_Options, _Options]] = {}
         """As listed and as paid, by identity of the first: equal lists of types are one object."""
 

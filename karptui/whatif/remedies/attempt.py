@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from karptui.aws.prices import LIST_PRICES, PriceSettings
+from karptui.aws.prices import LIST_PRICES, PriceSettings, settings_of
 from karptui.kube.pod import Pod
 from karptui.provisioning import NewClaim, Reporter, Solution
 from karptui.provisioning.reporter import silent
@@ -32,7 +32,7 @@ def attempt(
         reporter: Told of progress; may raise `Cancelled`.
     """
     solution = solved(base, edits, reporter)
-    settings = base.prices.settings if base.prices is not None else LIST_PRICES
+    settings = settings_of(base.prices)
     return None if solution is None else gain_of(solution, {pod.uid for pod in pods}, failing, settings)
 
 
