@@ -129,7 +129,7 @@ def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, .
                 "cpu_millis": item.cpu_millis,
                 "mem_bytes": item.memory_bytes,
                 "owner": item.owner or None,
-                "protection": item.protection or None,
+                "protection": item.protection_text(now_ns) or None,
                 "lands_on_node": landing.node_name or None if (landing := landings.get(item.pod.key)) else None,
                 "lands_in_pool": landing.pool_name or None if landing else None,
                 "lands_on_type": landing.type_name or None if landing else None,

@@ -13,10 +13,11 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.do_not_disrupt import NODE_MESSAGE, pod_message, protects_node
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.pdb_limits import PdbBlock, PdbBlockKind
-from karptui.karpenter.labels import DO_NOT_DISRUPT, NODEPOOL
+from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
 from karptui.provisioning.state_node import StateNode
 
@@ -98,8 +99,7 @@ def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
     yield _check(Gate.DELETING, not node.is_marked_for_deletion, "Node is deleting or marked for deletion", key)
     is_nominated = fleet.nominated.get(node.name, 0) > fleet.now_ns
     yield _check(Gate.NOMINATED, not is_nominated, "Node is nominated for a pending pod")
-    is_protected = node.annotations.get(DO_NOT_DISRUPT) == "true"
-    yield _check(Gate.NODE_DND, not is_protected, f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation')
+    yield _check(Gate.NODE_DND, not protects_node(node.annotations), NODE_MESSAGE)
     message = f"Node doesn't have required label (label={NODEPOOL})"
     yield _check(Gate.NO_NODEPOOL_LABEL, NODEPOOL in node.labels, message)
     pool = node.nodepool_name
@@ -118,8 +118,7 @@ def _pod_protection(fleet: Fleet, node: StateNode, recorder: Recorder | None) ->
     pod = _first_protected(fleet, node, recorder)
     if pod is None:
         return GateCheck(Gate.POD_DND, is_open=True)
-    message = f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
-    return GateCheck(Gate.POD_DND, is_open=False, message=message, object_key=f"Pod/{pod.key}")
+    return GateCheck(Gate.POD_DND, is_open=False, message=pod_message(pod), object_key=f"Pod/{pod.key}")
 
 
 def _first_protected(fleet: Fleet, node: StateNode, recorder: Recorder | None) -> Pod | None:

@@ -8,6 +8,7 @@ from typing import Final
 from karptui.disruption.blocker import Blocker, Code
 from karptui.disruption.command import Method
 from karptui.disruption.deadline import deadline_of
+from karptui.disruption.do_not_disrupt import pod_message
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import pdb_message
@@ -15,7 +16,6 @@ from karptui.disruption.origin import OriginIndex
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.pdb_limits import PdbBlock
 from karptui.disruption.wants import Wants, not_before
-from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode
@@ -64,7 +64,7 @@ class PodBlockers:
             value=protection.value,
             since_ns=not_before(bound_ns(pod), wanted_ns),
             until_ns=protection.until_ns if protection.until_ns != ABSENT_NS else None,
-            message=f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})',
+            message=pod_message(pod),
             is_wanted=wanted_ns is not None,
             pod_uid=pod.uid,
         )

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from karptui.disruption.do_not_disrupt import UNPROTECTED, DoNotDisruptValue, Protection, value_of
 from karptui.disruption.pdb_limits import PdbBlock, PdbLimits
 from karptui.disruption.pods import eviction_cost, is_critical, is_stuck_terminating, positive_cost, tolerates_disrupted
-from karptui.disruption.protection import UNPROTECTED, DoNotDisruptValue, Protection, read_value
-from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 
@@ -31,14 +30,13 @@ class TemplateTraits(msgspec.Struct, frozen=True, gc=False):
 
 def traits_of(template: PodTemplate) -> TemplateTraits:
     """Return the traits of a template."""
-    value = template.annotations.get(DO_NOT_DISRUPT)
     return TemplateTraits(
         is_daemonset_owned=template.is_daemonset_owned,
         is_statefulset_owned=template.is_statefulset_owned,
         is_node_owned=template.is_node_owned,
         tolerates_disrupted=tolerates_disrupted(template),
         is_critical=is_critical(template),
-        do_not_disrupt=None if value is None else read_value(value),
+        do_not_disrupt=value_of(template.annotations),
         eviction_cost=eviction_cost(template),
     )
 

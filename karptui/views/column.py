@@ -48,3 +48,5 @@ class Column(msgspec.Struct, Generic[ItemT], frozen=True):
     """From an item and now (nanoseconds since the epoch) to the cell."""
     sort: Callable[[ItemT], SortKey]
     """The item's place among the others; None sorts last in both directions."""
+    sort_at: Callable[[ItemT, int], SortKey] | None = None
+    """The same for a place that changes with time; goes before ``sort``."""

@@ -43,7 +43,7 @@ def describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
         ("NodePool", entry.pool),
         ("Nominated node", pod.nominated_node_name),
         ("Owner", entry.owner),
-        ("Protection", entry.protection),
+        ("Protection", entry.protection_text(now_ns)),
         ("Created", created),
         ("Requests", _amounts(pod.requests)),
         ("Limits", _amounts(template.limits)),

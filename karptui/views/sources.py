@@ -87,6 +87,6 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
     subject=Subject(text=lambda status: f"{status.kind} {status.phase}".lower(), fields=FIELDS),
     key=lambda status: str(status.kind),
     default_sort=Sort("kind"),
-    is_notable=lambda status: _TONES.get(status.phase) in (Tone.WARNING, Tone.FAULT),
+    is_notable=lambda status, _: _TONES.get(status.phase) in (Tone.WARNING, Tone.FAULT),
 )
 """One row per kind."""

@@ -38,7 +38,7 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
     key: Callable[[ItemT], str]
     default_sort: Sort
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL
-    is_notable: Callable[[ItemT], bool] = lambda _: False
+    is_notable: Callable[[ItemT, int], bool] = lambda _item, _now_ns: False
     """Whether the row is blocked or faulty (ctrl-z)."""
     told: tuple[Told[ItemT], ...] = ()
     """Columns in words, for the line below a table that has no room for them; the most important first."""
@@ -137,22 +137,23 @@ def build_rows(
         test = compile_query(query, spec.subject, now_ns)
         shown = [item for item in shown if test(item)]
     if is_notable_only:
-        shown = [item for item in shown if spec.is_notable(item)]
-    return Rows(spec, sort_items(spec, shown, sort or spec.default_sort), total=len(items), now_ns=now_ns)
+        shown = [item for item in shown if spec.is_notable(item, now_ns)]
+    return Rows(spec, sort_items(spec, shown, sort or spec.default_sort, now_ns), total=len(items), now_ns=now_ns)
 
 
-def sort_items(spec: TableSpec[ItemT], items: Sequence[ItemT], sort: Sort) -> list[ItemT]:
+def sort_items(spec: TableSpec[ItemT], items: Sequence[ItemT], sort: Sort, now_ns: int) -> list[ItemT]:
     """Return the items in order: by the column, then by key; items without a value come last either way."""
     try:
-        value = spec.column(sort.column_id).sort
+        column = spec.column(sort.column_id)
     except KeyError:
         sort = spec.default_sort
-        value = spec.column(sort.column_id).sort
+        column = spec.column(sort.column_id)
+    value, value_at = column.sort, column.sort_at
     with_value: list[tuple[Any, ItemT]] = []
     without: list[ItemT] = []
     by_key = sort_gently([(spec.key(item), item) for item in items])
     for _, item in by_key:
-        place: SortKey = value(item)
+        place: SortKey = value(item) if value_at is None else value_at(item, now_ns)
         if place is None:
             without.append(item)
         else:

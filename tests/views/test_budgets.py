@@ -188,7 +188,7 @@ def test_sort_and_filter() -> None:
     for text, count in asked.items():
         test = compile_query(parse_query(text, table.subject), table.subject, NOW_NS)
         assert sum(map(test, rows)) == count, text
-    assert [table.is_notable(one) for one in rows] == [False, True, False]
+    assert [table.is_notable(one, NOW_NS) for one in rows] == [False, True, False]
     assert set(FIELDS) == {"pool", "reason", "left", "allowed", "deleting", "notready", "node", "next"}
 
 

@@ -248,7 +248,7 @@ def test_sort_and_filter() -> None:
         test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
         assert sum(map(test, rows)) == count, text
     assert len(FIELDS) == 13
-    assert [TABLE.is_notable(one) for one in (*rows, REFUSED)] == [False, True, True, True, False, True]
+    assert [TABLE.is_notable(one, NOW_NS) for one in (*rows, REFUSED)] == [False, True, True, True, False, True]
 
 
 def test_values() -> None:

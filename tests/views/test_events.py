@@ -165,7 +165,7 @@ def test_filter(text: str, count: int) -> None:
 
 
 def test_notable_is_what_went_wrong() -> None:
-    assert [TABLE.is_notable(one) for one in (entry(), entry(tone=Tone.FAULT), TIMELESS)] == [True, True, False]
+    assert [TABLE.is_notable(one, NOW_NS) for one in (entry(), entry(tone=Tone.FAULT), TIMELESS)] == [True, True, False]
 
 
 @pytest.mark.parametrize(

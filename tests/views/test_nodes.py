@@ -289,7 +289,7 @@ def test_notable_rows_are_faulty_leaving_or_too_full() -> None:
         "Launching",
     }
     full = NodeEntry(node(allocatable=amounts(cpu="1")), claim(), NodeUsage(workload=amounts(cpu="2")))
-    assert table.is_notable(full)
+    assert table.is_notable(full, NOW_NS)
     assert cells_of(full)["cpu"] == "2000/1000m 200%"
 
 

@@ -12,6 +12,7 @@ from karptui.kube.taints import Toleration
 from karptui.sources.base import Phase
 from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import TABLE, explain_pod, pods_of_node_table
+from karptui.views.pods.values import pod_values
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -59,7 +60,42 @@ def test_the_state_that_matters_most(pod: PodEntry, text: str, tone: Tone) -> No
     ],
 )
 def test_protection_and_owner(template: dict[str, Any], protection: str, owner: str) -> None:
-    assert (entry(template).protection, entry(template).owner) == (protection, owner)
+    assert (entry(template).protection_text(NOW_NS), entry(template).owner) == (protection, owner)
+
+
+def protected(value: str, **given: Any) -> PodEntry:
+    known: dict[str, Any] = {"start_ns": NOW_NS - 10 * MINUTE}
+    return entry({"annotations": {karpenter_labels.DO_NOT_DISRUPT: value}}, **(known | given))
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (protected("banana"), 'karpenter.sh/do-not-disrupt "banana" protects nothing'),
+        (protected("-1h"), 'karpenter.sh/do-not-disrupt "-1h" protects nothing'),
+        (protected("1d"), 'karpenter.sh/do-not-disrupt "1d" protects nothing'),
+        (protected("5m"), 'karpenter.sh/do-not-disrupt "5m" is over and protects nothing any more'),
+        (protected("true", deletion_ns=NOW_NS), ""),
+    ],
+)
+def test_what_protects_nothing_is_no_protection(made: PodEntry, sentence: str) -> None:
+    assert made.protection_text(NOW_NS) == ""
+    row = build_rows(TABLE, [made], now_ns=NOW_NS)[0]
+    assert row.cells[[one.id for one in TABLE.headings()].index("protection")].text == "-"
+    assert pod_values(made, NOW_NS)["protection"] is None
+    assert not build_rows(TABLE, [made], is_notable_only=True, now_ns=NOW_NS) or made.pod.is_terminating
+    said = "".join(text for text, _ in explain_pod(made, NOW_NS))
+    assert "keeps its node" not in said
+    assert sentence in said
+
+
+def test_a_duration_protects_until_it_is_over() -> None:
+    made = protected("15m")
+    assert made.protection_text(NOW_NS) == "do-not-disrupt 15m"
+    assert made.protection_text(NOW_NS + 5 * MINUTE) == ""
+    assert protected("15m", start_ns=0).protection_text(NOW_NS) == "do-not-disrupt 15m"
+    rows = build_rows(TABLE, [made, protected("5m", name="over")], sort=Sort("protection"), now_ns=NOW_NS)
+    assert [item.pod.name for item in rows.items] == ["p", "over"]
 
 
 def test_cells() -> None:

@@ -32,7 +32,7 @@ SPEC: TableSpec[Thing] = TableSpec(
     subject=SUBJECT,
     key=lambda thing: thing.name,
     default_sort=Sort("name"),
-    is_notable=lambda thing: thing.is_faulty,
+    is_notable=lambda thing, _: thing.is_faulty,
 )
 THINGS = (Thing("n-10", 5), Thing("n-9", None, is_faulty=True), Thing("n-1", 7), Thing("n-2", 5))
 

@@ -9,6 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import Rule
 from karptui.advice.words import counted, listed, verb
+from karptui.disruption.do_not_disrupt import protects_node
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.whatif.edits import ObjectRef
 
@@ -21,7 +22,8 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
     for state in context.fleet.nodes:
         on_node = state.node.annotations.get(DO_NOT_DISRUPT) if state.node is not None else None
         on_claim = state.claim.annotations.get(DO_NOT_DISRUPT) if state.claim is not None else None
-        if state.node is not None and state.claim is not None and on_node not in (None, "true", *_OFF):
+        is_protected = state.node is not None and protects_node(state.node.annotations)
+        if state.node is not None and state.claim is not None and not is_protected and on_node not in (None, *_OFF):
             by_value.setdefault(str(on_node), []).append(state.node.name)
         elif state.claim is not None and state.is_registered and on_node is None and on_claim not in (None, *_OFF):
             claims.append(state.claim.name)

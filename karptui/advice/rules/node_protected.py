@@ -10,6 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.refs import node_refs
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, counted, listed, verb
+from karptui.disruption.do_not_disrupt import protects_node
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.whatif.edits import ObjectRef, SetField
 
@@ -23,7 +24,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         for node in context.fleet.nodes
         if node.claim is not None
         and node.node is not None
-        and node.annotations.get(DO_NOT_DISRUPT) == "true"
+        and protects_node(node.annotations)
         and node.nodepool_name not in by_template
         and not node.is_marked_for_deletion
     ]

@@ -10,6 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.refs import pool_ref
 from karptui.advice.rule import Rule
 from karptui.advice.words import at_cost, counted
+from karptui.disruption.do_not_disrupt import protects_node
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.whatif.edits import SetField
 
@@ -21,9 +22,9 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
         value = pool.template_annotations.get(DO_NOT_DISRUPT)
         if value is None:
             continue
-        nodes = [one for one in context.nodes_of(pool) if one.annotations.get(DO_NOT_DISRUPT) == "true"]
+        nodes = [one for one in context.nodes_of(pool) if protects_node(one.annotations)]
         cost = context.cost(nodes)
-        if value == "true":
+        if protects_node(pool.template_annotations):
             fact = f"Every new node of {pool.name} says do-not-disrupt: neither consolidation nor drift ever takes "
             fact += f"one. {counted(len(nodes), 'node')}{at_cost(cost)} of it do now."
         else:
@@ -34,7 +35,7 @@ def _find(context: AdviceContext) -> Iterator[Finding]:
             objects=(pool_ref(pool),),
             fact=fact,
             edits=(SetField(pool_ref(pool), _PATH),),
-            per_hour=cost if value == "true" else None,
+            per_hour=cost if protects_node(pool.template_annotations) else None,
         )
 
 

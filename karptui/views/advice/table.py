@@ -149,7 +149,7 @@ TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
     subject=Subject(text=_text, fields=FIELDS),
     key=lambda line: line.key,
     default_sort=Sort("severity"),
-    is_notable=lambda line: line.severity.rank < 2,
+    is_notable=lambda line, _: line.severity.rank < 2,
 )
 """One row per finding."""
 

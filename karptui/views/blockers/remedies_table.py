@@ -77,5 +77,5 @@ TABLE: Final[TableSpec[BlockerRemedy]] = TableSpec(
     subject=Subject(text=lambda remedy: f"{remedy.title} {remedy.sentence}".lower(), fields=FIELDS),
     key=lambda remedy: str(remedy.kind.name),
     default_sort=Sort("remedy"),
-    is_notable=lambda remedy: remedy.effect is not None and remedy.effect.goes > 0,
+    is_notable=lambda remedy, _: remedy.effect is not None and remedy.effect.goes > 0,
 )

@@ -194,6 +194,6 @@ TABLE: Final[TableSpec[BlockerLine]] = TableSpec(
     subject=Subject(text=_text, fields=FIELDS),
     key=lambda line: line.key,
     default_sort=Sort("held", is_descending=True),
-    is_notable=lambda line: isinstance(line, BlockerGroup) or not line.is_passing,
+    is_notable=lambda line, _: isinstance(line, BlockerGroup) or not line.is_passing,
     told=TOLD,
 )

@@ -125,7 +125,7 @@ def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
         subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.pool.labels),
         key=lambda entry: entry.key,
         default_sort=Sort("name"),
-        is_notable=lambda entry: entry.state is not None and entry.state.left == 0,
+        is_notable=lambda entry, _: entry.state is not None and entry.state.left == 0,
     )
 
 

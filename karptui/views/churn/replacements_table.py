@@ -156,7 +156,7 @@ TABLE: Final[TableSpec[Replacement]] = TableSpec(
     subject=Subject(text=_text, fields=FIELDS),
     key=lambda item: item.key,
     default_sort=Sort("age"),
-    is_notable=lambda item: item.is_short or item.back is not None or item.life.why in FAILED,
+    is_notable=lambda item, _: item.is_short or item.back is not None or item.life.why in FAILED,
 )
 """The table of replacements, the latest first."""
 

@@ -162,7 +162,7 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     ),
     key=lambda entry: entry.key,
     default_sort=Sort("removed", is_descending=True),
-    is_notable=lambda entry: bool(entry.figures.loops),
+    is_notable=lambda entry, _: bool(entry.figures.loops),
 )
 """The table of the Churn screen."""
 

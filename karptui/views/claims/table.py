@@ -240,7 +240,7 @@ TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
     subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.claim.labels),
     key=lambda entry: entry.key,
     default_sort=Sort("age"),
-    is_notable=lambda entry: entry.drifted is not None or entry.status.rank < 5 or entry.status.tone is Tone.FAULT,
+    is_notable=lambda entry, _: entry.drifted is not None or entry.status.rank < 5 or entry.status.tone is Tone.FAULT,
     told=TOLD,
 )
 """The table of the Claims screen."""

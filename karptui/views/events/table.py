@@ -119,7 +119,7 @@ TABLE: Final[TableSpec[EventEntry]] = TableSpec(
     ),
     key=lambda entry: entry.key,
     default_sort=Sort("age"),
-    is_notable=lambda entry: entry.tone in (Tone.FAULT, Tone.WARNING),
+    is_notable=lambda entry, _: entry.tone in (Tone.FAULT, Tone.WARNING),
 )
 """The table of the Events screen."""
 

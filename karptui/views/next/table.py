@@ -124,5 +124,5 @@ TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
     ),
     key=lambda entry: entry.key,
     default_sort=Sort("saves", is_descending=True),
-    is_notable=lambda entry: entry.findings is not None and bool(entry.findings.blockers),
+    is_notable=lambda entry, _: entry.findings is not None and bool(entry.findings.blockers),
 )

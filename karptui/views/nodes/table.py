@@ -92,7 +92,7 @@ def _text(entry: NodeEntry) -> str:
     return " ".join(words).lower()
 
 
-def _is_notable(entry: NodeEntry) -> bool:
+def _is_notable(entry: NodeEntry, _: int) -> bool:
     over = any(share.free < 0 and share.capacity for share in (entry.cpu, entry.memory, entry.pods))
     return over or is_faulty(node_status(entry)) or is_held(entry)
 

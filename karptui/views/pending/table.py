@@ -151,6 +151,6 @@ TABLE: Final[TableSpec[PendingEntry]] = TableSpec(
     subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.group.first.labels),
     key=lambda entry: entry.key,
     default_sort=Sort("now"),
-    is_notable=lambda entry: entry.group.is_faulty,
+    is_notable=lambda entry, _: entry.group.is_faulty,
 )
 """The table of the Pending screen."""

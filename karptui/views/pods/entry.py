@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter import labels as karpenter_labels
+from karptui.disruption.do_not_disrupt import Protection, ProtectionKind, protection_of
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
 from karptui.kube.owners import controller_of
@@ -65,16 +65,20 @@ class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
             return ""
         return f"{OWNER_WORDS.get(controller.kind, controller.kind.lower())}/{controller.name}"
 
-    @property
-    def protection(self) -> str:
-        """What Karpenter does with the pod when the node goes.
+    def protection(self, now_ns: int) -> Protection:
+        """Return what do-not-disrupt does for the pod now."""
+        return protection_of(self.pod, now_ns)
 
-        ``do-not-disrupt``, ``DaemonSet``, ``static`` or nothing.
+    def protection_text(self, now_ns: int) -> str:
+        """Return what Karpenter does with the pod when its node goes.
+
+        ``do-not-disrupt`` where that protects now, with its duration; ``DaemonSet``, ``static`` or nothing.
         """
         template = self.pod.template
-        value = template.annotations.get(karpenter_labels.DO_NOT_DISRUPT)
-        if value is not None and value != "false":
-            return "do-not-disrupt" if value == "true" else f"do-not-disrupt {value}"
+        protection = self.protection(now_ns)
+        if protection.is_active:
+            is_endless = protection.kind is ProtectionKind.ALWAYS
+            return "do-not-disrupt" if is_endless else f"do-not-disrupt {protection.value}"
         if template.is_daemonset_owned:
             return "DaemonSet"
         return "static" if template.is_node_owned else ""

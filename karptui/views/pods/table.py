@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from karptui.disruption.do_not_disrupt import ProtectionKind
+from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
@@ -20,6 +22,10 @@ from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.units import age_text, cpu_text, memory_text
 
+_DEAD: Final = {
+    ProtectionKind.INVALID: "protects nothing",
+    ProtectionKind.ELAPSED: "is over and protects nothing any more",
+}
 _RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
 
 
@@ -27,10 +33,15 @@ def _status(entry: PodEntry, now_ns: int) -> Cell:
     return text_cell(entry.status_text(now_ns), entry.status[1])
 
 
-def _protection(entry: PodEntry, _: int) -> Cell:
-    protection = entry.protection
-    tone = Tone.WARNING if protection.startswith("do-not") else Tone.MUTED
-    return text_cell(protection, tone, short="DND" if protection.startswith("do-not") else protection)
+def _protection(entry: PodEntry, now_ns: int) -> Cell:
+    text = entry.protection_text(now_ns)
+    if entry.protection(now_ns).is_active:
+        return text_cell(text, Tone.WARNING, short="DND")
+    return text_cell(text, Tone.MUTED, short=text)
+
+
+def _is_notable(entry: PodEntry, now_ns: int) -> bool:
+    return entry.status[1] in (Tone.FAULT, Tone.WARNING) or entry.protection(now_ns).is_active
 
 
 def _age(entry: PodEntry, now_ns: int) -> Cell:
@@ -140,7 +151,8 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             drop_order=2,
         ),
         _protection,
-        lambda entry: entry.protection or None,
+        lambda _: None,
+        lambda entry, now_ns: entry.protection_text(now_ns) or None,
     ),
     Column(
         Heading("priority", "PRIORITY", "Its priority.", is_right_aligned=True, is_wide_only=True),
@@ -162,7 +174,11 @@ FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
     "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
     "owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*"),
     "status": Field(FieldKind.TEXT, lambda entry, _: entry.status[0], help="Running, Unschedulable…"),
-    "protection": Field(FieldKind.TEXT, lambda entry, _: entry.protection, help="do-not-disrupt*, DaemonSet, static"),
+    "protection": Field(
+        FieldKind.TEXT,
+        lambda entry, now_ns: entry.protection_text(now_ns),
+        help="do-not-disrupt*, DaemonSet, static",
+    ),
     "cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested"),
     "mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested"),
     "used_cpu": Field(
@@ -194,7 +210,7 @@ TABLE: Final[TableSpec[PodEntry]] = TableSpec(
     subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.pod.labels),
     key=lambda entry: entry.pod.key,
     default_sort=Sort("name"),
-    is_notable=lambda entry: entry.status[1] in (Tone.FAULT, Tone.WARNING) or entry.protection.startswith("do-not"),
+    is_notable=_is_notable,
     told=TOLD,
 )
 """The table of the Pods screen."""
@@ -223,9 +239,12 @@ def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
         pieces += [between, (f"{used} {age_text(entry.used.latest.at_ns, now_ns)} ago", Tone.MUTED)]
     if entry.made_by is not None and entry.made_by.is_by_name:
         pieces += [between, (f"{clean(entry.owner)} by the name of its ReplicaSet, which is not known", Tone.MUTED)]
-    protection = entry.protection
-    if protection.startswith("do-not-disrupt"):
-        pieces += [between, ("karpenter.sh/do-not-disrupt keeps its node from being consolidated", Tone.WARNING)]
-    elif protection:
+    protection = entry.protection(now_ns)
+    if protection.is_active:
+        pieces += [between, (f"{DO_NOT_DISRUPT} keeps its node from being consolidated", Tone.WARNING)]
+        return tuple(pieces)
+    if entry.protection_text(now_ns):
         pieces += [between, ("leaves with its node", Tone.MUTED)]
+    if protection.kind in _DEAD:
+        pieces += [between, (f'{DO_NOT_DISRUPT} "{clean(protection.value)}" {_DEAD[protection.kind]}', Tone.NORMAL)]
     return tuple(pieces)

@@ -40,7 +40,7 @@ VALUES: Final[Mapping[str, Callable[[PodEntry, int], Values]]] = {
     "node": lambda entry, _: {"node": entry.pod.node_name or None},
     "pool": lambda entry, _: {"pool": entry.pool or None},
     "owner": lambda entry, _: {"owner": entry.owner or None},
-    "protection": lambda entry, _: {"protection": entry.protection or None},
+    "protection": lambda entry, now_ns: {"protection": entry.protection_text(now_ns) or None},
     "priority": lambda entry, _: {"priority": entry.pod.template.priority},
     "age": _age,
 }

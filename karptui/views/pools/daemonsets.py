@@ -156,7 +156,7 @@ TABLE: Final[TableSpec[DaemonRow]] = TableSpec(
     subject=Subject(text=lambda row: f"{row.found.key} {note(row)[0]}".lower(), fields=FIELDS),
     key=lambda row: row.found.key,
     default_sort=Sort("name"),
-    is_notable=lambda row: bool(row.found.excluded or row.found.one_too_many),
+    is_notable=lambda row, _: bool(row.found.excluded or row.found.one_too_many),
 )
 """One row per DaemonSet."""
 

@@ -175,7 +175,7 @@ def pools_table(*, has_prices: bool = True) -> TableSpec[PoolRow]:
         key=lambda row: row.name,
         default_sort=Sort("rank"),
         tone=lambda row: Tone.NORMAL if row.rank is not None else Tone.MUTED,
-        is_notable=is_notable,
+        is_notable=lambda row, _: is_notable(row),
     )
 
 

@@ -174,6 +174,6 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     subject=Subject(text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(), fields=FIELDS),
     key=lambda entry: entry.name,
     default_sort=Sort("rank"),
-    is_notable=lambda entry: bool(note_of(entry)[0]),
+    is_notable=lambda entry, _: bool(note_of(entry)[0]),
 )
 """One row per NodePool."""

@@ -55,5 +55,5 @@ def types_table(*, has_prices: bool = True) -> TableSpec[TypeEntry]:
         key=lambda entry: entry.name,
         default_sort=Sort("rank"),
         tone=lambda entry: Tone.NORMAL if entry.is_left else Tone.MUTED,
-        is_notable=lambda entry: not entry.is_left,
+        is_notable=lambda entry, _: not entry.is_left,
     )

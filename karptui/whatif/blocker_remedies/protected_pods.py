@@ -8,6 +8,7 @@ from typing import Any, Final
 from karptui.decode.yaml_text import to_yaml
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
+from karptui.disruption.do_not_disrupt import ProtectionKind, read_value
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.durations import parse_duration
@@ -189,11 +190,11 @@ def _toleration(one: Toleration) -> dict[str, Any]:
 
 def _older(blockers: Sequence[Blocker], objects: Objects, now_ns: int) -> list[Blocker]:
     """Return the blockers whose pod has run for longer than the duration: they end at once."""
-    span = parse_duration(DURATION)
+    value = read_value(DURATION)
     found = []
     for one in blockers:
         pod = objects.pods.get(one.object_key)
-        if pod is not None and pod.start_ns and pod.start_ns + span <= now_ns:
+        if pod is not None and value.at(pod.start_ns, now_ns).kind is ProtectionKind.ELAPSED:
             found.append(one)
     return found
 

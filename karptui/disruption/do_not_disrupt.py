@@ -1,15 +1,21 @@
-"""The do-not-disrupt clock of pods: what a value protects, until when, and what Karpenter says about it.
+"""What karpenter.sh/do-not-disrupt protects: on a pod a value with a clock, on a node ``"true"`` and nothing else.
 
-Rules: ``IsDoNotDisruptActive`` in ``pkg/utils/pod/scheduling.go``.
+Everybody asks here. Rules: ``IsDoNotDisruptActive`` in ``pkg/utils/pod/scheduling.go``, ``ValidateNodeDisruptable`` in
+``pkg/controllers/state/statenode.go``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
+from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 
 
@@ -48,6 +54,8 @@ class Protection(msgspec.Struct, frozen=True, gc=False):
 
 
 UNPROTECTED = Protection(ProtectionKind.NONE)
+NODE_MESSAGE: Final = f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
+"""What Karpenter says of a node that protects itself."""
 _ALWAYS = Protection(ProtectionKind.ALWAYS, "true")
 
 
@@ -72,6 +80,29 @@ class DoNotDisruptValue(msgspec.Struct, frozen=True, gc=False):
         return Protection(kind, self.text, until_ns)
 
 
+def value_of(annotations: Mapping[str, str]) -> DoNotDisruptValue | None:
+    """Read the annotation of a pod or its template; None where there is none."""
+    text = annotations.get(DO_NOT_DISRUPT)
+    return None if text is None else read_value(text)
+
+
+def protection_of(pod: Pod, now_ns: int) -> Protection:
+    """Return what the annotation does for a pod now; of pods that ended or are being deleted nothing is protected."""
+    value = value_of(pod.template.annotations) if pod.is_active else None
+    return UNPROTECTED if value is None else value.at(pod.start_ns, now_ns)
+
+
+def pod_message(pod: Pod) -> str:
+    """Return what Karpenter says of a node that a pod protects."""
+    return f'Pod has "{DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
+
+
+def protects_node(annotations: Mapping[str, str]) -> bool:
+    """Tell whether a node's own annotations protect it: durations are understood on pods alone."""
+    return annotations.get(DO_NOT_DISRUPT) == "true"
+
+
+@lru_cache(maxsize=1024)
 def read_value(text: str) -> DoNotDisruptValue:
     """Read an annotation value; never raises, a value that protects nothing carries its problem."""
     if text == "true":
