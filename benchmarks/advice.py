@@ -21,9 +21,9 @@ from karptui.advice.report import Adviser
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.disruption.study import Study
 from karptui.karpenter.nodeclass import NodeClass
+from karptui.session.cluster_view import ClusterView
+from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
-from karptui.views.why.prepare import prepare_view
 
 ROUNDS = 3
 DEAREST = 6

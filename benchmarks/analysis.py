@@ -18,14 +18,14 @@ from collections.abc import Callable
 from blockers import NOW_NS, fleet, instance_types
 from msgspec.structs import replace
 
-from karptui.analyst import Analyst, Focus
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
+from karptui.session.analyst import Analyst, Focus
+from karptui.session.cluster_view import ClusterView
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
 from karptui.state.reducer import reduce
-from karptui.views.cluster_view import ClusterView
 
 TICK_SECONDS = 0.004
 SEEN = 40

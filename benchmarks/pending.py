@@ -18,13 +18,13 @@ from analysis import say, tick_until
 from blockers import NOW_NS, fleet, instance_types
 from msgspec.structs import replace
 
-from karptui.analyst import Analyst, Focus
 from karptui.aws.evidence import Evidence
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
+from karptui.session.analyst import Analyst, Focus
+from karptui.session.cluster_view import ClusterView
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
 
 PENDING, WORKLOADS = 1_000, 40
 KINDS = (

@@ -99,7 +99,7 @@ class Static:
 
 async def main(node_count: int, pod_count: int) -> None:
     import karptui.app
-    from karptui.pace import Pace, keep_pauses_short
+    from karptui.session.pace import Pace, keep_pauses_short
 
     keep_pauses_short()
 

@@ -28,7 +28,7 @@ from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.pace import keep_pauses_short
+from karptui.session.pace import keep_pauses_short
 from karptui.whatif.apply import apply
 from karptui.whatif.blocker_difference import blocker_changes
 from karptui.whatif.difference import difference

@@ -12,18 +12,18 @@ from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from karptui.ahead import Ahead
 from karptui.clock import Clock, SystemClock
 from karptui.cluster_app import ClusterApp
 from karptui.commands import app_commands
 from karptui.config import DEFAULTS, Config
-from karptui.pace import KEYBOARD
 from karptui.screen_loop import screen_loop
 from karptui.screens import commands
 from karptui.screens.commands import Command, CommandError
 from karptui.screens.frame import FrameScreen
+from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
-from karptui.session import Session
+from karptui.session.pace import KEYBOARD
+from karptui.session.session import Session
 from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.state.cluster import EMPTY, ClusterState
@@ -123,13 +123,13 @@ class KarptuiApp(ClusterApp):
 
     def run(self, **options: Any) -> Any:
         """Run the app, as Textual does, in a loop that threads hold up less; return what it ended with."""
-        ahead = Ahead()
-        ahead.start()
+        preloader = Preloader()
+        preloader.start()
         try:
             with asyncio.Runner(loop_factory=screen_loop) as runner:
                 return runner.run(self.run_async(**options))
         finally:
-            ahead.stop()
+            preloader.stop()
 
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before the first screen can take them, and have threads give way to all others."""

@@ -10,11 +10,11 @@ from typing import Any, Final
 from textual import events, work
 from textual.app import App
 
-from karptui.analyst import Focus
 from karptui.clock import Clock
-from karptui.pace import KEYBOARD, Pace
-from karptui.session import Session
-from karptui.views.cluster_view import ClusterView
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pace import KEYBOARD, Pace
+from karptui.session.session import Session
 
 IDLE_POLLS: Final = 4
 """While the terminal is not in front, only every so many polls count."""

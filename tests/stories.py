@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from karptui.aws.evidence import Evidence
 from karptui.clock import FrozenClock
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pool_types import pool_entries
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
-from karptui.views.types.entry import PoolEntry, TypeEntry
-from karptui.views.types.resolve import pool_entries
 
 STORIES: Final = Path(__file__).parent / "data" / "stories-c-d.json"
 AT_NS: Final = 1_795_176_000_000_000_000

@@ -12,12 +12,12 @@ from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.taints import Taint
+from karptui.session.cluster_view import ClusterView
+from karptui.session.prepare import prepare_view
 from karptui.sources.base import Phase, Source, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.inventory import objects_of, state_of
-from karptui.views.cluster_view import ClusterView
-from karptui.views.why.prepare import prepare_view
 from tests.builders import (
     DAY_NS,
     HOUR_NS,

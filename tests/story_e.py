@@ -13,11 +13,11 @@ from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
+from karptui.session.cluster_view import ClusterView
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.inventory import objects_of, state_of
-from karptui.views.cluster_view import ClusterView
 from tests.builders import (
     DAY_NS,
     HOUR_NS,

@@ -65,10 +65,10 @@ def run(args: argparse.Namespace) -> int:
             fail(str(error), "advice")
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
+    from karptui.session.advice_context import advice_of
+    from karptui.session.readiness import unready_because
     from karptui.views.advice.entry import AdviceEntry, advice_entries
-    from karptui.views.advice.prepare import advice_of
     from karptui.views.advice.table import TABLE, advice_values, flat_values
-    from karptui.views.why.readiness import unready_because
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
     try:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from karptui.views.cluster_view import ClusterView
+    from karptui.session.cluster_view import ClusterView
 
 MOST_SIMULATED: Final = 500
 """Nodes up to which removals are simulated without being asked for: a few milliseconds each."""
@@ -32,9 +32,9 @@ def analysed(view: ClusterView, now_ns: int, *, simulates: bool | None) -> tuple
         simulates: Whether to simulate removals; by the size of the cluster where None.
     """
     from karptui.disruption.study import Study, study_all
-    from karptui.views.cluster_view import ClusterView
-    from karptui.views.why.prepare import prepare_view
-    from karptui.views.why.readiness import unready_because
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.prepare import prepare_view
+    from karptui.session.readiness import unready_because
 
     reason = unready_because(view)
     if reason:

@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the blockers; 1 where something is missing from them, 2 where nothing can be read."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
+    from karptui.session.prepare import prepare_view
     from karptui.views.sanitize import clean
-    from karptui.views.why.prepare import prepare_view
 
     if args.snapshots and args.snapshot:
         fail("give snapshots either by themselves or with --snapshot", "blockers")

@@ -70,8 +70,8 @@ def _load(args: argparse.Namespace) -> tuple[Loaded, Churn]:
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.disruption.churn.report import churn_of
+    from karptui.session.churn import unknown_because
     from karptui.state.inventory import inventory_of
-    from karptui.views.churn.book import unknown_because
 
     loaded = load(args, (Kind.NODECLAIM, Kind.EVENT, Kind.NODEPOOL, Kind.NODE, Kind.POD))
     refusal = unknown_because(loaded.view)
@@ -87,7 +87,7 @@ def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None
     """Print the window, the charts and the loops above a table."""
     import shutil
 
-    from karptui.views.churn.book import events_hidden
+    from karptui.session.churn import events_hidden
     from karptui.views.churn.words import summary_lines
 
     if args.output not in ("table", "wide") or args.no_headers:

@@ -11,19 +11,19 @@ from karptui.cli.explain import no_such
 from karptui.cli.loading import Loaded
 from karptui.disruption.blocker_form import blocker_json
 from karptui.disruption.study import Study
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
+from karptui.session.pods import PodEntry
+from karptui.session.prepare import prepare_view
+from karptui.session.readiness import unready_because
 from karptui.views.export import as_text
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.values import node_values
-from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.landings import with_landings
-from karptui.views.why.prepare import prepare_view
-from karptui.views.why.readiness import unready_because
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings

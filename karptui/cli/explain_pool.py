@@ -10,10 +10,10 @@ from typing import Any
 from karptui.cli.explain import no_such
 from karptui.cli.loading import Loaded
 from karptui.cli.pools import compared
+from karptui.session.pools import pool_rows
 from karptui.views.export import as_text
 from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_values
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.values import pool_row_values
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows

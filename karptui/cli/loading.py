@@ -14,9 +14,9 @@ from karptui.cli.source import UsageError, open_source
 if TYPE_CHECKING:
     from karptui.decode.kinds import Kind
     from karptui.kube.live_usage import LiveUsage
+    from karptui.session.cluster_view import ClusterView
     from karptui.sources.base import Source, SourceStatus
     from karptui.state.cluster import ClusterState
-    from karptui.views.cluster_view import ClusterView
 
 PATIENCE_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.05
@@ -45,7 +45,7 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
         UsageError: with a sentence, when nothing can be had.
     """
     from karptui.cli.usage import measured_once
-    from karptui.views.cluster_view import ClusterView
+    from karptui.session.cluster_view import ClusterView
 
     source, clock = open_source(args)
     evidence = evidence_for(args, source)

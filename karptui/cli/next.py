@@ -53,9 +53,9 @@ def _load(args: argparse.Namespace) -> Loaded:
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
     from karptui.disruption.study import Study, study_all
-    from karptui.views.cluster_view import ClusterView
-    from karptui.views.why.prepare import prepare_view
-    from karptui.views.why.readiness import unready_because
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.prepare import prepare_view
+    from karptui.session.readiness import unready_because
 
     loaded = load(args, (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.PDB))
     reason = unready_because(loaded.view)

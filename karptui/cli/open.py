@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
     from karptui.cli.terminal import check_screen, take_keys
     from karptui.first_frame import FirstFrame
-    from karptui.pace import garbage_put_off, keep_pauses_short
+    from karptui.session.pace import garbage_put_off, keep_pauses_short
 
     try:
         check_screen()

@@ -33,12 +33,12 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
+    from karptui.pending.study import study_pending
+    from karptui.session.prepare import prepare_view
     from karptui.views.pending.entry import PendingEntry
     from karptui.views.pending.freshness import hears_events
-    from karptui.views.pending.study import study_pending
     from karptui.views.pending.table import TABLE
     from karptui.views.pending.values import pending_values
-    from karptui.views.why.prepare import prepare_view
 
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.EVENT)
     try:

@@ -13,7 +13,7 @@ from karptui.cli.usage import add_usage_flag
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
-    from karptui.views.pods.entry import PodEntry
+    from karptui.session.pods import PodEntry
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -14,14 +14,14 @@ from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
-    from karptui.views.types.entry import PoolEntry, TypeEntry
+    from karptui.session.types import PoolEntry, TypeEntry
 
 
 def run_pools(args: argparse.Namespace) -> int:
     """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.types.resolve import notes_of, pool_entries
+    from karptui.session.pool_types import notes_of, pool_entries
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from karptui.cli.loading import Loaded
-    from karptui.views.cluster_view import ClusterView
-    from karptui.views.pools.entry import PoolRow
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.pools import PoolRow
     from karptui.views.row import Pieces
 
 
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.pools.entry import pool_rows
+    from karptui.session.pools import pool_rows
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:
@@ -56,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
 def compared(view: ClusterView, now_ns: int) -> tuple[ClusterView, tuple[str, ...]]:
     """Return the view with budgets and with which pools pods match, and what was assumed."""
     from karptui.disruption.study import Study, study_all
-    from karptui.views.cluster_view import ClusterView
-    from karptui.views.why.prepare import prepare_view
-    from karptui.views.why.readiness import unready_because
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.prepare import prepare_view
+    from karptui.session.readiness import unready_because
 
     reason = unready_because(view)
     if reason:

@@ -19,7 +19,7 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
     """
     from karptui.aws.evidence import Evidence
     from karptui.provisioning import prepare
-    from karptui.views.why.prepare import pool_instance_types
+    from karptui.session.prepare import pool_instance_types
 
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
     types, notes = pool_instance_types(snapshot.inventory, snapshot.settings, evidence)

@@ -109,7 +109,7 @@ def _asked(args: argparse.Namespace) -> tuple[Sweep, Replay]:
 
 
 def _answer(named: NamedBase, sweep: Sweep, mode: Replay, args: argparse.Namespace) -> int:
-    from karptui.sweeper import Sweeper
+    from karptui.session.sweeper import Sweeper
 
     if named.base is None:
         _print({"name": named.name, "error": named.problem}, args.output)

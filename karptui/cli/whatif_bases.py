@@ -60,10 +60,10 @@ def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     from karptui.cli.evidence import evidence_for
     from karptui.karpenter.inventory import Inventory
     from karptui.karpenter.settings import Settings
+    from karptui.session.prepare import pool_instance_types
     from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
     from karptui.sources.snapshot.source import SnapshotSource
-    from karptui.views.why.prepare import pool_instance_types
     from karptui.whatif.situation import TypesResult, WhatIfBase
 
     try:
@@ -87,7 +87,7 @@ def _of_flags(args: argparse.Namespace) -> NamedBase:
     from karptui.cli.collector import collector_at_rest
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.whatif.base import base_of
+    from karptui.session.whatif_base import base_of
 
     needed = (Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET)
     with collector_at_rest():

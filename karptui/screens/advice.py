@@ -7,16 +7,16 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from karptui.analyst import Focus
 from karptui.screens.grouped_screen import GroupedScreen
 from karptui.screens.open_object import OpenObject
 from karptui.screens.table_screen import Recipe
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceLine, advice_entries, counts_text
 from karptui.views.advice.groups import AdviceGrouping, grouped
 from karptui.views.advice.opening import pools_to_share
 from karptui.views.advice.story import freshness, story_lines
 from karptui.views.advice.table import TABLE
-from karptui.views.cluster_view import ClusterView
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows

@@ -8,14 +8,14 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from karptui.analyst import Focus
 from karptui.screens.open_object import OpenObject
 from karptui.screens.panel_screen import PanelScreen
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
 from karptui.views.advice.entry import AdviceEntry
 from karptui.views.advice.objects import TABLE
 from karptui.views.advice.opening import opening_of, pools_to_share
 from karptui.views.advice.story import detail_lines
-from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.whatif.edits import ObjectRef

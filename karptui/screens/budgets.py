@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from karptui.clock import LocalZone
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
+from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.entry import BudgetEntry, budget_entries
 from karptui.views.budgets.table import budgets_table
 from karptui.views.budgets.words import budget_story, detail_text
-from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 from karptui.widgets.row_table import RowSelected

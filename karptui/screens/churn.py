@@ -13,12 +13,12 @@ from textual.widgets import Static
 
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
-from karptui.views.churn.book import ChurnBook, events_hidden, unknown_because
+from karptui.session.churn import ChurnBook, events_hidden, unknown_because
+from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.entry import PoolEntry, Replacement, pool_entries, replacements
 from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
 from karptui.views.churn.table import TABLE as POOLS
 from karptui.views.churn.words import came, pool_story, replacement_story, summary_lines
-from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase

@@ -12,11 +12,11 @@ from karptui.clock import LocalZone
 from karptui.screens.churn_key import ChurnKey
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
+from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.entry import ClaimEntry, claim_entries
 from karptui.views.claims.expiry import expiry_line
 from karptui.views.claims.table import TABLE
 from karptui.views.claims.words import claim_story
-from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Pieces
 from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness

@@ -12,7 +12,7 @@ from karptui.clock import LocalZone
 from karptui.screens.churn_key import ChurnKey
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.events.entry import EventEntry
 from karptui.views.events.table import TABLE, event_story, event_text
 from karptui.views.events.timeline import Timeline

@@ -10,11 +10,11 @@ from karptui.views.top_bar import TopBarValues
 if TYPE_CHECKING:
     from textual.app import App
 
-    from karptui.analyst import Focus
     from karptui.config import Config
     from karptui.screens.commands import Command
     from karptui.screens.whatif.desk import Desk
-    from karptui.views.cluster_view import ClusterView
+    from karptui.session.analyst import Focus
+    from karptui.session.cluster_view import ClusterView
     from karptui.views.whatif.opening import Opening
 
 

@@ -9,13 +9,13 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from karptui.analyst import Focus
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
-from karptui.views.cluster_view import ClusterView
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.views.next.command import next_lines
 from karptui.views.next.table import TABLE, going_nodes
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import freshness

@@ -11,14 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
-from karptui.analyst import Focus
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
-from karptui.views.cluster_view import ClusterView
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
+from karptui.session.pods import PodEntry
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
-from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import explain_pod, pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort

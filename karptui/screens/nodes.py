@@ -9,11 +9,11 @@ import msgspec
 from textual import on
 from textual.binding import Binding, BindingType
 
-from karptui.analyst import Focus
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
-from karptui.views.cluster_view import ClusterView
-from karptui.views.nodes.entry import NodeEntry
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.views.nodes.explain import explain_node, node_details, node_reason
 from karptui.views.nodes.table import nodes_table
 from karptui.views.nodes.totals import marked_scope, shown_scope

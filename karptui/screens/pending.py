@@ -8,14 +8,14 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from karptui.analyst import Focus
+from karptui.pending.groups import PendingGroup
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.pending_ledger import PendingLedger
 from karptui.screens.story_screen import StoryScreen
-from karptui.views.cluster_view import ClusterView
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.freshness import pending_entries, pending_freshness
-from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.story import story_lines
 from karptui.views.pending.table import TABLE
 from karptui.views.pending.words import TURN_HELP

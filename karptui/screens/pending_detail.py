@@ -9,16 +9,16 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from karptui.analyst import Focus
+from karptui.pending.detail import PodDetail
+from karptui.pending.groups import PendingGroup
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.panel_screen import PanelScreen
 from karptui.screens.pending_ledger import PendingLedger
 from karptui.screens.text import TextScreen
-from karptui.views.cluster_view import ClusterView
-from karptui.views.pending.detail import PodDetail
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events, pending_freshness
-from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.remedy_table import TABLE, RemedyEntry, remedy_entries, remedy_words
 from karptui.views.pending.remedy_text import remedy_text
 from karptui.views.row import Pieces, Tone

@@ -6,8 +6,8 @@ from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
+from karptui.pending.groups import PendingGroup
 from karptui.screens.frame import FrameScreen
-from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.misses import furthest
 from karptui.views.row import Tone
 

@@ -9,7 +9,7 @@ from textual import on
 from karptui.provisioning import NodeRefusal, PodExplanation
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.nodes_table import TABLE
 from karptui.views.pending.refusals import refusals_text
 from karptui.views.row import Pieces, Tone

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
-from karptui.views.cluster_view import ClusterView
-from karptui.views.pods.entry import PodEntry
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pods import PodEntry
 from karptui.views.pods.table import TABLE, explain_pod
 from karptui.views.row import Pieces
 from karptui.widgets.row_table import RowSelected

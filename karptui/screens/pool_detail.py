@@ -8,14 +8,14 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from karptui.analyst import Focus
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.panel_screen import PanelScreen
 from karptui.screens.pools import CONSEQUENCES, WORKING
-from karptui.views.cluster_view import ClusterView
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.daemonsets import TABLE, DaemonRow, daemon_rows, daemon_sentence
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.entry import PoolRow, pool_rows
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.plain import phrase

@@ -11,13 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.analyst import Focus
 from karptui.screens.churn_key import ChurnKey
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.story_screen import StoryScreen
-from karptui.views.cluster_view import ClusterView
+from karptui.session.analyst import Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.cluster import cluster_lines, cost_text
-from karptui.views.pools.entry import PoolRow, pool_rows
 from karptui.views.pools.story import pool_story
 from karptui.views.pools.table import pools_table
 from karptui.views.row import Pieces, Tone

@@ -12,11 +12,11 @@ from textual.content import Content
 from textual.widgets import TextArea
 
 from karptui.screens.list_screen import ListScreen
+from karptui.session.cluster_view import ClusterView
 from karptui.views.blockers.effect import effect_text
 from karptui.views.blockers.entry import BlockerEntry
 from karptui.views.blockers.remedies import objects_of, remedies, remedy_text, renewed
 from karptui.views.blockers.remedies_table import TABLE
-from karptui.views.cluster_view import ClusterView
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import Opening

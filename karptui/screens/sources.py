@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.screens.list_screen import ListScreen
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.evidence import evidence_rows, usage_row
 from karptui.views.health import KindStatus
 from karptui.views.row import Pieces, Tone

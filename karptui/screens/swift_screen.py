@@ -8,8 +8,8 @@ from typing import Final
 from textual import events
 from textual.screen import Screen
 
-from karptui.pace import KEYBOARD
 from karptui.screens.compositor import SparingCompositor
+from karptui.session.pace import KEYBOARD
 
 FRAME_SECONDS: Final = 1 / 60
 """No sooner after one drawing than this comes the next."""

@@ -12,7 +12,7 @@ from textual.content import Content
 
 from karptui.decode.kinds import Kind
 from karptui.screens.frame import FrameScreen
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.fields import FieldKind, ItemT
 from karptui.views.health import no_rows
 from karptui.views.query import EVERYTHING, FieldTerm, Query

@@ -15,12 +15,12 @@ from textual.widgets import Static
 
 from karptui.kube.pod import Pod
 from karptui.screens.frame import FrameScreen
+from karptui.session.pool_types import pool_entries
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.offerings import Grid, offering_grid
-from karptui.views.types.resolve import pool_entries
 from karptui.views.types.summary import source_lines
 from karptui.widgets.plain import TONE_STYLES, phrase
 from karptui.widgets.sentences import Sentences

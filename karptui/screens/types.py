@@ -12,13 +12,13 @@ from textual.containers import VerticalScroll
 
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.object_text import ObjectKeys
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pool_types import notes_of, pool_entries
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import why_text
-from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.pools import TABLE, carries, note_of
-from karptui.views.types.resolve import notes_of, pool_entries
 from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
 from karptui.views.types.table import types_table
 from karptui.widgets.row_table import RowSelected

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from karptui.kube.event import Event
 from karptui.kube.resources import ResourceList
+from karptui.session.nodes import NodeEntry
+from karptui.session.pods import PodEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.nodes.detail import fact_lines, resource_lines
-from karptui.views.nodes.entry import NodeEntry
-from karptui.views.pods.entry import PodEntry
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, instant_text
 

@@ -8,8 +8,8 @@ import msgspec
 
 from karptui.aws.prices import Price, PriceBook
 from karptui.karpenter.labels import SPOT
+from karptui.session.nodes import NodeEntry
 from karptui.views.money import node_price_text, total_text
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
 from karptui.views.units import NA, count_text

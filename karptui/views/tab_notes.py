@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from karptui.session.cluster_view import ClusterView
 from karptui.views.blockers.entry import blocker_count
-from karptui.views.cluster_view import ClusterView
 from karptui.views.units import count_text
 
 

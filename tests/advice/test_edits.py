@@ -17,9 +17,9 @@ from karptui.cli.main import build_parser
 from karptui.decode.kinds import Kind
 from karptui.disruption.study import Study
 from karptui.provisioning import Prepared, prepare
-from karptui.views.advice.prepare import advice_of
-from karptui.views.cluster_view import ClusterView
-from karptui.views.whatif.base import base_of
+from karptui.session.advice_context import advice_of
+from karptui.session.cluster_view import ClusterView
+from karptui.session.whatif_base import base_of
 from karptui.whatif.apply import apply
 from karptui.whatif.situation import WhatIfBase
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from textual.css.stylesheet import Stylesheet
 
-from karptui.analyst import Analyst
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.disruption.study import NOTHING_KNOWN, Study
-from karptui.views.cluster_view import ClusterView
-from karptui.views.pending.desk import PendingDesk
-from karptui.views.why.prepare import prepare_view
+from karptui.session.analyst import Analyst
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pending_questions import PendingDesk
+from karptui.session.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
 from tests.idleness import shorten_waits
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
@@ -74,7 +74,7 @@ def make_app(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
+    monkeypatch.setattr("karptui.session.session.Analyst", PromptAnalyst)
 
     def make(fleet: Fleet | None = None, *, source: FleetSource | None = None, **given: Any) -> KarptuiApp:
         connect, context_names = given.pop("connect", None), given.pop("context_names", None)

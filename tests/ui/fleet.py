@@ -25,13 +25,13 @@ from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.taints import Taint
+from karptui.session.cluster_view import ClusterView
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
-from karptui.views.cluster_view import ClusterView
 
 UNPRICED = Evidence(price_settings=PriceSettings(is_disabled=True))
 """Keeps list prices, which change with the catalogue, off the screens."""

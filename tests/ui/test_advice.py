@@ -18,9 +18,9 @@ from karptui.screens.advice_detail import AdviceDetailScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pool_detail import PoolDetailScreen
 from karptui.screens.text import TextScreen
-from karptui.views.advice.desk import AdviceDesk
-from karptui.views.cluster_view import ClusterView
-from karptui.views.why.prepare import prepare_view
+from karptui.session.advising import AdviceDesk
+from karptui.session.cluster_view import ClusterView
+from karptui.session.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.row_table import RowTable
 from tests import traps
@@ -57,7 +57,7 @@ def make_traps(monkeypatch: pytest.MonkeyPatch) -> MakeTraps:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.Analyst", AdvisedAnalyst)
+    monkeypatch.setattr("karptui.session.session.Analyst", AdvisedAnalyst)
 
     def make(**given: Any) -> KarptuiApp:
         app = KarptuiApp(

@@ -297,7 +297,7 @@ async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front
 async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karptui.session.LARGE_FROM_PODS", 10)
+    monkeypatch.setattr("karptui.session.session.LARGE_FROM_PODS", 10)
     source = FleetSource(a_fleet())
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         app = await ready(pilot)

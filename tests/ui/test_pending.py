@@ -44,7 +44,7 @@ def make_story(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeStory:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
+    monkeypatch.setattr("karptui.session.session.Analyst", PromptAnalyst)
 
     def make(document: dict[str, Any] | None = None, **given: Any) -> KarptuiApp:
         snapshot = story_snapshot(tmp_path, document)

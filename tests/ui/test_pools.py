@@ -37,7 +37,7 @@ def make_story(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.Analyst", PromptAnalyst)
+    monkeypatch.setattr("karptui.session.session.Analyst", PromptAnalyst)
 
     def make(story: str = "a", *, known: Evidence | None = None, **given: Any) -> KarptuiApp:
         source: Any = StoryASource()

@@ -68,7 +68,7 @@ def make_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeApp:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.Analyst", AdvisedAnalyst)
+    monkeypatch.setattr("karptui.session.session.Analyst", AdvisedAnalyst)
 
     def make(screen: str = "pools", **given: Any) -> KarptuiApp:
         path = tmp_path / "story-a.json"

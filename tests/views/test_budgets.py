@@ -12,11 +12,11 @@ from karptui.disruption.budget_week import pool_budgets
 from karptui.disruption.budgets import PoolUse, Reason
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.entry import BudgetEntry, budget_entries, line_text
 from karptui.views.budgets.strip import strip_text
 from karptui.views.budgets.table import FIELDS, budget_values, budgets_table
 from karptui.views.budgets.words import budget_story, detail_text
-from karptui.views.cluster_view import ClusterView
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

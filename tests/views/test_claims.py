@@ -15,10 +15,10 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
+from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.entry import ClaimEntry, claim_entries
 from karptui.views.claims.table import FIELDS, TABLE, claim_values
 from karptui.views.claims.words import claim_story, seconds_text, waiting_on
-from karptui.views.cluster_view import ClusterView
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

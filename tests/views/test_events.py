@@ -11,7 +11,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.event import Event
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.events.entry import EventEntry, folded, transitions
 from karptui.views.events.table import TABLE, event_story, event_text, event_values
 from karptui.views.events.timeline import Timeline

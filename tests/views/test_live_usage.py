@@ -7,16 +7,16 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage, Sample, Used, first_seen
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
+from karptui.session.pods import PodEntry
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
-from karptui.views.cluster_view import ClusterView
 from karptui.views.evidence import usage_row
 from karptui.views.live_usage import samples_text, usage_note
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
 from karptui.views.nodes.detail import resource_lines, usage_lines
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.values import node_values
-from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import TABLE, explain_pod
 from karptui.views.pods.values import pod_values
 from karptui.views.query import parse_query

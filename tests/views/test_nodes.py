@@ -10,11 +10,11 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.taints import Taint
+from karptui.session.nodes import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.state.usage import NodeUsage
 from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines, title_parts
-from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.views.nodes.explain import explain_node
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.nodes.table import nodes_table

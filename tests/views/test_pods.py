@@ -9,8 +9,8 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.taints import Toleration
+from karptui.session.pods import PodEntry
 from karptui.sources.base import Phase
-from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import TABLE, explain_pod, pods_of_node_table
 from karptui.views.pods.values import pod_values
 from karptui.views.query import compile_query, parse_query
@@ -193,9 +193,9 @@ def test_descriptions_name_everything_known_and_the_events() -> None:
 
 
 def test_views_keep_entries_that_did_not_change() -> None:
+    from karptui.session.cluster_view import ClusterView
     from karptui.state.deltas import Batch, KindDelta
     from karptui.state.reducer import reduce
-    from karptui.views.cluster_view import ClusterView
 
     fleet = a_fleet()
     before = view_of(fleet)
@@ -218,7 +218,7 @@ def test_views_keep_entries_that_did_not_change() -> None:
 
 
 def test_whether_pods_are_known() -> None:
-    from karptui.views.cluster_view import pod_access
+    from karptui.session.cluster_view import pod_access
 
     assert pod_access(None) == "pending"
     assert pod_access(status(Kind.POD, Phase.CONNECTING)) == "pending"

@@ -5,10 +5,10 @@ import pytest
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
 from karptui.karpenter.inventory import Inventory
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
 from karptui.views.nodes.columns import COLUMNS
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.table import nodes_table
 from karptui.views.nodes.values import node_values
 from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_of, total_words

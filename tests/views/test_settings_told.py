@@ -6,7 +6,7 @@ from karptui.aws.evidence import Evidence, with_controller
 from karptui.aws.region_facts import FactPhase, FactStatus
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.settings import parse_settings
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.types.ledger import account_lines
 from karptui.views.types.summary import aws_sentence, settings_words, source_lines
 from tests.stories import pool_of, said, stories_view, type_of

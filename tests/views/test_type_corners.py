@@ -10,12 +10,12 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.region_facts import FactKind, FactPhase, FactStatus
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
+from karptui.session.cluster_view import ClusterView
+from karptui.session.seen_types import seen_types
+from karptui.session.types import PoolEntry, Standing
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
 from karptui.views.types.columns import why_text
-from karptui.views.types.entry import PoolEntry, Standing
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
-from karptui.views.types.seen import seen_types
 from karptui.views.types.summary import filter_lines, reason_lines, source_lines
 from tests import builders
 from tests.stories import pool_of, said, stories_view, type_of

@@ -12,13 +12,13 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import parse_settings
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pool_types import pool_entries
+from karptui.session.types import PoolEntry, Standing
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
-from karptui.views.types.entry import PoolEntry, Standing
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.offerings import offering_grid
 from karptui.views.types.pools import carries, note_of
-from karptui.views.types.resolve import pool_entries
 from karptui.views.types.summary import filter_lines, reason_lines
 from tests import builders
 from tests.stories import pool_of, said, stories_view, type_of

@@ -16,16 +16,16 @@ from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, Offeri
 from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.quantity import parse_quantity
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pool_types import notes_of, pool_entries
+from karptui.session.types import Standing
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
-from karptui.views.types.entry import Standing
 from karptui.views.types.fit import fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.offerings import offering_grid
 from karptui.views.types.pools import TABLE, carries, cheapest, note_of
-from karptui.views.types.resolve import notes_of, pool_entries
 from karptui.views.types.summary import aws_sentence, filter_lines, finding_lines, reason_lines, source_lines
 from karptui.views.types.table import types_table
 from karptui.views.types.values import pool_values, type_values

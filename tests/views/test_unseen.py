@@ -11,13 +11,13 @@ from karptui.kube.live_usage import Sample, Used
 from karptui.kube.node import Node
 from karptui.kube.owners import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.session.pods import PodEntry
 from karptui.state.usage import NodeUsage
 from karptui.views.claims.entry import ClaimEntry
 from karptui.views.claims.table import TABLE as CLAIMS
 from karptui.views.claims.words import claim_story
-from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.table import nodes_table
-from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import TABLE as PODS
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.table import TableSpec

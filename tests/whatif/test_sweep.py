@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from karptui.sweeper import Sweeper, dumps
+from karptui.session.sweeper import Sweeper, dumps
 from karptui.whatif.edits import ObjectRef, SetField, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import TypesResult, WhatIfBase
@@ -143,8 +143,8 @@ def test_what_the_other_processes_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same functions, called here."""
     import threading
 
-    from karptui import sweeper
     from karptui.provisioning.reporter import Cancelled
+    from karptui.session import sweeper
 
     monkeypatch.setattr(sweeper, "_STATE", {})
     start, stop = cluster(), threading.Event()
@@ -160,7 +160,7 @@ def test_what_the_other_processes_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 UNDER_A_SCREEN = """
 import io, sys
-from karptui.sweeper import Sweeper
+from karptui.session.sweeper import Sweeper
 from karptui.whatif.scenario import Replay
 from tests.whatif.test_sweep import LIMITS, cluster
 

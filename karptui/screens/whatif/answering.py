@@ -10,10 +10,10 @@ from textual import on
 from textual.message import Message
 from textual.timer import Timer
 
-from karptui.pace import KEYBOARD
 from karptui.screens.whatif.offering import Offering
 from karptui.screens.whatif.typing import Typing
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pace import KEYBOARD
 from karptui.views.whatif.answer import Answer
 from karptui.whatif.scenario import Scenario
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from karptui.replayer import Replayer
+from karptui.session.replayer import Replayer
 from karptui.views.whatif.answer import Answer
 from karptui.whatif.documents import Parsed, Schemas, parse
 from karptui.whatif.edits import AnyEdit, ObjectRef

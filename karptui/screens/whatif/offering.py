@@ -10,8 +10,8 @@ from textual.worker import Worker
 
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.documents import Documents
-from karptui.views.cluster_view import ClusterView
-from karptui.views.whatif.known import known_values
+from karptui.session.cluster_view import ClusterView
+from karptui.session.known_values import known_values
 from karptui.whatif.documents import KnownValues
 
 FOLLOW_AFTER_NS: Final = 5_000_000_000

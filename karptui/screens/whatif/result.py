@@ -8,7 +8,7 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.content import Content
 
-from karptui.replayer import Replayer
+from karptui.session.replayer import Replayer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text

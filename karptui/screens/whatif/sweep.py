@@ -23,8 +23,8 @@ from karptui.whatif.sweep import Sweep, SweepPoint
 from karptui.widgets.sentences import Sentences
 
 if TYPE_CHECKING:
-    from karptui.shared_base import SharedBase
-    from karptui.sweeper import Sweeper
+    from karptui.session.shared_base import SharedBase
+    from karptui.session.sweeper import Sweeper
 
 MOST_JOBS = 8
 """Processes at most; each holds the cluster once more."""
@@ -74,7 +74,7 @@ class SweepScreen(FrameScreen):
 
     @work(exclusive=True, group="sweep")
     async def _run_points(self) -> None:
-        from karptui.sweeper import Sweeper  # noqa: PLC0415 - only for sweeps
+        from karptui.session.sweeper import Sweeper  # noqa: PLC0415 - only for sweeps
 
         base = await asyncio.to_thread(self._shared.take, self.host.view, self.host.now_ns())
         jobs = min(MOST_JOBS, os.cpu_count() or 1)

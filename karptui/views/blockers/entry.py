@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.views.grouping import GroupHeading
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.why.held import Held, held_of, held_per_hour
 from karptui.views.why.kinds import PASSING, kind_text
 

@@ -10,8 +10,8 @@ from karptui.disruption.budget_calendar import AllowanceSpan
 from karptui.disruption.budget_week import LineWindow, PoolBudgets
 from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
-from karptui.views.cluster_view import ClusterView
-from karptui.views.why.readiness import is_out_of_reach, unready_because
+from karptui.session.cluster_view import ClusterView
+from karptui.session.readiness import is_out_of_reach, unready_because
 
 NO_LIMIT: Final = "no limit"
 

@@ -12,8 +12,8 @@ from karptui.disruption.churn.loops import circles, is_short
 from karptui.disruption.churn.report import Churn, PoolChurn, Window
 from karptui.disruption.churn.succession import is_same_kind
 from karptui.karpenter.nodepool import NodePool
-from karptui.views.cluster_view import ClusterView
-from karptui.views.pools.counts import usable_metrics
+from karptui.session.cluster_view import ClusterView
+from karptui.session.controller_counts import usable_metrics
 
 FEWEST_NS = 10 * 60 * 1_000_000_000
 """Over less time no rate per hour is given."""

@@ -12,8 +12,8 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.views.cluster_view import ClusterView
-from karptui.views.nodes.entry import NodeEntry
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.views.nodes.status import NodeStatus, node_status
 
 if TYPE_CHECKING:

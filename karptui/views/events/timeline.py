@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.event import Event
 from karptui.kube.node import Node
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.events.entry import EventEntry, folded, transitions
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone

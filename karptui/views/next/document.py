@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.views.next.table import saved_per_hour
-from karptui.views.nodes.entry import NodeEntry
 
 if TYPE_CHECKING:
     from karptui.disruption.verdict import Replacement

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.next.command import replacement_text
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.prices import price_cell, sort_price
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.nodes import Delta, NodeEntry, PodAccess
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name, short_zone
-from karptui.views.nodes.entry import Delta, NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean

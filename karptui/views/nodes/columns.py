@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column, Heading
 from karptui.views.nodes.cells import (
     accelerators_cell,
@@ -23,7 +24,6 @@ from karptui.views.nodes.cells import (
     used_memory_cell,
     zone_cell,
 )
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import text_cell

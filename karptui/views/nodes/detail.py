@@ -10,11 +10,11 @@ from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
+from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.live_usage import samples_text, usage_note
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import delta_text
-from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import FORBIDDEN, Pieces, Tone

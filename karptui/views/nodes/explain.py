@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from karptui.kube import resources
+from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.nodes.cells import delta_text
-from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import Pieces, Tone

@@ -11,7 +11,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import ABSENT_NS
-from karptui.views.nodes.entry import NodeEntry
+from karptui.session.nodes import NodeEntry
 from karptui.views.row import Tone
 from karptui.views.units import age_text
 

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column
 from karptui.views.fields import Field, FieldKind
 from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.columns import COLUMNS, label_column
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.nodes.told import told_columns
 from karptui.views.query import Subject

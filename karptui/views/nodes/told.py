@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.cells import accelerators_cell, age_cell, delta_cell, ephemeral_cell, image_cell, pods_cell
-from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.prices import price_cell
 from karptui.views.row import NOT_AVAILABLE, Tone
 from karptui.views.sanitize import clean

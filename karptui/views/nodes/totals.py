@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from karptui.views.nodes.entry import NodeEntry, PodAccess
+from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.row import Tone
 from karptui.views.shares import Share
 from karptui.views.top_bar import Fact

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.live_usage import latest_cpu, latest_memory
-from karptui.views.nodes.entry import NodeEntry, PodAccess
 from karptui.views.nodes.status import node_status
 from karptui.views.shares import Share
 from karptui.views.why.codes import why_text

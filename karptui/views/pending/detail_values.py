@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from karptui.pending.detail import PodDetail
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import Shortfall
-from karptui.views.pending.detail import PodDetail
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.gates import COLUMNS, GateRow, gate_rows
 from karptui.views.pending.refusals import refusal_word

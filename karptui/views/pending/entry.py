@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from karptui.views.pending.group import PendingGroup
+from karptui.pending.groups import PendingGroup
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from karptui.aws.lint.wildcard import wildcard_values
+from karptui.pending.detail import PodDetail
+from karptui.pending.groups import MOST_PLACES, PendingGroup
+from karptui.pending.turns import FAULTY
 from karptui.provisioning import PodExplanation
 from karptui.state.cluster import ClusterState
-from karptui.views.pending.detail import PodDetail
 from karptui.views.pending.gates import gate_lines
-from karptui.views.pending.group import MOST_PLACES, PendingGroup
 from karptui.views.pending.refusals import refusals_text
-from karptui.views.pending.standing import FAULTY
 from karptui.views.pending.words import (
     place_text,
     problem_lines,

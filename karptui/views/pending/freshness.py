@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.decode.kinds import Kind
-from karptui.views.cluster_view import ClusterView
+from karptui.pending.report import PendingReport
+from karptui.session.cluster_view import ClusterView
+from karptui.session.readiness import outlook
 from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.report import PendingReport
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 from karptui.views.why.freshness import computed
-from karptui.views.why.readiness import outlook
 
 
 def hears_events(view: ClusterView) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from karptui.pending.turns import FAULTY, Turn
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.misses import furthest, miss_text
 from karptui.views.pending.refusals import refusals_text
-from karptui.views.pending.standing import FAULTY, Turn
 from karptui.views.pending.words import problem_lines, quote_lines, remark_lines, turn_sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean

@@ -7,10 +7,10 @@ from typing import Final
 
 from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.pending.turns import FAULTY, SILENT, Turn
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.standing import FAULTY, SILENT, Turn
 from karptui.views.pending.words import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
 from karptui.views.query import Subject
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone

@@ -8,11 +8,11 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.pending.messages import Voice
+from karptui.pending.turns import Place
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.misses import furthest, miss_text
 from karptui.views.pending.refusals import refusal_counts
-from karptui.views.pending.standing import Place
-from karptui.views.pending.voices import Voice
 
 
 def pending_values(entry: PendingEntry, now_ns: int) -> dict[str, Any]:

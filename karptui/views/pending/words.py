@@ -9,12 +9,12 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
+from karptui.pending.groups import PendingGroup
+from karptui.pending.messages import Voice
+from karptui.pending.turns import SILENT, Place, Turn
 from karptui.views.money import node_price_text
 from karptui.views.names import short_name
-from karptui.views.pending.group import PendingGroup
 from karptui.views.pending.misses import furthest, miss_text
-from karptui.views.pending.standing import SILENT, Place, Turn
-from karptui.views.pending.voices import Voice
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, counted, cpu_text, memory_text

@@ -10,11 +10,11 @@ import msgspec
 from karptui.disruption.do_not_disrupt import ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.pods import PodEntry
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name
-from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.told import TOLD
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.views.pods.entry import PodEntry
+from karptui.session.pods import PodEntry
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, counted

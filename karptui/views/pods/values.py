@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.nodes import is_accelerator
+from karptui.session.pods import PodEntry
 from karptui.views.live_usage import latest_cpu, latest_memory
-from karptui.views.nodes.entry import is_accelerator
-from karptui.views.pods.entry import PodEntry
 
 Values = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.provisioning.type_verdict import Filter
-from karptui.views.pools.entry import PoolRow
+from karptui.session.pools import PoolRow
 from karptui.views.pools.readiness import short_reason
 from karptui.views.pools.words import budget_left, budget_text, policy_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from karptui.provisioning.overlap import Overlap
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.controller_counts import LATELY_SECONDS, count_source
+from karptui.session.nodes import NEEDED_FOR_WHY
+from karptui.session.pools import PoolRow
 from karptui.views.health import plural
-from karptui.views.nodes.entry import NEEDED_FOR_WHY
-from karptui.views.pools.counts import LATELY_SECONDS, count_source
-from karptui.views.pools.entry import PoolRow
 from karptui.views.prices import total_of, total_words
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from karptui.kube import resources
 from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
+from karptui.session.pools import PoolRow
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.pools.entry import PoolRow
 from karptui.views.query import Subject
 from karptui.views.row import Cell, Tone, text_cell
 from karptui.views.sanitize import clean

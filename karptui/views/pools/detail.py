@@ -7,8 +7,8 @@ from typing import Final
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.type_verdict import Filter
+from karptui.session.pools import PoolRow
 from karptui.views.budgets.entry import line_text
-from karptui.views.pools.entry import PoolRow
 from karptui.views.pools.limits import amount_text, limit_sentence
 from karptui.views.pools.story import order_line, ordinal, pool_story
 from karptui.views.pools.words import budget_left, policy_text

@@ -15,9 +15,9 @@ from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
 from karptui.provisioning.type_verdict import Filter, TypeVerdict
+from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.entry import PoolEntry
 from karptui.views.units import count_text, memory_text
 
 NEARLY_PERCENT: Final = 90

@@ -10,9 +10,9 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.owner import Owner, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.provisioning.overlap import Overlap
+from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
-from karptui.views.cluster_view import ClusterView
 from karptui.views.sanitize import clean
 from karptui.views.units import count_text
 from karptui.views.whatif.opening import Opening

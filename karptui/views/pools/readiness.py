@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from karptui.kube.objects import Condition
-from karptui.views.pools.entry import PoolRow
+from karptui.session.pools import PoolRow
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from karptui.decode.kinds import Kind
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
+from karptui.session.pools import Neighbour, PoolRow
 from karptui.views.health import plural
-from karptui.views.pools.entry import Neighbour, PoolRow
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.readiness import ready_lines
 from karptui.views.pools.words import carries_line

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.kube.resources import CPU, MEMORY
+from karptui.session.pools import PoolRow
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pools import cells
-from karptui.views.pools.entry import PoolRow
 from karptui.views.pools.readiness import is_ready, short_reason
 from karptui.views.pools.words import budget_left, policy_text
 from karptui.views.query import Subject

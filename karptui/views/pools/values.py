@@ -11,7 +11,7 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
-from karptui.views.pools.entry import PoolRow
+from karptui.session.pools import PoolRow
 from karptui.views.pools.limits import LimitUse
 from karptui.views.pools.readiness import is_ready, short_reason
 from karptui.views.pools.story import pool_story

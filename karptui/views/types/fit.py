@@ -10,7 +10,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import MEMORY, ResourceList
 from karptui.provisioning.amounts import with_pod_slots
-from karptui.views.types.entry import PoolEntry, TypeEntry
+from karptui.session.types import PoolEntry, TypeEntry
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):

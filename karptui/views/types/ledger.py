@@ -12,11 +12,11 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 from karptui.provisioning.type_verdict import Filter
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.money import node_price_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import mebibytes, price_cell
-from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.fit import Fit, fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.types.words import amount_text, shortages_text
 from karptui.views.units import count_text, memory_text

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
+from karptui.session.types import Offer, Standing, TypeEntry
 from karptui.views.money import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.entry import Offer, Standing, TypeEntry
 
 _ORDER: Final = (ON_DEMAND, SPOT, RESERVED)
 

@@ -8,6 +8,7 @@ from typing import Final
 from karptui.aws.lint.finding import Severity
 from karptui.kube import resources
 from karptui.provisioning.type_verdict import Filter
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.money import node_price_text
@@ -15,7 +16,6 @@ from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.words import carries_text
 from karptui.views.units import count_text, counted
 

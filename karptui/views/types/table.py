@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.kube import resources
+from karptui.session.types import TypeEntry
 from karptui.views.fields import Field, FieldKind
 from karptui.views.query import Subject
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.views.types.columns import COLUMNS, allocatable_bytes, pod_slots, why_text
-from karptui.views.types.entry import TypeEntry
 
 FIELDS: Final[Mapping[str, Field[TypeEntry]]] = {
     "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="instance type"),

@@ -7,8 +7,8 @@ from typing import Any
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY, PODS
+from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.types.columns import allocatable_bytes, memory_bytes, pod_slots, why_text
-from karptui.views.types.entry import PoolEntry, TypeEntry
 from karptui.views.types.fit import fit_of, matching_percent, safe_percent
 from karptui.views.types.pools import cheapest, note_of
 

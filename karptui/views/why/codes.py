@@ -11,7 +11,7 @@ from karptui.views.units import NA, age_text, duration_text
 
 if TYPE_CHECKING:
     from karptui.disruption.why import Why
-    from karptui.views.nodes.entry import NodeEntry
+    from karptui.session.nodes import NodeEntry
 
 UNLIMITED_FROM: Final = 1_000_000
 """Allowances from here up are no limit at all."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.nodes import NodeEntry
 from karptui.views.names import short_name
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.units import age_text, count_text, duration_text

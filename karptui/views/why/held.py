@@ -13,7 +13,7 @@ from karptui.views.top_bar import Fact
 from karptui.views.units import NA
 
 if TYPE_CHECKING:
-    from karptui.views.nodes.entry import NodeEntry
+    from karptui.session.nodes import NodeEntry
 
 
 class Held(msgspec.Struct, frozen=True):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from karptui.session.pods import PodEntry
 from karptui.views.column import Column, Heading
-from karptui.views.pods.entry import PodEntry
 from karptui.views.row import Cell
 from karptui.views.table import TableSpec
 

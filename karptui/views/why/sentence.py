@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.nodes import NodeEntry
 from karptui.views.money import node_price_text
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.codes import MEANINGS, tone_of, why_text

@@ -10,13 +10,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from karptui.analyst import Analyst
 from karptui.app import KarptuiApp
 from karptui.config import Config
-from karptui.replayer import Question, Replayer
 from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.session.analyst import Analyst
+from karptui.session.cluster_view import ClusterView
+from karptui.session.replayer import Question, Replayer
 from karptui.sources.demo.source import DemoSource
-from karptui.views.cluster_view import ClusterView
 from karptui.views.whatif.answer import Answer
 from karptui.whatif.scenario import Scenario
 from karptui.widgets.control_list import ControlList
@@ -66,7 +66,7 @@ def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
     monkeypatch.setattr("karptui.screens.whatif.answering.REPLAY_AFTER_SECONDS", 0.001)
     monkeypatch.setattr("karptui.screens.whatif.desk.Replayer", PromptReplayer)
-    monkeypatch.setattr("karptui.session.Analyst", SilentAnalyst)
+    monkeypatch.setattr("karptui.session.session.Analyst", SilentAnalyst)
     monkeypatch.setattr(PromptInput, "cursor_blink", False)
     monkeypatch.setattr(YamlEditor, "cursor_blink", False)
 

@@ -11,9 +11,9 @@ from karptui.decode.kinds import Kind
 from karptui.screens.whatif import answering
 from karptui.screens.whatif.answering import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS
 from karptui.screens.whatif.screen import WhatIfScreen
+from karptui.session.cluster_view import ClusterView
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
-from karptui.views.cluster_view import ClusterView
 from tests.builders import a_pod
 from tests.ui.whatif.bench import HandClock, begin, make_app, prepare, press, settled
 

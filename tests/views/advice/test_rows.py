@@ -8,13 +8,13 @@ from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import Analysis
+from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.sources.base import Phase, SourceStatus
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, advice_entries, counts_text
 from karptui.views.advice.groups import AdviceGrouping, grouped
 from karptui.views.advice.objects import TABLE as OBJECTS
 from karptui.views.advice.story import detail_lines, freshness, story_lines
 from karptui.views.advice.table import TABLE, advice_values, flat_values
-from karptui.views.cluster_view import NO_VIEW, ClusterView
 from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
 from karptui.views.row import Tone

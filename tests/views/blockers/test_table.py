@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.disruption.blocker import Blocker, Code
+from karptui.session.pods import PodEntry
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_count, blocker_entries
 from karptui.views.blockers.groups import BlockerGrouping, group_name, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
@@ -12,7 +13,6 @@ from karptui.views.blockers.table import TABLE
 from karptui.views.grouping import Folding
 from karptui.views.next.table import TABLE as NEXT_TABLE
 from karptui.views.next.table import going_nodes
-from karptui.views.pods.entry import PodEntry
 from karptui.views.pods.table import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone

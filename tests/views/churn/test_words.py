@@ -15,6 +15,7 @@ from karptui.disruption.churn.removal import Removal
 from karptui.disruption.churn.report import Churn, PoolChurn, Window
 from karptui.disruption.churn.succession import Succession
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
+from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values
 from karptui.views.churn.entry import Counters, PoolEntry, Replacement, per_hour, pool_entries, replacements
 from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
@@ -30,7 +31,6 @@ from karptui.views.churn.words import (
     window_limits,
     window_text,
 )
-from karptui.views.cluster_view import ClusterView
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

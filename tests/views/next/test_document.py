@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from karptui.disruption.study import Study
 from karptui.disruption.verdict import Replacement
-from karptui.views.cluster_view import NO_VIEW, ClusterView
+from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.nodes import NodeEntry
+from karptui.session.prepare import prepare_view
 from karptui.views.next.document import node_values, replacement_values, report_values
 from karptui.views.next.table import going_nodes
-from karptui.views.nodes.entry import NodeEntry
-from karptui.views.why.prepare import prepare_view
 from tests.builders import NOW_NS, a_node
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from karptui.views.pending.desk import PendingDesk
-from karptui.views.pending.report import PendingReport
+from karptui.pending.report import PendingReport
+from karptui.session.pending_questions import PendingDesk
 
 
 def answer_all(desk: PendingDesk, pod_key: str = "") -> PendingReport:

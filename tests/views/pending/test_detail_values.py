@@ -3,13 +3,13 @@ from __future__ import annotations
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
+from karptui.pending.report import PendingReport
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pending_questions import PendingDesk
+from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
-from karptui.views.pending.desk import PendingDesk
 from karptui.views.pending.detail_values import explained_values
 from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.report import PendingReport
-from karptui.views.why.prepare import prepare_view
 from tests.builders import NOW_NS, a_node, a_nodepool, a_pod, an_instance_type
 from tests.views.pending.asking import answer_all
 

@@ -16,13 +16,15 @@ from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.rejection import NoTemplates, NotReservable
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pending_questions import KEPT, PendingDesk
+from karptui.session.prepare import prepare_view
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
 from karptui.state.reducer import reduce
-from karptui.views.cluster_view import ClusterView
-from karptui.views.pending.desk import KEPT, PendingDesk
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events, pending_entries, pending_freshness
@@ -33,13 +35,11 @@ from karptui.views.pending.remedy_table import TABLE as REMEDIES
 from karptui.views.pending.remedy_table import gain_text, remedy_entries, remedy_values, remedy_words
 from karptui.views.pending.remedy_text import remedy_text
 from karptui.views.pending.story import story_lines
-from karptui.views.pending.study import PendingStudy, study_pending
 from karptui.views.pending.table import TABLE
 from karptui.views.pending.values import pending_values
 from karptui.views.pending.words import now_text
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
-from karptui.views.why.prepare import prepare_view
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
 from karptui.whatif.remedies.remedy import Gain, Remedy, RemedyKind, RemedyReport
 from tests.builders import (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from karptui.disruption.study import Study, study_all
 from karptui.kube.taints import Taint
+from karptui.session.pools import pool_rows
+from karptui.session.prepare import prepare_view
 from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_sentence, daemon_values, note
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.story import ordinal, pool_story, types_line
 from karptui.views.pools.table import COLUMNS, is_notable
 from karptui.views.pools.words import carries_line
-from karptui.views.why.prepare import prepare_view
 from tests import builders
 from tests.builders import HOUR_NS, NOW_NS
 from tests.stories import said, stories_view

@@ -9,8 +9,8 @@ import pytest
 
 from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
+from karptui.session.pools import pool_rows
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.limits import amount_text, limit_sentence
 from karptui.views.pools.readiness import ready_lines, short_reason
 from karptui.views.pools.table import COLUMNS, is_notable, pools_table

@@ -7,8 +7,8 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import Overlap
+from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import NO_VIEW, ClusterView
 from karptui.views.pools.proportion import (
     first_shares,
     hint_of,

@@ -9,10 +9,10 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.region_facts import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.node_selector import NodeSelectorTerm
-from karptui.views.cluster_view import ClusterView
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pools import pool_rows
 from karptui.views.pools.cluster import check_line, cluster_lines, cost_text, overlap_lines
 from karptui.views.pools.detail import detail_lines
-from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.story import order_line, overlap_line, weight_lines
 from karptui.views.pools.table import is_notable

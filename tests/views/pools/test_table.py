@@ -9,12 +9,12 @@ from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pools import pool_rows
 from karptui.sources.base import Phase, SourceStatus
 from karptui.state.inventory import state_of
-from karptui.views.cluster_view import ClusterView
 from karptui.views.pools.cluster import cluster_lines, overlap_lines
 from karptui.views.pools.daemonsets import TABLE, daemon_rows
-from karptui.views.pools.entry import pool_rows
 from karptui.views.pools.story import pool_story
 from karptui.views.pools.table import COLUMNS, pools_table
 from karptui.views.pools.values import pool_row_values

@@ -13,7 +13,7 @@ from karptui.disruption.no_place import NoPlace
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.verdict import Landing, Verdict
 from karptui.disruption.why import Why, WhyCode
-from karptui.views.nodes.entry import NodeEntry
+from karptui.session.nodes import NodeEntry
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
 from karptui.views.why.sentence import QUOTED
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim

@@ -11,14 +11,16 @@ from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
 from karptui.disruption.verdict import Landing, Replacement, Verdict
 from karptui.disruption.why import Why, WhyCode
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
+from karptui.session.prepare import prepare_view
+from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
 from karptui.views.budgets.entry import budget_entries
 from karptui.views.budgets.table import budgets_table
 from karptui.views.budgets.words import budget_story
-from karptui.views.cluster_view import ClusterView
 from karptui.views.next.command import next_lines, replacement_text
 from karptui.views.next.table import going_nodes, saved_per_hour
-from karptui.views.nodes.entry import NodeEntry
 from karptui.views.nodes.explain import explain_node
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
@@ -27,8 +29,6 @@ from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.freshness import freshness, short_freshness, why_unknown
 from karptui.views.why.held import Held, held_fact, held_of, held_per_hour, held_text
 from karptui.views.why.kinds import KINDS, PASSING
-from karptui.views.why.prepare import prepare_view
-from karptui.views.why.readiness import unheeded, unready_because
 from karptui.views.why.sentence import verdict_text, why_sentence
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node
 from tests.story_e import NODES as STORY_NODES

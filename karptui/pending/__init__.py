@@ -1,0 +1,3 @@
+"""Why pods wait: what the engine, Karpenter and the scheduler make of each."""
+
+from __future__ import annotations

@@ -1,0 +1,124 @@
+"""Where Karpenter, the scheduler and the engine disagree about a pending pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.objects import condition_of
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.pending.messages import FAILED, NOMINATED, Voice, Voices
+from karptui.pending.turns import ENGINE, Place, Standing, Turn
+from karptui.views.units import age_text
+
+PATIENCE_NS: Final = 300 * NS_PER_SECOND
+"""For so long a nomination may lead to a node that is still starting."""
+SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
+"""For so long two of them may not have heard of the same news."""
+_STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """One disagreement."""
+
+    short: str
+    """A few words for a column."""
+    text: str
+
+
+class Witness:
+    """Knows what a nomination leads to.
+
+    Args:
+        nodes: By name.
+        claims: By name.
+        is_karpenter_heard: Whether any of Karpenter's events can be seen at all.
+    """
+
+    def __init__(self, nodes: Mapping[str, Node], claims: Mapping[str, NodeClaim], *, is_karpenter_heard: bool) -> None:
+        self._nodes = nodes
+        self._claims = claims
+        self._is_karpenter_heard = is_karpenter_heard
+
+    def remarks(self, standing: Standing, voices: Voices, since_ns: int, now_ns: int) -> tuple[Remark, ...]:
+        """Return what does not fit together.
+
+        Args:
+            standing: What the engine makes of the pod.
+            voices: What the others said.
+            since_ns: Since when the pod waits.
+            now_ns: The instant: nanoseconds since the epoch.
+        """
+        return tuple(self._found(standing, voices, since_ns, now_ns))
+
+    def _found(self, standing: Standing, voices: Voices, since_ns: int, now_ns: int) -> Iterator[Remark]:
+        said = voices.karpenter
+        waited_ns = now_ns - since_ns
+        if said is not None and said.reason == NOMINATED:
+            yield from self._nominated(said, now_ns)
+            if standing.turn is Turn.UNPLACED:
+                age = age_text(said.at_ns, now_ns)
+                yield Remark("no place now", f"Karpenter had a place for it {age} ago; computed now there is none")
+        elif said is not None and said.reason == FAILED and standing.place is not None:
+            age = age_text(said.at_ns, now_ns)
+            text = f"Karpenter found no place {age} ago; computed now it has one: {_where(standing.place)}"
+            yield Remark("has a place now", text)
+        elif said is None and self._is_karpenter_heard and _is_due(standing) and waited_ns > SHORT_PATIENCE_NS:
+            text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
+            yield Remark("Karpenter is silent", text)
+        if standing.turn is Turn.NODE and standing.place is not None and waited_ns > SHORT_PATIENCE_NS:
+            text = (
+                f"the scheduler refuses it, but by Karpenter's rules it has room on {standing.place.node}:"
+                " as long as that is so, Karpenter launches nothing for it"
+            )
+            yield Remark("room by Karpenter's rules", text)
+
+    def _nominated(self, said: Voice, now_ns: int) -> Iterator[Remark]:
+        age_ns, age = now_ns - said.at_ns, age_text(said.at_ns, now_ns)
+        short = f"nominated {age} ago"
+        if said.at_ns == ABSENT_NS or not said.targets:
+            if age_ns > PATIENCE_NS:
+                yield Remark(short, f"nominated {age} ago, still pending")
+            return
+        _, name = said.targets[0]
+        stage = self.stage(said)
+        if not stage:
+            if age_ns > SHORT_PATIENCE_NS // 2:
+                yield Remark(short, f"nominated {age} ago to {name}, which is gone, still pending")
+        elif stage == "Ready":
+            if age_ns > SHORT_PATIENCE_NS // 2:
+                yield Remark(short, f"nominated {age} ago, still pending, although {name} is ready")
+        elif age_ns > PATIENCE_NS:
+            yield Remark(short, f"nominated {age} ago, still pending: {name} is {stage.lower()}")
+
+    def stage(self, said: Voice) -> str:
+        """Return how far the nominated node has come: ``Launching``, ..., ``Ready``; empty where it is gone."""
+        for kind, name in said.targets:
+            claim = self._claims.get(name) if kind == "nodeclaim" else None
+            if claim is not None:
+                return next(
+                    (
+                        word
+                        for type_, word in reversed(_STAGES)
+                        if (found := condition_of(claim.conditions, type_)) is None or found.status != "True"
+                    ),
+                    "Ready",
+                )
+            if kind == "node" and name in self._nodes:
+                return "Ready"
+        return ""
+
+
+def _is_due(standing: Standing) -> bool:
+    """Whether Karpenter publishes an event about such a pod."""
+    return standing.turn in ENGINE and standing.turn is not Turn.RESERVED
+
+
+def _where(place: Place) -> str:
+    if place.node:
+        return f"room on {place.node}"
+    return f"a new node of {place.nodepool}"

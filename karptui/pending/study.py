@@ -1,0 +1,128 @@
+"""Works the pending pods out step by step: one run of the engine, then an explanation for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from karptui.aws.prices import LIST_PRICES, PriceSettings
+from karptui.disruption.origin import OriginIndex
+from karptui.disruption.owner import OwnerIndex
+from karptui.kube.pod import Pod
+from karptui.pending.groups import PendingGroup, fold
+from karptui.pending.messages import voices_of
+from karptui.pending.remarks import Witness
+from karptui.pending.report import PendingReport
+from karptui.pending.turns import ENGINE, Standings, Turn
+from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
+from karptui.provisioning.reporter import silent
+from karptui.state.cluster import ClusterState
+
+
+def waiting_pods(state: ClusterState) -> Iterator[Pod]:
+    """Yield the pods that have no node, and those bound to one that is not there."""
+    yield from (pod for pod in state.pending_pods.values() if not pod.is_terminal)
+    if state.nodes:
+        for name, pods in state.pods_by_node.items():
+            if name and name not in state.nodes:
+                yield from (pod for pod in pods.values() if pod.phase == "Pending")
+
+
+class PendingStudy:
+    """One generation of a cluster.
+
+    Args:
+        prepared: The cluster, made ready for runs.
+        state: The same generation.
+        notes: What was assumed about instance types.
+        prices: What is made of Karpenter's prices where dollars are told.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        state: ClusterState,
+        notes: tuple[str, ...] = (),
+        *,
+        prices: PriceSettings = LIST_PRICES,
+    ) -> None:
+        self._prepared = prepared
+        self._state = state
+        self._notes = notes
+        self._prices = prices
+        self._solution: Solution | None = None
+        self._groups: dict[str, PendingGroup] = {}
+        self._open: list[str] = []
+
+    @property
+    def report(self) -> PendingReport:
+        """What is known so far."""
+        return PendingReport(
+            self._state.generation, self._prepared.now_ns, tuple(self._groups.values()), notes=self._notes
+        )
+
+    @property
+    def solution(self) -> Solution | None:
+        """The run of the engine, None before it was made."""
+        return self._solution
+
+    def solve(self, reporter: Reporter = silent) -> None:
+        """Run the engine once and fold the pods; the reporter may raise to break off."""
+        solution = self._solution = self._prepared.solve(reporter=reporter)
+        pods = tuple(waiting_pods(self._state))
+        keys = {pod.key for pod in pods}
+        events = self._state.events.values()
+        witness = Witness(
+            self._state.nodes,
+            self._state.nodeclaims,
+            is_karpenter_heard=any("karpenter" in event.source for event in events),
+        )
+        origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))
+        standings = Standings(self._prepared, solution, self._prices)
+        groups = fold(
+            pods,
+            standings,
+            voices_of(events, keys),
+            origins=origins,
+            witness=witness,
+            now_ns=self._prepared.now_ns,
+        )
+        self._groups = {group.key: group for group in groups}
+        self._open = [group.key for group in reversed(groups) if group.turn in (Turn.UNPLACED, Turn.RESERVED)]
+
+    def explain_next(self, first: str = "") -> bool:
+        """Explain one more group and return whether there was one.
+
+        Args:
+            first: Key of a group that is wanted before the others.
+        """
+        if not self._open:
+            return False
+        if first in self._open:
+            self._open.remove(first)
+            key = first
+        else:
+            key = self._open.pop()
+        group = self._groups[key]
+        assert self._solution is not None
+        self._groups[key] = group.explained(explain(self._solution, group.first))
+        return True
+
+    def explanation(self, pod: Pod) -> PodExplanation | None:
+        """Return why a pod goes where it goes, or nowhere; None for a pod that the run did not see."""
+        group = next((one for one in self._groups.values() if pod.uid in {own.uid for own in one.pods}), None)
+        if group is None or group.turn not in ENGINE or self._solution is None:
+            return None
+        if group.explanation is not None and group.first.uid == pod.uid:
+            return group.explanation
+        return explain(self._solution, pod)
+
+
+def study_pending(
+    prepared: Prepared, state: ClusterState, notes: tuple[str, ...] = (), *, prices: PriceSettings = LIST_PRICES
+) -> PendingReport:
+    """Return the whole report at once, for those who can wait; the arguments are those of ``PendingStudy``."""
+    study = PendingStudy(prepared, state, notes, prices=prices)
+    study.solve()
+    while study.explain_next():
+        pass
+    return study.report

@@ -1,0 +1,68 @@
+"""What screens need that have not been opened yet: imported while nobody waits, so that a first key is no slower."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import pkgutil
+import threading
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Final
+
+from karptui.session.pace import KEY_PAUSE_SECONDS, Turns
+
+BEGIN_SECONDS: Final = 1.5
+"""After the start: the first screen and the cluster come first."""
+PACKAGE: Final = "karptui.screens"
+
+
+class Preloader:
+    """Imports modules in a thread of its own, one after the other."""
+
+    def __init__(self, names: Iterable[str] | None = None) -> None:
+        """Set up without beginning.
+
+        Args:
+            names: Modules to import; every screen's when None.
+        """
+        self._names = names
+        self._stopped = threading.Event()
+        self._after_seconds = BEGIN_SECONDS
+        self._thread = threading.Thread(target=self._run, name="preloader", daemon=True)
+
+    def start(self, after_seconds: float = BEGIN_SECONDS) -> None:
+        """Begin in a moment."""
+        self._after_seconds = after_seconds
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait until everything is imported."""
+        self._thread.join()
+
+    def stop(self) -> None:
+        """End after the module at hand, and wait for that."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        if self._stopped.wait(self._after_seconds):
+            return
+        turns = Turns()
+        for name in screen_modules() if self._names is None else self._names:
+            turns.take()
+            if self._stopped.wait(KEY_PAUSE_SECONDS):
+                return
+            with contextlib.suppress(Exception):  # whoever opens the screen is told
+                import_module(name)
+        from karptui.whatif.documents import shipped_schemas  # noqa: PLC0415 - one of those modules
+
+        shipped_schemas()
+        gc.freeze()  # what modules consist of stays, and is not looked through for garbage
+
+
+def screen_modules() -> Iterator[str]:
+    """Return the names of all modules of screens."""
+    package = import_module(PACKAGE)
+    return (found.name for found in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))

@@ -1,0 +1,69 @@
+"""Has the rules asked every so often: findings change slowly, and asking all of them takes a moment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.report import AdviceReport, Adviser
+from karptui.disruption.study import Study
+from karptui.provisioning.problem import Prepared
+from karptui.session.advice_context import advice_context
+from karptui.session.cluster_view import ClusterView
+
+PACE: Final = 20
+"""The rules rest for so many times what asking them took."""
+LOOKED_AT_PACE: Final = 4
+"""The same while somebody looks at the answers."""
+REST_SECONDS: Final = 10.0
+"""And for so long at least."""
+LOOKED_AT_REST_SECONDS: Final = 2.0
+"""The same while somebody looks."""
+
+
+class AdviceDesk:
+    """Keeps the last report, and knows when the next one is due."""
+
+    def __init__(self) -> None:
+        self.report: AdviceReport | None = None
+        """The last complete one; the same object as long as there is nothing new."""
+        self._asked_at = 0.0
+        self._cost_seconds = 0.0
+        self._asked: tuple[Prepared, ClusterView, Study] | None = None
+
+    def begin(self, prepared: Prepared, view: ClusterView, study: Study) -> None:
+        """Take over a cluster; its nodes have been surveyed by the time the rules are asked."""
+        self._asked = (prepared, view, study)
+
+    def is_due(self, *, is_looked_at: bool) -> bool:
+        """Whether the rules have rested for long enough."""
+        if self.report is None:
+            return True
+        pace, least = (LOOKED_AT_PACE, LOOKED_AT_REST_SECONDS) if is_looked_at else (PACE, REST_SECONDS)
+        return time.monotonic() - self._asked_at > max(least, pace * self._cost_seconds)
+
+    def ask(self) -> Iterator[None]:
+        """Ask all rules about the cluster that was taken over, a step for each rule; nothing before there is one."""
+        if self._asked is None:
+            return
+        prepared, view, study = self._asked
+        began = time.monotonic()
+        adviser = Adviser(advice_context(view, prepared, study))
+        for _ in adviser.ask():
+            yield
+        self._asked_at = time.monotonic()
+        self._cost_seconds = self._asked_at - began
+        found = adviser.report
+        if self.report is None or not _is_same(self.report, found):
+            self.report = found
+
+
+def _is_same(left: AdviceReport, right: AdviceReport) -> bool:
+    """Whether two reports say the same, apart from when."""
+    if left.failures != right.failures or len(left.findings) != len(right.findings):
+        return False
+    return all(
+        (a.key, a.fact, a.severity, a.objects) == (b.key, b.fact, b.severity, b.objects)
+        for a, b in zip(left.findings, right.findings, strict=True)
+    )

@@ -1,0 +1,299 @@
+"""The thread that works out why nodes are still here, beside the screen: newest cluster first, what is seen first."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from karptui.session.pace import Rhythm, Turns
+from karptui.session.patient_engine import PatientEngine, Superseded
+
+if TYPE_CHECKING:
+    from karptui.advice.report import AdviceReport
+    from karptui.disruption.analysis import Analysis
+    from karptui.disruption.study import Study
+    from karptui.pending.report import PendingReport
+    from karptui.provisioning.reporter import Reporter
+    from karptui.session.advising import AdviceDesk
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.pending_questions import PendingDesk
+
+PUBLISH_SECONDS: Final = 0.2
+"""How often what is known so far is shown."""
+SLOW_PUBLISH_SECONDS: Final = 1.0
+"""How often while only nodes are simulated that nobody looks at."""
+LEAST_SECONDS: Final = 2.0
+"""For how long removals of nodes on the screen are simulated before the next generation may break them off."""
+REST_SECONDS: Final = 1.0
+"""For how long those of other nodes are at most: every generation gets on with a few of them."""
+REST_SHARE: Final = 0.5
+"""And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
+FREEZE_FROM_PODS: Final = 5_000
+"""From so many pods up the objects of a cluster are kept out of the search for garbage."""
+STALE_SECONDS: Final = 15
+"""After so long a cluster that has not changed is looked at again: timers run."""
+
+
+class Focus(NamedTuple):
+    """What somebody looks at."""
+
+    keys: tuple[str, ...] = ()
+    """Nodes on the screen."""
+    detail: str = ""
+    """The node of which every gate and every landing place is asked for."""
+    wants_next: bool = False
+    """Whether the next command is asked for."""
+    wants_overlap: bool = False
+    """Whether it is asked which NodePools could take which pods."""
+    wants_pending: bool = False
+    """Whether it is asked why pods wait."""
+    pod: str = ""
+    """``namespace/name`` of the pending pod that is asked about at length."""
+    wants_advice: bool = False
+    """Whether somebody looks at what the rules find; they are asked anyhow, only less often."""
+
+
+class _Job(NamedTuple):
+    view: ClusterView
+    now_ns: int
+
+
+class Analyst:
+    """Takes views, publishes analyses; everything heavy happens in its thread."""
+
+    def __init__(self) -> None:
+        self._wake = threading.Condition()
+        self._job: _Job | None = None
+        self._waiting_since = 0.0
+        self._rhythm = Rhythm()
+        self._focus = Focus()
+        self._is_stopped = False
+        self._thread: threading.Thread | None = None
+        self._latest: Analysis | None = None
+        self._desk: PendingDesk | None = None
+        self._advice: AdviceDesk | None = None
+        self._failure = ""
+        self._frozen_pods = FREEZE_FROM_PODS // 2
+        self._submitted: tuple[object, object, int] = (None, None, 0)
+
+    @property
+    def latest(self) -> Analysis | None:
+        """What is known so far, None before anything is; the same object as long as there is nothing new."""
+        return self._latest
+
+    @property
+    def pending(self) -> PendingReport | None:
+        """Why pods wait, None before somebody has asked; the same object as long as there is nothing new."""
+        return self._desk.report if self._desk is not None else None
+
+    @property
+    def advice(self) -> AdviceReport | None:
+        """What the rules find, None before they have been asked; the same object as long as there is nothing new."""
+        return self._advice.report if self._advice is not None else None
+
+    @property
+    def failure(self) -> str:
+        """Why the last view could not be analysed, empty where it could."""
+        return self._failure
+
+    def submit(self, view: ClusterView, now_ns: int) -> None:
+        """Have a view looked at, unless it is the one before and hardly any time has passed."""
+        state, evidence, at_ns = self._submitted
+        is_same = state is view.state and evidence is view.evidence
+        focus, known = self._focus, view.state
+        has_work = (
+            known.nodes
+            or ((focus.wants_overlap or focus.wants_advice) and known.nodepools)
+            or (focus.wants_pending and known.pending_pods)
+        )
+        if not has_work or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
+            return
+        self._submitted = (view.state, view.evidence, now_ns)
+        with self._wake:
+            self._waiting_since = time.monotonic() if self._job is None else self._waiting_since
+            self._job = _Job(view, now_ns)
+            self._wake.notify()
+            if self._thread is None and not self._is_stopped:
+                self._thread = threading.Thread(target=self._run, name="analyst", daemon=True)
+                self._thread.start()
+
+    def look_at(self, focus: Focus) -> None:
+        """Say what somebody looks at now."""
+        if focus != self._focus:
+            with self._wake:
+                self._focus = focus
+                self._wake.notify()
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        with self._wake:
+            self._is_stopped = True
+            self._wake.notify()
+
+    # The thread
+
+    def _run(self) -> None:
+        while (job := self._next_job()) is not None:
+            self._rhythm.begin(time.thread_time())
+            try:
+                self._work(job)
+            except Superseded:
+                pass
+            except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+                self._fail(f"{type(error).__name__}: {error}")
+            self._rhythm.end(time.monotonic(), time.thread_time())
+
+    @property
+    def _wait_seconds(self) -> float | None:
+        """How long the job at hand has to wait yet; None where there is none. What is asked anew does not wait."""
+        return None if self._job is None else self._rhythm.wait_seconds(time.monotonic(), self._waiting_since)
+
+    def _fail(self, problem: str) -> None:
+        from msgspec.structs import replace  # noqa: PLC0415 - as below
+
+        from karptui.disruption.analysis import Analysis  # noqa: PLC0415 - as below
+
+        self._failure = problem
+        self._latest = replace(self._latest or Analysis(), problem=problem)
+
+    def _next_job(self) -> _Job | None:
+        with self._wake:
+            focus = self._focus
+            while (seconds := self._wait_seconds) != 0 and not self._is_stopped:
+                if seconds is not None and self._focus != focus:
+                    break
+                self._wake.wait(seconds)
+            job, self._job = self._job, None
+            return None if self._is_stopped else job
+
+    def _work(self, job: _Job) -> None:
+        # Imported here, in the thread: the first frame does not wait for the engines.
+        from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
+        from karptui.session.advising import AdviceDesk  # noqa: PLC0415
+        from karptui.session.pending_questions import PendingDesk  # noqa: PLC0415
+        from karptui.session.prepare import prepare_view  # noqa: PLC0415
+
+        if len(job.view.state.pods) > 2 * self._frozen_pods:
+            # Walking a cluster of 100,000 pods for garbage holds everything up for a quarter of a second.
+            self._frozen_pods = len(job.view.state.pods)
+            gc.freeze()
+        turns, began = Turns(), time.monotonic()
+        prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
+        before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
+        study = Study(prepared, job.view.state.generation, before, notes, prices=prices)
+        self._desk = self._desk or PendingDesk()
+        self._desk.begin(prepared, job.view, notes)
+        seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
+        left = len(seen) if self._latest is None else -1
+        for _ in study.survey(seen):
+            turns.take()
+            left -= 1
+            if not left:
+                # The first time all nodes take a while: those on the screen are told before the others.
+                self._latest = study.analysis
+            if self._is_stopped:
+                return
+        self._failure = ""
+        self._latest = study.analysis
+        self._rhythm.answered(time.monotonic(), time.thread_time())
+        self._advice = self._advice or AdviceDesk()
+        self._advice.begin(prepared, job.view, study)
+        if self._focus.wants_advice:
+            self._advise(turns)
+        self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (time.monotonic() - began)))
+        if not self._is_stopped:
+            self._advise(turns)
+
+    def _advise(self, turns: Turns) -> None:
+        """Ask the rules, where it is time."""
+        if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.wants_advice):
+            for _ in self._advice.ask():
+                turns.take()
+                if self._is_stopped:
+                    return
+
+    def _simulate(self, study: Study, turns: Turns, rest_seconds: float) -> None:
+        """Simulate removals, those that are looked at first, until all are done or there is something newer."""
+        began = published = time.monotonic()
+        close_up = ""
+        answered: set[str] = set()
+        rest: list[str] = []
+        is_listed = False
+        while not self._is_stopped:
+            focus = self._focus
+            seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
+            least = LEAST_SECONDS if seen is not None or focus.wants_pending else rest_seconds
+            if self._job is not None and time.monotonic() - began > least:
+                break
+            if focus.detail and focus.detail != close_up:
+                close_up = focus.detail
+                study.look_closely(close_up)
+                self._latest, published = study.analysis, time.monotonic()
+            elif seen is not None:
+                study.simulate(seen)
+            elif self._answers(study, focus, answered, turns, began):
+                published = time.monotonic()
+            else:
+                if not is_listed:
+                    rest, is_listed = list(reversed(study.unsimulated())), True
+                    self._latest, published = study.analysis, time.monotonic()
+                while rest and not study.is_open(rest[-1]):
+                    rest.pop()
+                if rest:
+                    study.simulate(rest.pop())
+                elif self._rest_until_asked(study, focus):
+                    continue
+                else:
+                    return
+            turns.take()
+            if time.monotonic() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
+                self._latest, published = study.analysis, time.monotonic()
+        self._latest = study.analysis
+
+    def _answers(self, study: Study, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
+        """Answer a long question that is asked, once; return whether there was one."""
+        if focus.wants_overlap and "overlap" not in answered:
+            answered.add("overlap")
+            for _ in study.compare_pools():
+                turns.take()
+                if self._is_stopped:
+                    return True
+        elif focus.wants_pending and self._desk is not None and self._desk.step(focus.pod, self._reporter(turns)):
+            pass
+        elif focus.wants_next and "next" not in answered:
+            answered.add("next")
+            self._latest = study.analysis
+            study.ask_next(PatientEngine(study.engine(), turns, lambda: self.is_superseded(began)))
+        elif "advice" not in answered:
+            # After the nodes on the screen, before all others.
+            answered.add("advice")
+            self._advise(turns)
+        else:
+            return False
+        self._latest = study.analysis
+        return True
+
+    def _reporter(self, turns: Turns) -> Reporter:
+        """Return what long runs of the engine call between two pods."""
+
+        def take_turns(done: int, total: int) -> None:  # noqa: ARG001 - nobody is shown how far it is
+            turns.take()
+            if self._is_stopped:
+                raise Superseded
+
+        return take_turns
+
+    def _rest_until_asked(self, study: Study, focus: Focus) -> bool:
+        """Wait until somebody looks elsewhere; return False when there is a newer cluster, or an end."""
+        self._latest = study.analysis
+        self._rhythm.end(time.monotonic(), time.thread_time())
+        with self._wake:
+            while (seconds := self._wait_seconds) != 0 and not self._is_stopped and self._focus == focus:
+                self._wake.wait(seconds)
+            return self._wait_seconds != 0 and not self._is_stopped
+
+    def is_superseded(self, began: float) -> bool:
+        """Whether work that began then should be broken off: its results would be of the past."""
+        return self._is_stopped or (self._job is not None and time.monotonic() - began > LEAST_SECONDS)

@@ -1,0 +1,73 @@
+"""Names and values of the cluster that are offered while typing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.instance_type import InstanceType
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.session.cluster_view import ClusterView
+from karptui.session.prepare import pool_instance_types
+from karptui.state.inventory import WORKLOAD_KINDS, inventory_of
+from karptui.whatif.documents import KnownValues
+
+MOST_VALUES = 1_200
+"""Values of a label that are offered; every instance type is fewer."""
+
+
+def known_values(view: ClusterView) -> KnownValues:
+    """Return what the cluster and its instance types know: labels with values, and names of objects."""
+    state = view.state
+    classes: dict[str, list[str]] = {}
+    for nodeclass in state.nodeclasses.values():
+        classes.setdefault(nodeclass.kind, []).append(nodeclass.name)
+    taints = {taint.key for pool in state.nodepools.values() for taint in (*pool.taints, *pool.startup_taints)}
+    taints.update(taint.key for node in state.nodes.values() for taint in node.taints)
+    return KnownValues(
+        labels=_labels(view),
+        node_pools=tuple(sorted(state.nodepools)),
+        node_classes={kind: tuple(sorted(names)) for kind, names in classes.items()},
+        namespaces=tuple(sorted(state.of(Kind.NAMESPACE))),
+        workloads=tuple(sorted({key.rpartition("/")[2] for kind in WORKLOAD_KINDS for key in state.of(kind)})),
+        priority_classes=tuple(sorted(state.of(Kind.PRIORITY_CLASS))),
+        taints=tuple(sorted(taints)),
+    )
+
+
+def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
+    """Return label keys with the values that instance types, offerings and NodePools have for them."""
+    types, _ = pool_instance_types(inventory_of(view.state), view.evidence.settings, view.evidence)
+    lists = {id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}
+    found: dict[str, tuple[str, ...]] = {}
+    for source in (*(label_values(tuple(one)) for one in lists.values()), *_pool_labels(view)):
+        for key, values in source.items():
+            before = found.get(key, values)
+            found[key] = values if before == values else tuple(sorted({*before, *values}))
+    return {key: found[key][:MOST_VALUES] for key in sorted(found)}
+
+
+def _pool_labels(view: ClusterView) -> Iterator[Mapping[str, tuple[str, ...]]]:
+    for pool in view.state.nodepools.values():
+        yield {key: (value,) for key, value in pool.template_labels.items()}
+
+
+@lru_cache(maxsize=8)
+def label_values(types: tuple[InstanceType, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return label keys with the values that types and their offerings have, sorted; kept for the same types.
+
+    Types are compared by identity, and `karptui.aws.cluster_types` returns the same ones as long as nothing that they
+    follow from changes, so that a cluster that changes several times a second costs this once.
+    """
+    found: dict[str, set[str]] = {}
+    offered: dict[int, tuple[NodeSelectorRequirement, ...]] = {}
+    for one in types:
+        for selector in one.requirements:
+            found.setdefault(selector.key, set()).update(selector.values)
+        # Types share the requirements of their offerings, of which there are few.
+        offered.update((id(offering.requirements), offering.requirements) for offering in one.offerings)
+    for selector in chain.from_iterable(offered.values()):
+        found.setdefault(selector.key, set()).update(selector.values)
+    return {key: tuple(sorted(values)) for key, values in found.items()}

@@ -1,0 +1,147 @@
+"""Answers questions about pending pods a step at a time, and keeps what was answered while the cluster moves on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.kube.pod import Pod
+from karptui.pending.detail import PodDetail
+from karptui.pending.groups import PendingGroup
+from karptui.pending.report import PendingReport
+from karptui.pending.study import PendingStudy
+from karptui.pending.turns import ENGINE, Turn
+from karptui.provisioning import Prepared, Reporter
+from karptui.provisioning.reporter import silent
+from karptui.session.cluster_view import ClusterView
+from karptui.session.whatif_base import base_of
+from karptui.whatif.remedies.search import RemedySearch
+
+REMEDIED: Final = frozenset({Turn.UNPLACED, Turn.RESERVED, Turn.IGNORED, Turn.SILENT})
+"""Pods for which changes are tried."""
+AGAIN_NS: Final = 20_000_000_000
+"""So long an answer of an older generation stands before it is worked out again."""
+KEPT: Final = 16
+"""Answers about pods that are kept."""
+
+
+class PendingDesk:
+    """Works for one reader in one thread.
+
+    Args:
+        tries_changes: Whether to look for changes that would help.
+    """
+
+    def __init__(self, *, tries_changes: bool = True) -> None:
+        self._tries_changes = tries_changes
+        self._view: ClusterView | None = None
+        self._study: PendingStudy | None = None
+        self._is_solved = False
+        self._prepared: Prepared | None = None
+        self._details: dict[str, PodDetail] = {}
+        self._search: tuple[str, RemedySearch] | None = None
+        self._report: PendingReport | None = None
+        self._asked = ""
+
+    @property
+    def report(self) -> PendingReport | None:
+        """What is known so far, None before anything is."""
+        return self._report
+
+    def begin(self, prepared: Prepared, view: ClusterView, notes: tuple[str, ...] = ()) -> None:
+        """Take up a newer cluster."""
+        self._prepared, self._view = prepared, view
+        self._study = PendingStudy(prepared, view.state, notes, prices=view.evidence.price_settings)
+        self._is_solved = False
+
+    def step(self, pod_key: str = "", reporter: Reporter = silent) -> bool:
+        """Do one piece of work and return whether there was any.
+
+        Args:
+            pod_key: ``namespace/name`` of the pod that is looked at; empty for none.
+            reporter: Told of progress; may raise to break off.
+        """
+        if self._study is None:
+            return False
+        if self.look_at(pod_key, reporter):
+            return True
+        group = self._study.report.by_pod.get(pod_key)
+        if self._study.explain_next(group.key if group is not None else ""):
+            self._publish(pod_key)
+            return True
+        if self._asked != pod_key:
+            self._publish(pod_key)
+        return False
+
+    def look_at(self, pod_key: str, reporter: Reporter = silent) -> bool:
+        """Do one piece of work for one pod and return whether there was any; the arguments are those of ``step``."""
+        if self._study is None:
+            return False
+        if not self._is_solved:
+            self._study.solve(reporter)
+            self._is_solved = True
+        else:
+            group = self._study.report.by_pod.get(pod_key)
+            if group is None or not self._look_closely(pod_key, group, reporter):
+                return False
+        self._publish(pod_key)
+        return True
+
+    def _publish(self, pod_key: str) -> None:
+        assert self._study is not None
+        known = self._study.report
+        self._asked = pod_key
+        self._report = PendingReport(
+            known.generation, known.now_ns, known.groups, detail=self._details.get(pod_key), notes=known.notes
+        )
+
+    def _look_closely(self, pod_key: str, group: PendingGroup, reporter: Reporter) -> bool:
+        """Explain a pod, then try one more change for it; return whether anything was left to do."""
+        known = self._details.get(pod_key)
+        if known is None or self._is_outdated(known):
+            self._explain(pod_key, group)
+            return True
+        if self._search is None or self._search[0] != pod_key:
+            return False
+        search = self._search[1]
+        is_open = search.step(reporter)
+        self._details[pod_key] = PodDetail(pod_key, known.generation, known.now_ns, known.explanation, search.report)
+        if not is_open:
+            self._search = None
+        return True
+
+    def _is_outdated(self, known: PodDetail) -> bool:
+        assert self._view is not None
+        assert self._prepared is not None
+        if known.generation == self._view.state.generation:
+            return known.remedies is not None and not known.remedies.is_complete and self._is_dropped(known)
+        is_at_work = self._search is not None and self._search[0] == known.pod_key
+        return not is_at_work and self._prepared.now_ns - known.now_ns > AGAIN_NS
+
+    def _is_dropped(self, known: PodDetail) -> bool:
+        """Whether the search behind an unfinished answer was given up for another pod's."""
+        return self._search is None or self._search[0] != known.pod_key
+
+    def _explain(self, pod_key: str, group: PendingGroup) -> None:
+        assert self._study is not None
+        assert self._view is not None
+        assert self._prepared is not None
+        pod = next(one for one in group.pods if one.key == pod_key)
+        explanation = self._study.explanation(pod)
+        remedies = None
+        if self._tries_changes and group.turn in REMEDIED:
+            pods = (pod, *(one for one in group.pods if one is not pod))
+            search = self._new_search(pods, group)
+            self._search = (pod_key, search)
+            remedies = search.report
+        while len(self._details) >= KEPT:
+            del self._details[next(iter(self._details))]
+        self._details[pod_key] = PodDetail(
+            pod_key, self._view.state.generation, self._prepared.now_ns, explanation, remedies
+        )
+
+    def _new_search(self, pods: tuple[Pod, ...], group: PendingGroup) -> RemedySearch:
+        assert self._study is not None
+        assert self._view is not None
+        assert self._prepared is not None
+        explanation = self._study.explanation(pods[0]) if group.turn in ENGINE else None
+        return RemedySearch(base_of(self._view, self._prepared.now_ns), pods, explanation, self._study.solution)

@@ -1,0 +1,106 @@
+"""One row of the Pods screen: a pod, where it runs, and what protects it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from karptui.disruption.do_not_disrupt import Protection, ProtectionKind, protection_of
+from karptui.kube import resources
+from karptui.kube.live_usage import Used
+from karptui.kube.owners import controller_of
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.session.nodes import is_accelerator
+from karptui.session.pod_owners import PodOwner
+from karptui.views.row import Tone
+from karptui.views.units import age_text
+
+OWNER_WORDS: Final = {
+    "ReplicaSet": "rs",
+    "DaemonSet": "ds",
+    "StatefulSet": "sts",
+    "Deployment": "deploy",
+    "CronJob": "cj",
+    "Job": "job",
+    "Node": "node",
+    "ReplicationController": "rc",
+}
+"""Short names of kinds, as kubectl takes them."""
+
+
+class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A pod and the NodePool of its node."""
+
+    pod: Pod
+    pool: str = ""
+    """Empty while it is not bound, or bound to a node that Karpenter does not manage."""
+    made_by: PodOwner | None = None
+    """The workload behind it; None where that has not been looked for, or there is none."""
+    used: Used | None = None
+    """What its containers really use; None where metrics-server does not tell."""
+
+    @property
+    def cpu_millis(self) -> int:
+        """Cpu requested, in millicores."""
+        return resources.cpu_millis(self.pod.requests)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory requested, in bytes."""
+        return resources.memory_bytes(self.pod.requests)
+
+    @property
+    def accelerators(self) -> int:
+        """GPUs and other accelerators requested."""
+        return sum(amount.nano // NANO for name, amount in self.pod.requests.items() if is_accelerator(name))
+
+    @property
+    def owner(self) -> str:
+        """The workload as ``deploy/front``, nothing for a pod on its own."""
+        controller = self.made_by or controller_of(self.pod.owners)
+        if controller is None:
+            return ""
+        return f"{OWNER_WORDS.get(controller.kind, controller.kind.lower())}/{controller.name}"
+
+    def protection(self, now_ns: int) -> Protection:
+        """Return what do-not-disrupt does for the pod now."""
+        return protection_of(self.pod, now_ns)
+
+    def protection_text(self, now_ns: int) -> str:
+        """Return what Karpenter does with the pod when its node goes.
+
+        ``do-not-disrupt`` where that protects now, with its duration; ``DaemonSet``, ``static`` or nothing.
+        """
+        template = self.pod.template
+        protection = self.protection(now_ns)
+        if protection.is_active:
+            is_endless = protection.kind is ProtectionKind.ALWAYS
+            return "do-not-disrupt" if is_endless else f"do-not-disrupt {protection.value}"
+        if template.is_daemonset_owned:
+            return "DaemonSet"
+        return "static" if template.is_node_owned else ""
+
+    @property
+    def status(self) -> tuple[str, Tone, int]:
+        """The state that matters most as a word, its tone, and since when (0 where time says nothing)."""
+        pod = self.pod
+        if pod.is_terminating:
+            return "Terminating", Tone.LEAVING, pod.deletion_ns
+        if pod.waiting_reason:
+            is_starting = pod.waiting_reason in ("ContainerCreating", "PodInitializing")
+            return pod.waiting_reason, Tone.ACTIVE if is_starting else Tone.FAULT, ABSENT_NS
+        if pod.phase == "Pending" and not pod.node_name:
+            word = pod.scheduled_reason or "Pending"
+            return word, Tone.WARNING, pod.scheduled_ns or pod.created_ns
+        if pod.phase == "Running" and pod.ready is False:
+            return "NotReady", Tone.WARNING, ABSENT_NS
+        tone = {"Running": Tone.GOOD, "Pending": Tone.ACTIVE, "Failed": Tone.FAULT, "Succeeded": Tone.MUTED}
+        return pod.phase or "Unknown", tone.get(pod.phase, Tone.NORMAL), ABSENT_NS
+
+    def status_text(self, now_ns: int) -> str:
+        """Return the status word, with how long it has been so where that is known."""
+        word, _, since_ns = self.status
+        return f"{word} {age_text(since_ns, now_ns)}" if since_ns else word

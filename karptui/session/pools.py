@@ -1,0 +1,242 @@
+"""One row of the Pools screen: a NodePool with its types, its nodes and its place among the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.budget_week import PoolBudgets
+from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube import resources
+from karptui.kube.resources import NODES
+from karptui.provisioning.overlap import Overlap, PoolOverlap
+from karptui.provisioning.type_verdict import Filter
+from karptui.session.cluster_view import ClusterView
+from karptui.session.controller_counts import ControllerCounts, controller_counts, created_lately
+from karptui.session.nodes import NodeEntry
+from karptui.session.pool_types import pool_entries
+from karptui.session.types import PoolEntry
+from karptui.views.pools.limits import LimitUse, allowed_types, limit_uses
+from karptui.views.prices import Total, total_of
+from karptui.views.types.pools import carries
+
+NEAR: Final = 10
+"""Weights that differ by less are pointed out: they look like shades, and are an order all the same."""
+
+
+class Neighbour(NamedTuple):
+    """Another NodePool and its weight."""
+
+    name: str
+    weight: int
+
+
+@dataclass(frozen=True, eq=False)
+class PoolRow:
+    """A NodePool."""
+
+    types: PoolEntry
+    nodes: tuple[NodeEntry, ...]
+    """Its nodes, and its NodeClaims that have no node yet."""
+    all_nodes: int
+    """Nodes and such NodeClaims of every NodePool."""
+    nodeclass: NodeClass | None
+    """None where it is not there."""
+    pods: int = 0
+    """Pods on its nodes that have not ended, those of DaemonSets included."""
+    counted: ControllerCounts | None = None
+    """What Karpenter's own counters say; None where they cannot be read."""
+    before: str = ""
+    """The NodePool that is tried just before it; empty for the first."""
+    after: str = ""
+    """The NodePool that is tried just after it; empty for the last."""
+    ties: tuple[Neighbour, ...] = ()
+    """NodePools of the same weight that take part too, in the order in which they are tried."""
+    near: tuple[Neighbour, ...] = ()
+    """NodePools that take part whose weight differs by less than ``NEAR``."""
+    budgets: PoolBudgets | None = None
+    """None until they are worked out, and where this Karpenter does not manage the NodePool."""
+    is_passed_over: bool = False
+    """Whether this Karpenter does not manage the NodePool."""
+    overlap: PoolOverlap | None = None
+    """None until it is worked out."""
+    hidden: frozenset[str] = frozenset()
+    """Kinds that may not be listed: what follows from them is not known, rather than nothing."""
+
+    @property
+    def pool(self) -> NodePool:
+        """The NodePool."""
+        return self.types.found.pool
+
+    @property
+    def name(self) -> str:
+        """The NodePool's name."""
+        return self.pool.name
+
+    @property
+    def rank(self) -> int | None:
+        """Place in the order in which Karpenter tries NodePools, from 1; None where it takes no part."""
+        return self.types.found.rank
+
+    @property
+    def share_percent(self) -> float | None:
+        """Its part of all nodes in percent; None where no NodePool has one."""
+        return 100 * len(self.nodes) / self.all_nodes if self.all_nodes else None
+
+    def hides(self, *kinds: Kind) -> bool:
+        """Whether one of these kinds may not be listed."""
+        return not self.hidden.isdisjoint(kinds)
+
+    @cached_property
+    def limits(self) -> tuple[LimitUse, ...]:
+        """Every limited resource."""
+        return limit_uses(self.types)
+
+    def limit(self, resource: str) -> LimitUse | None:
+        """Return the limit of a resource, None where there is none."""
+        return next((one for one in self.limits if one.resource == resource), None)
+
+    @cached_property
+    def left_after(self) -> Mapping[Filter, int]:
+        """How many types each filter leaves."""
+        return {one.filter: one.left for one in self.types.found.counts}
+
+    @cached_property
+    def usable(self) -> int:
+        """How many types a new node could have now, whichever pods wait."""
+        left = self.types.found.remaining
+        return (
+            sum(
+                all(resources.nano(one.instance_type.capacity, name) <= amount for name, amount in left.items())
+                for one in allowed_types(self.types)
+            )
+            if left.get(NODES) != 0
+            else 0
+        )
+
+    @cached_property
+    def excluded(self) -> int:
+        """How many types DaemonSets rule out."""
+        return sum(one.removed for one in self.types.found.counts if one.filter is Filter.DAEMONSETS)
+
+    @cached_property
+    def carries(self) -> str:
+        """What DaemonSets put on a new node: ``11 ds 490m 938Mi``; empty where no type is known."""
+        return carries(self.types)
+
+    @cached_property
+    def total(self) -> Total:
+        """What its nodes cost."""
+        return total_of(self.nodes)
+
+    @cached_property
+    def drifted(self) -> tuple[NodeEntry, ...]:
+        """Its nodes that no longer match it."""
+        return tuple(one for one in self.nodes if one.claim is not None and one.claim.is_true("Drifted"))
+
+    @cached_property
+    def deleting(self) -> tuple[NodeEntry, ...]:
+        """Its nodes that are on their way out: limits do not count them."""
+        return tuple(one for one in self.nodes if one.is_deleting)
+
+    def created(self, now_ns: int) -> int:
+        """Return how many NodeClaims Karpenter has counted, else those of the last day that still exist."""
+        return self.counted.created if self.counted is not None else created_lately(self.nodes, now_ns)
+
+
+class _Made(NamedTuple):
+    """Rows, and what they were made of."""
+
+    rows: tuple[PoolRow, ...]
+    inputs: tuple[object, ...]
+    hidden: frozenset[str]
+
+
+_NO_OVERLAP: Final = PoolOverlap()
+"""Of a NodePool that takes no part, or has no usable type."""
+_LOCK: Final = threading.Lock()
+_LAST: Final[list[_Made]] = []
+
+
+def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
+    """Return the NodePools in the order in which they are tried; the same object as long as nothing has changed.
+
+    Takes as long as the types of all NodePools the first time, so it belongs in a thread.
+    """
+    analysis, entries = view.analysis, pool_entries(view)
+    inputs = (
+        entries,
+        view.node_entries,
+        view.state.nodeclasses,
+        view.evidence,
+        analysis.overlap if analysis is not None else None,
+        *(tuple(analysis.budgets.values()) if analysis is not None else ()),
+    )
+    hidden = view.hidden
+    with _LOCK:
+        known = _LAST[0] if _LAST else None
+        if (
+            known is not None
+            and known.hidden == hidden
+            and len(known.inputs) == len(inputs)
+            and all(a is b for a, b in zip(known.inputs, inputs, strict=True))
+        ):
+            return known.rows
+        rows = _rows(view, entries, hidden)
+        _LAST[:] = [_Made(rows, inputs, hidden)]
+        return rows
+
+
+def _rows(view: ClusterView, entries: Sequence[PoolEntry], hidden: frozenset[str]) -> tuple[PoolRow, ...]:
+    analysis = view.analysis
+    by_pool: dict[str, list[NodeEntry]] = {}
+    for node in view.node_entries:
+        if node.pool:
+            by_pool.setdefault(node.pool, []).append(node)
+    nodes = {entry.name: tuple(by_pool.get(entry.name, ())) for entry in entries}
+    places = [Neighbour(one.name, one.found.pool.weight) for one in entries if one.found.rank is not None]
+    overlap: Overlap | None = analysis.overlap if analysis is not None else None
+    budgets: Mapping[str, PoolBudgets] | None = analysis.budgets if analysis is not None else None
+    return tuple(
+        PoolRow(
+            types=entry,
+            nodes=nodes[entry.name],
+            all_nodes=sum(map(len, nodes.values())),
+            nodeclass=_nodeclass(view, entry.found.pool),
+            pods=sum(len(view.state.pods_on(one.node.name)) for one in nodes[entry.name] if one.node is not None),
+            counted=controller_counts(view, entry.name),
+            before=_place(places, entry.found.rank, -1),
+            after=_place(places, entry.found.rank, 1),
+            ties=_beside(entry, places, 0, 0),
+            near=_beside(entry, places, 1, NEAR - 1),
+            budgets=budgets.get(entry.name) if budgets is not None else None,
+            is_passed_over=budgets is not None and entry.name not in budgets,
+            overlap=overlap.pools.get(entry.name, _NO_OVERLAP) if overlap is not None else None,
+            hidden=hidden,
+        )
+        for entry in entries
+    )
+
+
+def _nodeclass(view: ClusterView, pool: NodePool) -> NodeClass | None:
+    ref = pool.node_class_ref
+    return view.state.nodeclasses.get(nodeclass_key(ref.kind, ref.name))
+
+
+def _place(places: Sequence[Neighbour], rank: int | None, step: int) -> str:
+    """Return the NodePool so many places further on."""
+    index = (rank or 0) - 1 + step
+    return places[index].name if rank is not None and 0 <= index < len(places) else ""
+
+
+def _beside(entry: PoolEntry, places: Sequence[Neighbour], least: int, most: int) -> tuple[Neighbour, ...]:
+    """Return the NodePools that take part whose weight differs by so much."""
+    if entry.found.rank is None:
+        return ()
+    weight = entry.found.pool.weight
+    return tuple(one for one in places if one.name != entry.name and least <= abs(one.weight - weight) <= most)

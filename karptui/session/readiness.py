@@ -1,0 +1,58 @@
+"""Whether enough is known of a cluster to say why nodes are still here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.decode.kinds import Kind
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NEEDED_FOR_WHY
+from karptui.views.health import plural
+from karptui.views.row import Tone
+
+HEEDED: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
+"""Waited for where they are on their way, and done without where they may not be listed."""
+_ON_THE_WAY: Final = ("connecting", "syncing")
+
+
+def unready_because(view: ClusterView) -> str:
+    """Return why nothing can be said yet, or at all; empty where enough is known."""
+    return _out_of_reach(view) or _on_the_way(view)
+
+
+def is_out_of_reach(view: ClusterView) -> bool:
+    """Whether nothing can be said as long as a permission or Karpenter is missing."""
+    return bool(_out_of_reach(view))
+
+
+def outlook(view: ClusterView, doing: str) -> tuple[str, Tone]:
+    """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
+    missing = _out_of_reach(view)
+    return (f"not worked out: {missing}", Tone.WARNING) if missing else (_on_the_way(view) or doing, Tone.ACTIVE)
+
+
+def _out_of_reach(view: ClusterView) -> str:
+    for kind in NEEDED_FOR_WHY:
+        status = view.statuses.get(str(kind))
+        if status is not None and status.phase == "forbidden":
+            return f"{plural(kind)} may not be listed"
+        if status is not None and status.phase == "not installed":
+            return f"the cluster does not know {plural(kind)}: Karpenter is not installed"
+    return ""
+
+
+def _on_the_way(view: ClusterView) -> str:
+    for kind in NEEDED_FOR_WHY:
+        status = view.statuses.get(str(kind))
+        if status is None or status.phase in _ON_THE_WAY or (status.phase == "disconnected" and not status.count):
+            return f"{plural(kind)} are on their way"
+    for kind in HEEDED:
+        status = view.statuses.get(str(kind))
+        if status is not None and status.phase in _ON_THE_WAY:
+            return f"{plural(kind)} are on their way"
+    return ""
+
+
+def unheeded(view: ClusterView) -> tuple[str, ...]:
+    """Return what the answers leave out of account because it may not be listed, in sentences."""
+    return tuple(f"{plural(kind)} may not be listed and count as none" for kind in HEEDED if kind in view.hidden)

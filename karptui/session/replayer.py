@@ -1,0 +1,149 @@
+"""The thread that replays scenarios beside the screen: the newest question first, the one before is given up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from karptui.session.pace import Turns
+from karptui.session.shared_base import SharedBase
+
+if TYPE_CHECKING:
+    from karptui.session.cluster_view import ClusterView
+    from karptui.views.whatif.answer import Answer
+    from karptui.whatif.scenario import Scenario
+
+
+class Question(NamedTuple):
+    """What is asked."""
+
+    number: int
+    """Of later questions it is higher."""
+    view: ClusterView
+    now_ns: int
+    scenario: Scenario
+
+
+class Progress(NamedTuple):
+    """How far the replay of the question has come."""
+
+    number: int
+    done: int
+    total: int
+
+
+class Replayer:
+    """Takes questions, gives answers; everything heavy happens in its thread."""
+
+    def __init__(self, tell: Callable[[Answer], None], clock: Callable[[], float] = time.monotonic) -> None:
+        """Make one that has nothing to do yet.
+
+        Args:
+            tell: called with every answer, in the thread.
+            clock: tells seconds, for how long answers take.
+        """
+        self._tell = tell
+        self._clock = clock
+        self._wake = threading.Condition()
+        self._question: Question | None = None
+        self._is_stopped = False
+        self._thread: threading.Thread | None = None
+        self._number = 0
+        self.shared_base = SharedBase()
+        """The cluster as it is, for whoever else replays on it."""
+        self.progress = Progress(0, 0, 0)
+        """Of the question that is being worked on; replaced, never changed."""
+        self.answered = 0
+        """Number of the last question that has its answer."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the last question has no answer yet."""
+        return self.answered < self._number
+
+    def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
+        """Have a scenario replayed on a view, in the place of whatever was asked before; return its number."""
+        with self._wake:
+            self._number += 1
+            self._question = Question(self._number, view, now_ns, scenario)
+            self._wake.notify()
+            if self._thread is None and not self._is_stopped:
+                self._thread = threading.Thread(target=self._run, name="replayer", daemon=True)
+                self._thread.start()
+            return self._number
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        with self._wake:
+            self._is_stopped = True
+            self._wake.notify()
+
+    # The thread
+
+    def _run(self) -> None:
+        from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - the engines are imported in the thread
+
+        while (question := self._next_question()) is not None:
+            try:
+                self._work(question)
+            except Cancelled:
+                continue
+            except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+                self._give(question, _failed(question, error))
+
+    def _work(self, question: Question) -> None:
+        """Answer, and then again with what takes longer."""
+        from karptui.views.whatif.answer import answer, with_blockers  # noqa: PLC0415 - as above
+
+        report = _Report(self, question.number)
+        with self.shared_base.borrowed(question.view, question.now_ns) as base:
+            first = answer(base, question.scenario, report, self._clock)
+            self._give(question, first)
+            if not first.problem:
+                self._give(question, with_blockers(first, report))
+
+    def _give(self, question: Question, answer: Answer) -> None:
+        self.answered = question.number
+        self._tell(answer)
+
+    def _next_question(self) -> Question | None:
+        with self._wake:
+            while self._question is None and not self._is_stopped:
+                self._wake.wait()
+            question, self._question = self._question, None
+            return None if self._is_stopped else question
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether the question that is worked on no longer matters."""
+        return self._is_stopped or self._question is not None
+
+
+def _failed(question: Question, error: Exception) -> Answer:
+    from karptui.views.whatif.answer import Answer  # noqa: PLC0415 - as above
+
+    return Answer(question.scenario, problem=f"the replay failed: {type(error).__name__}: {error}")
+
+
+class _Report:
+    """Tells progress, lets other threads have their turn, and gives up what no longer matters."""
+
+    def __init__(self, replayer: Replayer, number: int) -> None:
+        self._replayer = replayer
+        self._number = number
+        self._turns = Turns()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of progress.
+
+        Raises:
+            Cancelled: when there is a newer question.
+        """
+        from karptui.provisioning.reporter import Cancelled  # noqa: PLC0415 - as above
+
+        self._replayer.progress = Progress(self._number, done, total)
+        if self._replayer.is_superseded:
+            raise Cancelled
+        self._turns.take()

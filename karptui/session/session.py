@@ -1,0 +1,167 @@
+"""One connection to a cluster: its source, and the view made of what the source says."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final, Protocol, runtime_checkable
+
+from karptui.session.analyst import Analyst
+from karptui.session.cluster_view import ClusterView
+from karptui.session.readiness import unready_because
+from karptui.sources.base import Source, SourceError
+from karptui.sources.evidence import EvidenceSource
+from karptui.sources.mailbox import Mailbox
+from karptui.state.cluster import EMPTY, ClusterState
+from karptui.state.reducer import reduce
+
+LARGE_FROM_PODS: Final = 3_000
+
+
+@runtime_checkable
+class ObjectReader(Protocol):
+    """A source that can give single objects."""
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object; may take as long as a request, and raises SourceError with a sentence."""
+        ...
+
+
+@runtime_checkable
+class CrdReader(Protocol):
+    """A source that can give the CustomResourceDefinitions of Karpenter's kinds."""
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return them; may take as long as a few requests, and raises SourceError with a sentence."""
+        ...
+
+
+class Session:
+    """What is known of one cluster, from the first connection to the last."""
+
+    def __init__(
+        self, source: Source | None, state: ClusterState = EMPTY, *, evidence: EvidenceSource | None = None
+    ) -> None:
+        """Make a session that has not begun.
+
+        Args:
+            source: where objects come from; None shows the state as it is.
+            state: what is known already.
+            evidence: what is known of instance types and prices; nothing but the built-in catalogue when None.
+        """
+        self.source = source
+        self.evidence = evidence or EvidenceSource()
+        self.view = ClusterView(state, {}, evidence=self.evidence.latest())
+        """What screens show; replaced, never changed."""
+        self.failure = ""
+        """Why the source could not start; empty when it did."""
+        self.analyst = Analyst()
+        """Works out why nodes are still here."""
+        self._mailbox = Mailbox()
+        self._polling = threading.Lock()
+
+    @property
+    def title(self) -> str:
+        """What the top bar calls it."""
+        return self.source.title if self.source is not None else "no cluster"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether taking over a change takes longer than a key should wait."""
+        return len(self.view.state.pods) + self._mailbox.waiting > LARGE_FROM_PODS
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the source has said of a kind that it is complete, or lost, since that was last taken over."""
+        return self._mailbox.has_news
+
+    def start(self) -> None:
+        """Let the source begin."""
+        if self.source is not None:
+            try:
+                self.source.start(self._mailbox)
+            except SourceError as error:
+                self.failure = str(error)
+        self.evidence.start()
+
+    def stop(self) -> None:
+        """End the source."""
+        self.analyst.stop()
+        self.evidence.stop()
+        if self.source is not None:
+            self.source.stop()
+
+    def poll(self, now_ns: int = 0) -> bool:
+        """Take over what the source has said and return whether it said anything. May be called in a thread.
+
+        Args:
+            now_ns: nanoseconds since the epoch: what has gone meanwhile is remembered with it; with 0 nothing is.
+        """
+        with self._polling:
+            return self._poll(now_ns)
+
+    def _poll(self, now_ns: int) -> bool:
+        mail, evidence, before = self._mailbox.drain(), self.evidence.latest(), self.view
+        analysis, pending, advice = self.analyst.latest, self.analyst.pending, self.analyst.advice
+        usage = self.evidence.live_usage()
+        is_same = analysis is before.analysis and pending is before.pending and advice is before.advice
+        is_same = is_same and usage is before.live_usage
+        if mail.is_empty and evidence is before.evidence and is_same:
+            return False
+        state = reduce(before.state, mail.batch, now_ns) if mail.batch.deltas else before.state
+        statuses = {**before.statuses, **{str(kind): status for kind, status in mail.statuses.items()}}
+        view = ClusterView(
+            state,
+            statuses,
+            before,
+            evidence=evidence,
+            analysis=analysis,
+            pending=pending,
+            advice=advice,
+            live_usage=usage,
+        )
+        _ = view.facts  # worked out here, where it may take its time
+        self.view = view
+        self.evidence.use_region(self.view.place.region)
+        return True
+
+    def want_usage(self) -> None:
+        """Say that somebody looks at live usage."""
+        self.evidence.want_usage()
+
+    def analyse(self, now_ns: int) -> None:
+        """Have the nodes looked at, once enough is known of the cluster."""
+        if not unready_because(self.view):
+            self.analyst.submit(self.view, now_ns)
+
+    def fetch_raw(self, kind: str, key: str) -> str:
+        """Return an object as YAML, or a comment that says why not; may take as long as a request."""
+        from karptui.decode.yaml_text import to_yaml  # noqa: PLC0415 - slow to import, and only this needs it
+
+        try:
+            return to_yaml(self.fetch_object(kind, key))
+        except SourceError as error:
+            return f"# {error}\n"
+
+    def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it; may take as long as a request.
+
+        Args:
+            kind: as the API writes it, such as ``EC2NodeClass``.
+            key: ``namespace/name``, or the name of a cluster-scoped object.
+
+        Raises:
+            SourceError: when it cannot be had, with a sentence.
+        """
+        reader: object = self.source
+        if not isinstance(reader, ObjectReader):
+            raise SourceError(f"{self.title} cannot give single objects as they are; d describes what is known of them")
+        return reader.fetch_object(kind, key)
+
+    def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the CustomResourceDefinitions of Karpenter's kinds; nothing where the source has none.
+
+        Raises:
+            SourceError: when they cannot be had, with a sentence.
+        """
+        reader: object = self.source
+        return reader.crds() if isinstance(reader, CrdReader) else ()

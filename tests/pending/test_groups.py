@@ -1,0 +1,293 @@
+"""Pending pods folded by cause, their turns, and where those who speak of them disagree."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.settings import Settings
+from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.pending.groups import PendingGroup
+from karptui.pending.messages import Voice
+from karptui.pending.names import folded_name
+from karptui.pending.report import PendingReport
+from karptui.pending.study import PendingStudy, study_pending, waiting_pods
+from karptui.pending.turns import Turn
+from karptui.provisioning import prepare
+from karptui.state.inventory import state_of
+from karptui.views.pending.words import now_text, requests_words, turn_sentence
+from tests.builders import (
+    HOUR_NS,
+    MINUTE_NS,
+    NOW_NS,
+    SECOND_NS,
+    a_condition,
+    a_node,
+    a_nodeclaim,
+    a_nodepool,
+    a_pod,
+    a_requirement,
+    an_event,
+    an_instance_type,
+    an_owner,
+)
+
+TYPES = (an_instance_type(name="m5.large", cpu="2", memory="8Gi"),)
+AVOIDS = NodeSelectorTerm((a_requirement("karpenter.sh/nodepool", "DoesNotExist"),))
+
+
+def report(*pods, **others) -> PendingReport:
+    inventory = Inventory(pods=pods, nodepools=others.pop("nodepools", (a_nodepool(),)), **others)
+    return study_pending(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
+
+
+def only(found: PendingReport) -> PendingGroup:
+    [group] = found.groups
+    return group
+
+
+def said(reason, message="", *, ago=MINUTE_NS, source="karpenter", pod="web-1", name=""):
+    return an_event(
+        name=name or f"{pod}.{reason}",
+        about=f"Pod/default/{pod}",
+        reason=reason,
+        message=message,
+        source=source,
+        last_ns=NOW_NS - ago,
+    )
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("names", "owner", "folded"),
+        [
+            (["front"], "front", "web/front"),
+            (["worker-0", "worker-2", "worker-1"], "worker", "web/worker-{0,1,2}"),
+            ([f"worker-{i}" for i in range(12)], "worker", "web/worker-{0..11}"),
+            ([f"worker-{2 * i}" for i in range(12)], "worker", "web/worker-* (12)"),
+            (["front-5c9-abc", "front-5c9-def"], "front", "web/front-* (2)"),
+            (["front-5c9-abc", "front-5c9-def"], "", "web/front-5c9-* (2)"),
+            (["a-1", "b-1"], "", "web/* (2)"),
+            (["job", "job-2"], "", "web/* (2)"),
+        ],
+    )
+    def test_one_name_for_all(self, names, owner, folded):
+        assert folded_name("web", names, owner) == folded
+
+
+class TestTurns:
+    @pytest.mark.parametrize(
+        ("pod", "turn", "words"),
+        [
+            (a_pod(), Turn.CLAIM, "launch a node"),
+            (a_pod(cpu="64"), Turn.UNPLACED, "no NodePool and no node"),
+            (a_pod(scheduled_reason="SchedulingGated"), Turn.GATED, "scheduling gates hold it"),
+            (a_pod(scheduled_reason=""), Turn.UNTRIED, "the scheduler has not refused it yet"),
+            (a_pod(scheduled_reason="", scheduler_name="volcano"), Turn.OTHER_SCHEDULER, "the scheduler volcano"),
+            (a_pod(scheduled_reason="", deletion_ns=NOW_NS), Turn.LEAVING, "being deleted"),
+            (a_pod(nominated_node="ip-10-0-1-2.ec2.internal"), Turn.PREEMPTING, "nominated to ip-10-0-1-2"),
+            (a_pod(daemonset="agent"), Turn.DAEMON, "a DaemonSet made it"),
+            (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Turn.STATIC, "a node owns it"),
+            (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Turn.IGNORED, "faulty"),
+            (a_pod(required_node_terms=(AVOIDS,)), Turn.SILENT, "passes over it without a word"),
+        ],
+        ids=lambda value: str(value) if isinstance(value, Turn) else "",
+    )
+    def test_what_a_pod_waits_for(self, pod, turn, words):
+        group = only(report(pod))
+        assert group.turn is turn
+        assert words in turn_sentence(group.first, group.turn)
+
+    def test_no_usable_pool(self):
+        group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
+        assert group.turn is Turn.NO_POOL
+        assert group.is_faulty
+
+    def test_a_node_that_is_not_there(self):
+        pod = a_pod(node="gone", phase="Pending")
+        group = only(report(pod, nodes=(a_node(),)))
+        assert group.turn is Turn.LOST_NODE
+        assert "gone, which is not there" in turn_sentence(pod, group.turn)
+
+    def test_bound_pods_do_not_wait(self):
+        pods = (a_pod(name="a", node="node-1"), a_pod(name="b", phase="Succeeded"), a_pod(name="c"))
+        state = state_of(Inventory(pods=pods, nodes=(a_node(),)))
+        assert [pod.name for pod in waiting_pods(state)] == ["c"]
+
+    def test_an_existing_node(self):
+        group = only(report(a_pod(), nodes=(a_node(),)))
+        assert group.turn is Turn.NODE
+        assert now_text(group) == "→ node-1 of general"
+
+    def test_reserved_capacity_that_another_claim_holds(self):
+        from msgspec.structs import replace
+
+        from karptui.karpenter.instance_type import Offering
+        from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
+
+        offering = Offering(
+            requirements=(
+                a_requirement(CAPACITY_TYPE, "In", "reserved"),
+                a_requirement(ZONE, "In", "us-east-1a"),
+                a_requirement(RESERVATION_ID, "In", "r-1"),
+            ),
+            price_per_hour=0.0001,
+            reservation_capacity=1,
+        )
+        kind = an_instance_type(name="m5.large", prices={"reserved": 1.0})
+        types = (replace(kind, offerings=(offering,)),)
+        pods = tuple(a_pod(name=f"web-{i}", cpu="1500m") for i in range(2))
+        pool = a_nodepool(requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"),))
+        inventory = Inventory(pods=pods, nodepools=(pool,))
+        found = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory))
+        assert {group.turn for group in found.groups} == {Turn.CLAIM, Turn.RESERVED}
+
+
+class TestFolding:
+    def test_one_workload_and_one_cause_is_one_row(self):
+        pods = [a_pod(name=f"web-{i}", cpu="64", created_ns=NOW_NS - i * MINUTE_NS) for i in range(3)]
+        group = only(report(*pods))
+        assert group.name == "default/web-{0,1,2}"
+        assert group.since_ns == NOW_NS - 2 * MINUTE_NS
+        assert [pod.name for pod in group.pods] == ["web-2", "web-1", "web-0"]
+
+    def test_other_requests_workloads_and_verdicts_are_other_rows(self):
+        pods = (
+            a_pod(name="web-0", cpu="64"),
+            a_pod(name="web-1", cpu="65"),
+            a_pod(name="api-0", cpu="64", owner=an_owner(name="api")),
+            a_pod(name="web-2", cpu="64"),
+        )
+        found = report(*pods, events=(said("FailedScheduling", pod="web-2"),))
+        assert len(found.groups) == 4
+        assert len({group.key for group in found.groups}) == 4
+        assert found.by_pod["default/web-1"].first.name == "web-1"
+
+    def test_what_needs_somebody_comes_first(self):
+        pods = (a_pod(name="web-1"), a_pod(name="big-1", cpu="64", owner=an_owner(name="big")))
+        assert [group.turn for group in report(*pods).groups] == [Turn.UNPLACED, Turn.CLAIM]
+
+    def test_explanations_come_one_by_one(self):
+        pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
+        inventory = Inventory(pods=tuple(pods), nodepools=(a_nodepool(),))
+        study = PendingStudy(prepare(inventory, TYPES, Settings(), NOW_NS), state_of(inventory))
+        study.solve()
+        first, second = study.report.groups
+        assert study.report.explained == 0
+        assert now_text(first) == "✘ general: instance types"
+        assert study.explain_next(second.key)
+        assert study.report.by_pod[second.first.key].explanation is not None
+        assert study.explain_next()
+        assert not study.explain_next()
+        assert study.report.explained == 2
+        assert study.explanation(pods[0]) is study.report.by_pod[pods[0].key].explanation
+        assert study.explanation(a_pod(name="stranger")) is None
+
+
+class TestRequests:
+    @pytest.mark.parametrize(
+        ("requests", "words"),
+        [
+            ({"cpu": "28", "memory": "240Gi"}, "28 cpu 240Gi"),
+            ({"cpu": "250m", "memory": "", "requests": {"nvidia.com/gpu": "2"}}, "250m 2 gpu"),
+            ({"cpu": "", "memory": ""}, "nothing"),
+        ],
+    )
+    def test_in_words(self, requests, words):
+        assert requests_words(a_pod(**requests)) == words
+
+
+def nominated(claim="general-x", *, ago):
+    return said("Nominated", f"Pod should schedule on: nodeclaim/{claim}, node/node-9", ago=ago)
+
+
+class TestRemarks:
+    @pytest.mark.parametrize(
+        ("ago", "claims", "nodes", "remark"),
+        [
+            (30 * MINUTE_NS, (), (), "nominated 30m ago to general-x, which is gone, still pending"),
+            (30 * SECOND_NS, (), (), ""),
+            (2 * MINUTE_NS, ("stage",), (), ""),
+            (6 * MINUTE_NS, ("stage",), (), "nominated 6m ago, still pending: general-x is registering"),
+            (2 * MINUTE_NS, ("ready",), (), "nominated 2m ago, still pending, although general-x is ready"),
+            (2 * MINUTE_NS, (), ("node-9",), "nominated 2m ago, still pending, although general-x is ready"),
+        ],
+    )
+    def test_nominations_that_lead_nowhere(self, ago, claims, nodes, remark):
+        made = []
+        if claims == ("stage",):
+            made = [a_nodeclaim(name="general-x", node="", conditions=(a_condition("Launched"),))]
+        elif claims:
+            done = tuple(a_condition(kind) for kind in ("Launched", "Registered", "Initialized"))
+            made = [a_nodeclaim(name="general-x", node="", conditions=done)]
+        found = report(
+            a_pod(created_ns=NOW_NS - SECOND_NS),
+            events=(nominated(ago=ago),),
+            nodeclaims=tuple(made),
+            nodes=tuple(a_node(name=name, cpu="10m") for name in nodes),
+        )
+        texts = [one.text for one in only(found).remarks]
+        assert texts == ([remark] if remark else [])
+
+    def test_a_nomination_in_other_words(self):
+        found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=HOUR_NS),)))
+        assert [one.text for one in found.remarks] == ["nominated 60m ago, still pending"]
+        found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=SECOND_NS),)))
+        assert found.remarks == ()
+
+    def test_a_place_that_is_gone(self):
+        found = only(report(a_pod(cpu="64"), events=(nominated(ago=30 * SECOND_NS),)))
+        assert [one.text for one in found.remarks] == [
+            "Karpenter had a place for it 30s ago; computed now there is none"
+        ]
+
+    @pytest.mark.parametrize(("nodes", "where"), [((), "a new node of general"), ((a_node(),), "room on node-1")])
+    def test_a_place_that_karpenter_did_not_find(self, nodes, where):
+        pod = a_pod(created_ns=NOW_NS - SECOND_NS)
+        found = only(report(pod, events=(said("FailedScheduling"),), nodes=nodes))
+        assert found.remarks[0].text == f"Karpenter found no place 60s ago; computed now it has one: {where}"
+
+    def test_silence_where_karpenter_speaks_of_others(self):
+        other = said("FailedScheduling", pod="another")
+        [remark] = only(report(a_pod(cpu="64"), events=(other,))).remarks
+        assert "Karpenter, which speaks of others, is silent" in remark.text
+        assert only(report(a_pod(cpu="64"))).remarks == ()
+        assert only(report(a_pod(required_node_terms=(AVOIDS,)), events=(other,))).remarks == ()
+
+    def test_room_that_the_scheduler_does_not_see(self):
+        [remark] = only(report(a_pod(), nodes=(a_node(),))).remarks
+        assert "by Karpenter's rules it has room on node-1" in remark.text
+
+
+class TestVoices:
+    def test_the_newest_of_each_speaker(self):
+        events = (
+            said("FailedScheduling", "old", ago=HOUR_NS, name="a"),
+            said("FailedScheduling", "new", ago=MINUTE_NS, name="b"),
+            said("FailedScheduling", "0/3", source="default-scheduler", ago=SECOND_NS, name="c"),
+            said("Pulled", "image", source="kubelet", name="d"),
+            said("FailedScheduling", "of a node", pod="other", name="e"),
+        )
+        voices = only(report(a_pod(cpu="64"), events=events)).voices
+        assert voices.karpenter is not None
+        assert voices.scheduler is not None
+        assert (voices.karpenter.message, voices.scheduler.message) == ("new", "0/3")
+        assert not voices.scheduler.is_condition
+
+    def test_the_condition_where_no_event_is_newer(self):
+        pod = a_pod(cpu="64", scheduled_message="0/9 nodes", created_ns=NOW_NS - MINUTE_NS)
+        old = said("FailedScheduling", "0/3", source="default-scheduler", ago=HOUR_NS)
+        voices = only(report(pod, events=(old,))).voices
+        assert voices.scheduler == Voice("Unschedulable", "0/9 nodes", NOW_NS - MINUTE_NS, is_condition=True)
+
+    @pytest.mark.parametrize(
+        ("message", "targets"),
+        [
+            ("Pod should schedule on: nodeclaim/a, node/b", (("nodeclaim", "a"), ("node", "b"))),
+            ("Pod should schedule on: ", ()),
+            ("something else", ()),
+        ],
+    )
+    def test_what_a_nomination_names(self, message, targets):
+        assert Voice("Nominated", message, NOW_NS).targets == targets
+        assert Voice("FailedScheduling", message, NOW_NS).targets == ()

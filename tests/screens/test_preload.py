@@ -1,0 +1,63 @@
+"""Modules imported before they are needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from karptui.screens.preload import Preloader, screen_modules
+
+PROGRAM = """
+import sys
+import karptui.app
+from karptui.screens.preload import Preloader
+before = "karptui.screens.whatif.screen" in sys.modules
+preloader = Preloader()
+preloader.start(0)
+preloader.join()
+print(before, "karptui.screens.whatif.screen" in sys.modules, "karptui.screens.types" in sys.modules)
+"""
+
+
+def test_every_screen_is_there_before_it_is_opened() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True"]
+
+
+def test_screens_of_packages_are_found_too() -> None:
+    names = set(screen_modules())
+    assert {"karptui.screens.nodes", "karptui.screens.whatif.screen", "karptui.screens.whatif.desk"} <= names
+
+
+def test_is_stopped_before_it_begins() -> None:
+    preloader = Preloader(["karptui.no_such_module"])
+    preloader.start(60.0)
+    preloader.stop()
+    preloader.stop()
+    assert not ahead._thread.is_alive()
+
+
+def test_is_stopped_between_two_modules() -> None:
+    imported: list[str] = []
+
+    def names() -> Iterator[str]:
+        for name in ("json", "csv"):
+            imported.append(name)
+            ahead._stopped.set()
+            yield name
+
+    preloader = Preloader(names())
+    preloader.start(0)
+    preloader.join()
+    assert imported == ["json"]
+
+
+def test_a_module_that_cannot_be_imported_is_left_to_whoever_opens_it() -> None:
+    preloader = Preloader(["karptui.no_such_module"])
+    preloader.start(0)
+    preloader.join()
+
+
+def test_one_that_never_began_is_stopped() -> None:
+    Preloader().stop()

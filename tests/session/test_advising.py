@@ -1,0 +1,168 @@
+"""From views to reports: what is hidden, how often rules are asked, what a what-if begins with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from karptui.advice.finding import Finding, Severity
+from karptui.disruption.study import Study
+from karptui.session import advising as desk_module
+from karptui.session.advice_context import advice_context, advice_of
+from karptui.session.advising import AdviceDesk
+from karptui.session.cluster_view import ClusterView
+from karptui.session.prepare import prepare_view
+from karptui.sources.base import Phase
+from karptui.views.advice.opening import opening_of
+from karptui.views.whatif.opening import NOTHING
+from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, SetField, SetSetting
+from karptui.whatif.scenario import Replay
+from tests import traps
+from tests.builders import NOW_NS, SECOND_NS
+
+POOL = ObjectRef("NodePool", "general")
+PDB = ObjectRef("PodDisruptionBudget", "db", "data")
+
+
+def studied(view: ClusterView, now_ns: int = NOW_NS):
+    prepared, _ = prepare_view(view, now_ns)
+    study = Study(prepared, 1)
+    for _ in study.survey():
+        pass
+    return prepared, study
+
+
+def test_advice_of_a_view() -> None:
+    report, notes = advice_of(traps.view(), NOW_NS)
+    assert report.failures == ()
+    assert {"pod-several-pdbs", "pool-wildcard-value"} <= {one.rule for one in report.findings}
+    assert (report.now_ns, notes) == (NOW_NS, ())
+
+
+@pytest.mark.parametrize(
+    ("phase", "count", "is_hidden"),
+    [
+        (Phase.FORBIDDEN, 0, True),
+        (Phase.FORBIDDEN, 3, True),
+        (Phase.SYNCING, 0, True),
+        (Phase.SYNCING, 3, False),
+        (Phase.LIVE, 0, False),
+    ],
+)
+def test_kinds_that_cannot_be_seen(phase: Phase, count: int, *, is_hidden: bool) -> None:
+    view = traps.view()
+    status = replace(view.statuses["PersistentVolumeClaim"], phase=phase, count=count)  # type: ignore[type-var]
+    view = ClusterView(view.state, {**view.statuses, "PersistentVolumeClaim": status}, evidence=view.evidence)
+    context = advice_context(view, *studied(view))
+    assert ("PersistentVolumeClaim" in context.hidden) is is_hidden
+
+
+def test_the_desk_rests_between_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 1)).__next__
+    monkeypatch.setattr(desk_module.time, "monotonic", clock)
+    view, desk = traps.view(), AdviceDesk()
+    assert desk.is_due(is_looked_at=False)
+    assert list(desk.ask()) == []
+    prepared, study = studied(view)
+    desk.begin(prepared, view, study)
+    for _ in desk.ask():
+        pass
+    first = desk.report
+    assert first is not None
+    assert not desk.is_due(is_looked_at=True)
+    assert [desk.is_due(is_looked_at=True) for _ in range(4)][-1]
+    assert not desk.is_due(is_looked_at=False)
+    assert [desk.is_due(is_looked_at=False) for _ in range(20)][-1]
+
+
+def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    view, desk = traps.view(), AdviceDesk()
+    for now_ns in (NOW_NS, NOW_NS + SECOND_NS):
+        prepared, study = studied(view, now_ns)
+        desk.begin(prepared, view, study)
+        for _ in desk.ask():
+            pass
+        if now_ns == NOW_NS:
+            first = desk.report
+    assert desk.report is first
+    other = ClusterView(view.state, view.statuses, evidence=view.evidence)
+    monkeypatch.setattr("karptui.session.advising.Adviser", _Silent)
+    prepared, study = studied(other)
+    desk.begin(prepared, other, study)
+    for _ in desk.ask():
+        pass
+    assert desk.report is not first
+
+
+class _Silent:
+    """Finds nothing."""
+
+    def __init__(self, context: object) -> None:
+        self._context = context
+
+    def ask(self):
+        yield "nothing"
+
+    @property
+    def report(self):
+        from karptui.advice.report import AdviceReport
+
+        return AdviceReport()
+
+
+def finding(rule: str, *objects: ObjectRef, edits=()) -> Finding:
+    return Finding(rule=rule, severity=Severity.INFO, objects=objects, fact="so", edits=tuple(edits))
+
+
+@pytest.mark.parametrize(
+    ("found", "documents", "replay"),
+    [
+        (finding("pool-limit-below-type", POOL), (POOL,), Replay.PENDING),
+        (finding("pool-weight-tie", POOL), (POOL,), Replay.SCRATCH),
+        (
+            finding(
+                "pool-consolidation-never",
+                POOL,
+                edits=[SetField(POOL, ("spec", "disruption", "consolidateAfter"), "5m")],
+            ),
+            (POOL,),
+            Replay.NEXT,
+        ),
+        (finding("pdb-never-allows", PDB, edits=[SetField(PDB, ("spec", "maxUnavailable"), 1)]), (PDB,), Replay.NEXT),
+        (finding("pdb-never-allows", PDB, edits=[DeleteObject(PDB)]), (PDB,), Replay.NEXT),
+        (finding("node-receives-pods", ObjectRef("Node", "n"), edits=[CordonNode("n")]), (), Replay.NEXT),
+        (
+            finding("setting-overhead-high", ObjectRef("Setting", "X"), edits=[SetSetting("X", "0.05")]),
+            (),
+            Replay.SCRATCH,
+        ),
+        (finding("x", ObjectRef("Node", "n"), edits=[SetField(POOL, ("spec", "weight"), 1)]), (POOL,), Replay.PENDING),
+    ],
+)
+def test_what_a_whatif_begins_with(found: Finding, documents: tuple[ObjectRef, ...], replay: Replay) -> None:
+    opening = opening_of(found)
+    assert (opening.name, opening.documents, opening.edits, opening.replay) == (
+        found.rule,
+        documents,
+        found.edits,
+        replay,
+    )
+
+
+def test_nothing_to_begin_with() -> None:
+    assert opening_of(finding("node-unmanaged", ObjectRef("Node", "n"))) == NOTHING
+
+
+def test_the_desk_rests_for_longer_while_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(desk_module.time, "monotonic", lambda: now)
+    view, desk = traps.view(), AdviceDesk()
+    prepared, study = studied(view)
+    desk.begin(prepared, view, study)
+    for _ in desk.ask():
+        pass
+    dues = {}
+    for now in (101.9, 102.1, 109.9, 110.1):
+        dues[now] = (desk.is_due(is_looked_at=True), desk.is_due(is_looked_at=False))
+    assert list(dues.values()) == [(False, False), (True, False), (True, False), (True, True)]

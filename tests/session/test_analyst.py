@@ -1,0 +1,324 @@
+"""The analyst works in a thread, on the newest cluster first, and gives way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.study import Study
+from karptui.session import analyst as module
+from karptui.session import pace
+from karptui.session.analyst import Analyst, Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.reducer import reduce
+from tests.builders import NOW_NS, SECOND_NS, a_pod
+from tests.story_e import story_view
+
+PATIENCE_SECONDS = 30.0
+KEY = "claim/runners-1x204"
+
+
+@pytest.fixture
+def worker() -> Iterator[Analyst]:
+    made = Analyst()
+    yield made
+    made.stop()
+    if made._thread is not None:
+        made._thread.join(PATIENCE_SECONDS)
+        assert not made._thread.is_alive()
+
+
+def until(is_true: Callable[[], bool]) -> None:
+    """Wait for the thread; fails where it does not come to it."""
+    paused = threading.Event()
+    for _ in range(int(PATIENCE_SECONDS / 0.01)):
+        if is_true():
+            return
+        paused.wait(0.01)
+    raise AssertionError("the analyst did not come to it")
+
+
+def known(worker: Analyst):
+    assert worker.latest is not None
+    return worker.latest
+
+
+def is_complete(worker: Analyst, generation: int) -> bool:
+    found = worker.latest
+    return found is not None and found.generation == generation and found.is_complete
+
+
+def changed(view: ClusterView, name: str = "new") -> ClusterView:
+    pod = a_pod(name=name, node="ip-10-0-8-41")
+    state = reduce(view.state, Batch({Kind.POD: KindDelta({pod.key: pod})}))
+    return ClusterView(state, view.statuses, view, evidence=view.evidence)
+
+
+def test_everything_is_worked_out_when_there_is_time(worker: Analyst) -> None:
+    view = story_view()
+    assert worker.latest is None
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert str(known(worker).findings[KEY].why.code) == "DND"
+    assert worker.failure == ""
+
+
+def test_the_next_generation_takes_over_what_did_not_change(worker: Analyst) -> None:
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    before, later = known(worker), changed(view)
+    worker.submit(later, NOW_NS)
+    until(lambda: is_complete(worker, later.state.generation))
+    assert known(worker).findings[KEY] is before.findings[KEY]
+
+
+def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst) -> None:
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    worker.submit(view, NOW_NS + SECOND_NS)
+    assert worker._job is None
+    later_ns = NOW_NS + (module.STALE_SECONDS + 1) * SECOND_NS
+    worker.submit(view, later_ns)
+    until(lambda: known(worker).now_ns == later_ns)
+
+
+def test_nothing_is_done_about_nothing(worker: Analyst) -> None:
+    worker.submit(ClusterView(story_view().state.__class__(), {}), NOW_NS)
+    assert worker._thread is None
+
+
+def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: Analyst) -> None:
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert known(worker).detail is None
+    assert known(worker).next is None
+    worker.look_at(Focus(detail=KEY))
+    until(lambda: known(worker).detail is not None)
+    worker.look_at(Focus(wants_next=True))
+    until(lambda: known(worker).next is not None)
+    report = known(worker).next
+    assert report is not None
+    assert report.method
+
+
+def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    simulate = Study.simulate
+    monkeypatch.setattr(Study, "simulate", lambda self, key: (order.append(key), simulate(self, key))[1])
+    seen = ("claim/general-x44x2", "claim/batch-5x160")
+    worker.look_at(Focus(keys=seen))
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert tuple(order[:2]) == seen
+    assert len(order) == 8
+
+
+def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REST_SECONDS", -1.0)
+    first, hold, entered = story_view(), threading.Event(), threading.Event()
+    simulate = Study.simulate
+
+    def held(self: Study, key: str) -> None:
+        entered.set()
+        hold.wait(PATIENCE_SECONDS)
+        simulate(self, key)
+
+    monkeypatch.setattr(Study, "simulate", held)
+    worker.submit(first, NOW_NS)
+    assert entered.wait(PATIENCE_SECONDS)
+    second = changed(first)
+    worker.submit(second, NOW_NS)
+    hold.set()
+    until(lambda: is_complete(worker, second.state.generation))
+    assert min(known(worker).simulated_in.values()) == second.state.generation
+
+
+def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_SECONDS", -1.0)
+    asked: list[bool] = []
+    ask_next = Study.ask_next
+
+    def ask(self: Study, simulator: object = None) -> None:
+        if not asked:
+            asked.append(True)
+            worker.submit(second, NOW_NS)
+        ask_next(self, simulator)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Study, "ask_next", ask)
+    first = story_view()
+    second = changed(first)
+    worker.look_at(Focus(wants_next=True))
+    worker.submit(first, NOW_NS)
+    until(lambda: worker.latest is not None and worker.latest.next is not None)
+    report = known(worker).next
+    assert report is not None
+    assert report.generation == second.state.generation
+
+
+def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey, seen = Study.survey, []
+
+    def step(self: Study, first: Iterable[str] = ()) -> Iterator[str]:
+        for count, key in enumerate(survey(self, first), 1):
+            yield key
+            if count == 3:
+                seen.append(worker.latest)
+
+    monkeypatch.setattr(Study, "survey", step)
+    worker.look_at(Focus(("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    partial = seen[0]
+    assert set(partial.findings) == {"claim/general-x8x41", "claim/batch-5x160", "claim/runners-1x204"}
+    assert (partial.managed, partial.is_complete) == (8, False)
+
+
+def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = Study.survey
+
+    def fail(self: Study, first: Iterable[str] = ()) -> Iterator[str]:
+        raise ValueError("a budget of 3 elephants")
+
+    monkeypatch.setattr(Study, "survey", fail)
+    view = story_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: bool(worker.failure))
+    assert worker.failure == "ValueError: a budget of 3 elephants"
+    monkeypatch.setattr(Study, "survey", survey)
+    later = changed(view)
+    worker.submit(later, NOW_NS)
+    until(lambda: is_complete(worker, later.state.generation))
+    assert worker.failure == ""
+
+
+def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
+    view = story_view()
+    worker.look_at(Focus(wants_overlap=True))
+    worker.submit(view, NOW_NS)
+    until(lambda: worker.latest is not None and worker.latest.overlap is not None)
+    found = known(worker).overlap
+    assert found is not None
+    assert found.generation == view.state.generation
+    assert found.pods == sum(1 for pod in view.state.pods.values() if not pod.template.is_daemonset_owned)
+
+
+def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
+    view = story_view()
+    gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
+    empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
+    worker.submit(empty, NOW_NS)
+    assert worker._thread is None
+    worker.look_at(Focus(wants_overlap=True))
+    worker.submit(empty, NOW_NS)
+    until(lambda: worker.latest is not None and worker.latest.overlap is not None)
+
+
+def test_changes_collect_while_the_analyst_rests(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
+    first = story_view()
+    second = changed(first)
+    third = changed(second, "newest")
+    worker.submit(first, NOW_NS)
+    until(lambda: is_complete(worker, first.state.generation))
+    worker.submit(second, NOW_NS)
+    worker.submit(third, NOW_NS)
+    until(lambda: worker._rhythm.wait_seconds(time.monotonic()) > 0)
+    assert known(worker).generation == first.state.generation
+    assert worker._job is not None
+    assert worker._job.view is third
+
+
+class Typist:
+    """Stands for the keyboard and the clock: somebody types all the time."""
+
+    def __init__(self) -> None:
+        self.now, self.is_typing = 100.0, True
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def is_busy(self, now: float) -> bool:
+        return self.is_typing and now == self.now
+
+
+def test_a_cluster_waits_for_somebody_who_types_since_the_first_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    typist, waiting = Typist(), Analyst()
+    monkeypatch.setattr("karptui.session.analyst.time", typist)
+    waiting._rhythm = pace.Rhythm(typist)  # type: ignore[arg-type]
+    waiting._thread = threading.current_thread()  # so that none is started
+    assert waiting._wait_seconds is None
+    first = story_view()
+    second = changed(first)
+    waiting.submit(first, NOW_NS)
+    assert waiting._wait_seconds == pace.KEY_SECONDS
+    typist.now += pace.PATIENCE_SECONDS - 1
+    waiting.submit(second, NOW_NS)
+    assert waiting._wait_seconds == pace.KEY_SECONDS
+    typist.now += 1
+    assert waiting._wait_seconds == 0, "the newer has not begun to wait anew"
+    job = waiting._next_job()
+    assert job is not None
+    assert job.view is second
+    waiting.submit(changed(second, "newest"), NOW_NS)
+    assert waiting._wait_seconds == pace.KEY_SECONDS
+    typist.is_typing = False
+    assert waiting._wait_seconds == 0
+
+
+def test_what_is_looked_at_is_looked_up_during_the_rest(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
+    first = story_view()
+    worker.submit(first, NOW_NS)
+    until(lambda: is_complete(worker, first.state.generation))
+    before = worker.latest
+    worker.submit(changed(first), NOW_NS)
+    worker.look_at(Focus(detail=KEY))
+    until(lambda: worker.latest is not before)
+
+
+def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
+    view = waiting_view()
+    worker.submit(view, NOW_NS)
+    until(lambda: is_complete(worker, view.state.generation))
+    assert worker.pending is None
+    worker.look_at(Focus(wants_pending=True, pod="default/large-0"))
+    until(lambda: _remedies_are_complete(worker))
+    report = worker.pending
+    assert report is not None
+    assert report.generation == view.state.generation
+    assert [group.turn for group in report.groups][:1] == ["no place"]
+
+
+def test_pending_pods_are_explained_before_there_is_a_node(worker: Analyst) -> None:
+    view = waiting_view()
+    gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
+    empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
+    worker.submit(empty, NOW_NS)
+    assert worker._thread is None
+    assert worker.pending is None
+    worker.look_at(Focus(wants_pending=True))
+    worker.submit(empty, NOW_NS)
+    until(lambda: worker.pending is not None and bool(worker.pending.groups))
+
+
+def waiting_view() -> ClusterView:
+    """Return story E with a pod that no type is large enough for."""
+    view = story_view()
+    pod = a_pod(name="large-0", cpu="640")
+    state = reduce(view.state, Batch({Kind.POD: KindDelta({pod.key: pod})}))
+    return ClusterView(state, view.statuses, view, evidence=view.evidence)
+
+
+def _remedies_are_complete(worker: Analyst) -> bool:
+    detail = worker.pending.detail if worker.pending is not None else None
+    return detail is not None and detail.remedies is not None and detail.remedies.is_complete

@@ -1,0 +1,202 @@
+"""How often changes are taken over."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from karptui.session import pace
+
+
+def test_the_first_changes_are_taken_over_at_once() -> None:
+    assert pace.Pace(pace.Keyboard()).is_due(0.0)
+
+
+@pytest.mark.parametrize(("took", "rest"), [(0.0, 0.2), (0.05, 0.2), (0.3, 1.2)])
+def test_rests_longer_after_longer_work(took: float, rest: float) -> None:
+    rhythm = pace.Pace(pace.Keyboard())
+    rhythm.took(10.0, 10.0 + took)
+    assert not rhythm.is_due(10.0 + took + rest - 0.01)
+    assert rhythm.is_due(10.0 + took + rest + 0.01)
+
+
+def test_news_waits_only_for_who_types() -> None:
+    keyboard = pace.Keyboard()
+    rhythm = pace.Pace(keyboard)
+    rhythm.took(10.0, 10.5)
+    assert not rhythm.is_due(10.6)
+    assert rhythm.is_due(10.6, has_news=True)
+    keyboard._pressed_at = 10.59
+    assert not rhythm.is_due(10.6, has_news=True)
+
+
+def test_interpreter_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[bool] = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
+    before = sys.getswitchinterval(), gc.get_threshold()
+    try:
+        pace.keep_pauses_short()
+        assert sys.getswitchinterval() == pytest.approx(pace.SWITCH_SECONDS)
+        assert gc.get_threshold()[0] == pace.YOUNG_OBJECTS
+        assert frozen
+    finally:
+        sys.setswitchinterval(before[0])
+        gc.set_threshold(*before[1])
+
+
+def test_garbage_is_looked_for_again_after_the_start() -> None:
+    with pace.garbage_put_off():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError), pace.garbage_put_off():
+        _ = 1 / 0
+    assert gc.isenabled()
+
+
+def test_the_next_answer_waits_for_as_long_as_the_last_was_worth() -> None:
+    rhythm = pace.Rhythm()
+    assert rhythm.wait_seconds(0.0) == 0.0
+    for worked, waits in ((0.01, 0.5), (0.2, 1.2), (2.0, 4.0)):
+        rhythm.begin(10.0)
+        rhythm.answered(100.0, 10.0 + worked)
+        assert rhythm.wait_seconds(100.0) == pytest.approx(waits)
+        assert rhythm.wait_seconds(200.0) == 0.0
+
+
+def test_the_work_that_comes_with_an_answer_leaves_the_processor_to_others() -> None:
+    rhythm = pace.Rhythm()
+    for worked, ended, due in ((0.2, 100.5, 101.2), (1.0, 101.5, 103.0), (9.0, 110.0, 114.0)):
+        rhythm.begin(10.0)
+        rhythm.answered(100.0, 10.2)
+        rhythm.end(ended, 10.0 + worked)
+        assert rhythm.wait_seconds(100.0) == pytest.approx(due - 100.0)
+        rhythm.end(ended + 50.0, 70.0)
+        assert rhythm.wait_seconds(100.0) == pytest.approx(due - 100.0), "only the first end counts"
+
+
+class Clock:
+    """Stands for the time module: sleeping takes its time, and work is what a test adds to both clocks."""
+
+    def __init__(self) -> None:
+        self.now, self.worked = 100.0, 5.0
+        self.slept = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.slept += seconds
+        self.now += seconds
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def thread_time(self) -> float:
+        return self.worked
+
+    def work(self, seconds: float) -> None:
+        self.now += seconds
+        self.worked += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    clock = Clock()
+    monkeypatch.setattr(pace, "time", clock)
+    yield clock
+    gc.enable()
+
+
+def test_threads_pause_after_every_slice(clock: Clock) -> None:
+    turns = pace.Turns(pace.Keyboard())
+    turns.take()
+    turns.take()
+    clock.now += 1.0
+    turns.take()
+    assert clock.slept == 0.0, "a thread that has not worked takes no turn"
+    clock.work(1.0)
+    turns.take()
+    assert clock.slept == pace.PAUSE_SECONDS
+    turns.take()
+    assert clock.slept == pace.PAUSE_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("worked", "rest"),
+    [(1.1 * pace.SLICE_SECONDS, 1.1 * pace.SLICE_SECONDS * pace.KEY_REST_FACTOR), (0.01, 0.01 * pace.KEY_REST_FACTOR)],
+)
+def test_threads_rest_longer_while_somebody_types(clock: Clock, worked: float, rest: float) -> None:
+    keyboard = pace.Keyboard()
+    turns = pace.Turns(keyboard)
+    turns.take()
+    clock.work(worked)
+    keyboard.pressed()
+    turns.take()
+    assert clock.slept == pytest.approx(rest)
+
+
+def test_threads_go_on_when_nobody_types_any_more(clock: Clock) -> None:
+    keyboard = pace.Keyboard()
+    turns = pace.Turns(keyboard)
+    turns.take()
+    clock.work(0.1)
+    keyboard.pressed()
+    turns.take()
+    assert clock.slept == pytest.approx(pace.KEY_SECONDS, abs=pace.KEY_PAUSE_SECONDS)
+
+
+def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
+    keyboard = pace.Keyboard()
+    keyboard.rested()
+    assert gc.isenabled()
+    for seconds in (pace.KEY_SECONDS, pace.PUT_OFF_SECONDS):
+        keyboard.pressed()
+        keyboard.pressed()
+        keyboard.rested()
+        assert not gc.isenabled()
+        clock.now += seconds
+        keyboard.rested()
+        assert gc.isenabled()
+    keyboard.pressed()
+    clock.now += pace.PUT_OFF_SECONDS
+    keyboard._pressed_at = clock.now
+    keyboard.rested()
+    assert gc.isenabled(), "long enough is long enough"
+    keyboard.pressed()
+    keyboard.rested(is_over=True)
+    assert gc.isenabled()
+
+
+def test_turns_are_counted_by_thread(clock: Clock) -> None:
+    turns = pace.Turns(pace.Keyboard())
+    turns.take()
+    clock.work(1.0)
+    other = threading.Thread(target=turns.take)
+    other.start()
+    other.join()
+    assert clock.slept == 0.0
+
+
+def test_work_that_nobody_looks_at_waits_for_somebody_who_types(clock: Clock) -> None:
+    keyboard = pace.Keyboard()
+    rhythm = pace.Rhythm(keyboard)
+    keyboard.pressed()
+    assert rhythm.wait_seconds(clock.now) == 0.0
+    assert rhythm.wait_seconds(clock.now, clock.now) == pace.KEY_SECONDS
+    assert rhythm.wait_seconds(clock.now, clock.now - pace.PATIENCE_SECONDS) == 0.0
+    assert rhythm.wait_seconds(clock.now + 1.0, clock.now) == 0.0
+
+
+def test_changes_wait_a_little_for_somebody_who_types(clock: Clock) -> None:
+    keyboard = pace.Keyboard()
+    rests = pace.Pace(keyboard)
+    rests.took(clock.now, clock.now)
+    clock.now += 2 * pace.LEAST_SECONDS
+    keyboard.pressed()
+    assert not rests.is_due(clock.now)
+    clock.now += pace.KEY_SECONDS
+    assert rests.is_due(clock.now)
+    clock.now += pace.TYPED_SECONDS
+    keyboard.pressed()
+    assert rests.is_due(clock.now)

@@ -1,0 +1,90 @@
+"""Owners go on past ReplicaSets and Jobs as far as anything is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.decode.kinds import Kind
+from karptui.kube.owners import OwnerReference
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.workload import Workload
+from karptui.session.cluster_view import ClusterView
+from karptui.session.pod_owners import PodOwner, owners_of
+from karptui.state.cluster import EMPTY, ClusterState
+from karptui.state.deltas import Batch, KindDelta
+from karptui.state.reducer import reduce
+from karptui.views.pods.table import explain_pod
+from tests.builders import NOW_NS, a_pod, an_owner
+
+HASH = "5c9f8d7b6"
+
+
+def a_workload(kind: Kind, name: str, *, parent: OwnerReference | None = None) -> Workload:
+    owners = () if parent is None else (parent,)
+    return Workload(name=name, namespace="default", api_version="apps/v1", kind=kind.value, owners=owners)
+
+
+def a_state(*workloads: Workload, pods: tuple[Pod, ...] = ()) -> ClusterState:
+    deltas: dict[Kind, KindDelta] = {}
+    for one in workloads:
+        deltas[Kind(one.kind)] = KindDelta({one.key: one})
+    if pods:
+        deltas[Kind.POD] = KindDelta({pod.key: pod for pod in pods})
+    return reduce(EMPTY, Batch(deltas))
+
+
+def of_replicaset(**labels: str) -> Pod:
+    return a_pod(owner=an_owner(name=f"web-{HASH}"), labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("pod", "workloads", "expected"),
+    [
+        (
+            of_replicaset(**{"pod-template-hash": HASH}),
+            (a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop")),),
+            PodOwner("Deployment", "shop"),
+        ),
+        (
+            of_replicaset(**{"pod-template-hash": HASH}),
+            (a_workload(Kind.REPLICASET, f"web-{HASH}"),),
+            PodOwner("ReplicaSet", f"web-{HASH}"),
+        ),
+        (of_replicaset(**{"pod-template-hash": HASH}), (), PodOwner("Deployment", "web", is_by_name=True)),
+        (of_replicaset(**{"pod-template-hash": "other"}), (), PodOwner("ReplicaSet", f"web-{HASH}")),
+        (of_replicaset(), (), PodOwner("ReplicaSet", f"web-{HASH}")),
+        (
+            a_pod(owner=an_owner(kind="Job", name="nightly-1", api_version="batch/v1")),
+            (a_workload(Kind.JOB, "nightly-1", parent=an_owner(kind="CronJob", name="nightly")),),
+            PodOwner("CronJob", "nightly"),
+        ),
+        (a_pod(daemonset="agent"), (), PodOwner("DaemonSet", "agent")),
+        (a_pod(template=PodTemplate()), (), None),
+    ],
+)
+def test_owner(pod: Pod, workloads: tuple[Workload, ...], expected: PodOwner | None) -> None:
+    assert owners_of(a_state(*workloads)).of(pod) == expected
+
+
+def test_what_finds_owners_lasts_until_a_replicaset_changes() -> None:
+    state = a_state(a_workload(Kind.REPLICASET, "web-1"))
+    before = owners_of(state)
+    other_pod = reduce(state, Batch({Kind.POD: KindDelta({"default/x": a_pod(name="x")})}))
+    assert owners_of(other_pod, before) is not None
+    assert owners_of(other_pod, before).known is before.known
+    more = reduce(state, Batch({Kind.REPLICASET: KindDelta({"default/b": a_workload(Kind.REPLICASET, "b")})}))
+    assert owners_of(more, before) is not before
+
+
+def test_entries_follow_when_the_replicaset_comes_late() -> None:
+    pod = of_replicaset(**{"pod-template-hash": HASH})
+    first = ClusterView(a_state(pods=(pod,)), {})
+    [entry] = first.pod_entries
+    assert entry.owner == "deploy/web"
+    said = "".join(text for text, _ in explain_pod(entry, NOW_NS))
+    assert "deploy/web by the name of its ReplicaSet, which is not known" in said
+    late = a_workload(Kind.REPLICASET, f"web-{HASH}", parent=an_owner(kind="Deployment", name="shop"))
+    state = reduce(first.state, Batch({Kind.REPLICASET: KindDelta({late.key: late})}))
+    [entry] = ClusterView(state, {}, first).pod_entries
+    assert entry.owner == "deploy/shop"
+    assert "by the name" not in "".join(text for text, _ in explain_pod(entry, NOW_NS))
