@@ -35,7 +35,7 @@ def test_is_stopped_before_it_begins() -> None:
     preloader.start(60.0)
     preloader.stop()
     preloader.stop()
-    assert not ahead._thread.is_alive()
+    assert not preloader._thread.is_alive()
 
 
 def test_is_stopped_between_two_modules() -> None:
@@ -44,7 +44,7 @@ def test_is_stopped_between_two_modules() -> None:
     def names() -> Iterator[str]:
         for name in ("json", "csv"):
             imported.append(name)
-            ahead._stopped.set()
+            preloader._stopped.set()
             yield name
 
     preloader = Preloader(names())
