@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from karptui.aws.money import node_price_text
 from karptui.cli.explain import no_such, width_of_terminal
 from karptui.cli.loading import Loaded
 from karptui.cli.source import UsageError
 from karptui.kube.pod import Pod
+from karptui.kube.units import count_text
 from karptui.pending.detail import PodDetail
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_questions import PendingDesk
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
-from karptui.views.money import node_price_text
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events
@@ -25,7 +26,6 @@ from karptui.views.pods.table import explain_pod as pod_sentence
 from karptui.views.pods.values import pod_values
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 
 Explained = tuple[list[dict[str, Any]], Iterable[Pieces], Loaded]
 

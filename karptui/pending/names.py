@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from karptui.views.units import count_text
+from karptui.kube.units import count_text
 
 MOST_NUMBERS: Final = 6
 """Ordinals that are listed one by one; more are told as a range or by their number."""

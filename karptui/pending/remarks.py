@@ -11,9 +11,9 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.kube.units import age_text
 from karptui.pending.messages import FAILED, NOMINATED, Voice, Voices
 from karptui.pending.turns import ENGINE, Place, Standing, Turn
-from karptui.views.units import age_text
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
 """For so long a nomination may lead to a node that is still starting."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
+from karptui.aws.money import per_month_text
 from karptui.screens.grouped_screen import GroupedScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.table_screen import Recipe
@@ -24,7 +25,6 @@ from karptui.views.blockers.entry import (
 from karptui.views.blockers.groups import BlockerGrouping, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
-from karptui.views.money import per_month_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.unseen import unseen_facts

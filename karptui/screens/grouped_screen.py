@@ -7,12 +7,12 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual import on
 
+from karptui.kube.units import count_text
 from karptui.screens.story_screen import StoryScreen
 from karptui.views.fields import ItemT
 from karptui.views.grouping import Folding, GroupHeading, Grouping
 from karptui.views.sanitize import clean
 from karptui.views.table import TableSpec
-from karptui.views.units import count_text
 from karptui.widgets.row_table import RowSelected
 
 GroupingT = TypeVar("GroupingT", bound=Grouping)

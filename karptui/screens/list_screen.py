@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
+from karptui.kube.units import counted
 from karptui.paths import typed_path
 from karptui.screens.commands import CommandError
 from karptui.screens.table_screen import TableScreen
@@ -18,7 +19,6 @@ from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort
-from karptui.views.units import counted
 from karptui.widgets.prompt import PromptMode
 from karptui.widgets.row_table import SortRequested
 

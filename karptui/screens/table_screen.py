@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from karptui.decode.kinds import Kind
+from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.session.cluster_view import ClusterView
 from karptui.views.fields import FieldKind, ItemT
@@ -19,7 +20,6 @@ from karptui.views.query import EVERYTHING, FieldTerm, Query
 from karptui.views.row import Pieces
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
-from karptui.views.units import count_text
 from karptui.views.unseen import unseen_facts
 from karptui.widgets.row_table import ColumnsChanged, MarksChanged, RowHighlighted, RowTable
 

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import TextArea
 
+from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, clean_lines
-from karptui.views.units import count_text
 
 
 class TextScreen(FrameScreen):

@@ -13,10 +13,10 @@ from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.units import age_text
 from karptui.session.nodes import is_accelerator
 from karptui.session.pod_owners import PodOwner
 from karptui.views.row import Tone
-from karptui.views.units import age_text
 
 OWNER_WORDS: Final = {
     "ReplicaSet": "rs",

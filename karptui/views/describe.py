@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 from karptui.kube.event import Event
 from karptui.kube.resources import ResourceList
+from karptui.kube.units import age_text, instant_text
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.nodes.detail import fact_lines, resource_lines
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, instant_text
 
 
 def describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:

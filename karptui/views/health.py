@@ -12,9 +12,9 @@ from typing import Final, Protocol
 import msgspec
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import clock_text, count_text, duration_text, instant_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import clock_text, count_text, duration_text, instant_text
 
 _WORST_LAST: Final = (
     "offline",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.views.units import duration_text
+from karptui.kube.units import duration_text
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

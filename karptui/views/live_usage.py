@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text, duration_text, percent_text
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text, duration_text, percent_text
 
 REQUESTS_DECIDE = "requests decide what fits, not usage"
 

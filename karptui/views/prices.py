@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import msgspec
 
+from karptui.aws.money import node_price_text, total_text
 from karptui.aws.prices import Price, PriceBook
 from karptui.karpenter.labels import SPOT
+from karptui.kube.units import NA, count_text
 from karptui.session.nodes import NodeEntry
-from karptui.views.money import node_price_text, total_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
-from karptui.views.units import NA, count_text
 
 
 class Total(msgspec.Struct, frozen=True):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from karptui.kube.units import percent_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Bar, Cell, Tone
-from karptui.views.units import percent_text
 
 
 class Share(msgspec.Struct, frozen=True, gc=False):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from karptui.kube.units import count_text
 from karptui.session.cluster_view import ClusterView
 from karptui.views.blockers.entry import blocker_count
-from karptui.views.units import count_text
 
 
 def tab_notes(view: ClusterView) -> Mapping[str, str]:

@@ -6,12 +6,12 @@ import pytest
 
 from karptui.app import KarptuiApp
 from karptui.decode.kinds import Kind
+from karptui.kube.units import memory_pair_text
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.type_ledger import TypeLedgerScreen
-from karptui.views.units import memory_pair_text
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.canvas import HEADER_LINES

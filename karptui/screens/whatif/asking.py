@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from karptui.kube.units import counted
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.files import FileError, FileIsThereError, open_scenarios, save_scenarios
 from karptui.screens.whatif.question import question
 from karptui.sources.base import SourceError
 from karptui.views.row import Tone
-from karptui.views.units import counted
 from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.documents import parse

@@ -12,10 +12,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.desk import Desk
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text
 from karptui.views.whatif.compare import COLUMN_WIDTH, LABEL_WIDTH, MOST_COMPARED, Compared, compare_lines
 from karptui.widgets.sentences import Sentences
 

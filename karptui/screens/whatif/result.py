@@ -8,10 +8,10 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.content import Content
 
+from karptui.kube.units import count_text
 from karptui.session.replayer import Replayer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 from karptui.views.whatif.answer import Answer
 from karptui.views.whatif.line import ResultLine
 from karptui.views.whatif.result import answer_lines, opened

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
+from karptui.kube.units import count_text
 from karptui.screens.whatif.adding import Adding
 from karptui.screens.whatif.answering import Answering
 from karptui.screens.whatif.desk import Desk
@@ -19,7 +20,6 @@ from karptui.screens.whatif.result import ResultPane
 from karptui.screens.whatif.sweeping import Sweeping
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text

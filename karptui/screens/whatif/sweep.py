@@ -12,10 +12,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 from karptui.views.whatif.sweep import sweep_lines
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.scenario import Replay

@@ -10,9 +10,9 @@ from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.advice.rule import Rule
+from karptui.kube.units import counted
 from karptui.views.grouping import GroupHeading
 from karptui.views.row import Tone
-from karptui.views.units import counted
 from karptui.whatif.edits import ObjectRef
 
 TONES: Final = {Severity.ERROR: Tone.FAULT, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.MUTED}

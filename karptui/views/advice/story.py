@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from karptui.advice.report import AdviceReport
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import duration_text
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import outlook
 from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import duration_text
 
 
 def story_lines(line: AdviceLine) -> tuple[Pieces, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
-from karptui.views.money import node_price_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text, counted, duration_text
 from karptui.views.why.held import held_text
 
 NOTHING: Final = Cell("")

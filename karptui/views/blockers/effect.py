@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from karptui.views.money import node_price_text, per_hour_text
+from karptui.aws.money import node_price_text, per_hour_text
+from karptui.kube.units import count_text, counted
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
-from karptui.views.units import count_text, counted
 
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import Effect

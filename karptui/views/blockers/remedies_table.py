@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from karptui.kube.units import count_text
 from karptui.views.blockers.effect import nodes_cell, saves_cell, when_cell
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
-from karptui.views.units import count_text
 from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, RemedyKind
 
 _ORDER: Final = {kind: place for place, kind in enumerate(RemedyKind)}

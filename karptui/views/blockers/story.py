@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from karptui.aws.money import per_month_text
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text, counted, duration_text
 from karptui.views.blockers.effect import offer_text
 from karptui.views.blockers.entry import BlockerEntry, nodes_of
-from karptui.views.money import per_month_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, counted, duration_text
 from karptui.views.why.held import held_of, held_text
 from karptui.views.why.kinds import KINDS
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from karptui.kube.units import counted
 from karptui.views.blockers.cells import NOTHING as BLANK
 from karptui.views.blockers.cells import group_owner, group_value, left_cell, recent_pods, since_cell
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.blockers.story import BOUNDED
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.units import counted
 from karptui.views.unseen import NOTHING, Told, cell_words
 
 

@@ -8,13 +8,13 @@ from datetime import tzinfo
 from karptui.disruption.budget_calendar import DAY_NS
 from karptui.disruption.budget_week import LineWindow
 from karptui.disruption.budgets import BudgetState, Reason
+from karptui.kube.units import instant_text
 from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
 from karptui.views.budgets.strip import LEGEND, strip_text
 from karptui.views.instants import in_text, range_text, weekday_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import instant_text
 
 NAMED = 4
 """Nodes that are named before the rest is counted."""

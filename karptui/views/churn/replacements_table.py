@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from karptui.disruption.churn.removal import FAILED, VOLUNTARY, Removal
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.units import age_text, clock_text, count_text
 from karptui.views.churn.entry import Replacement
 from karptui.views.churn.words import came, span_text, successors_text
 from karptui.views.column import Column, Heading
@@ -16,7 +17,6 @@ from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import age_text, clock_text, count_text
 
 _CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.units import count_text
 from karptui.views.churn.entry import PoolEntry, per_hour
 from karptui.views.churn.words import LOOP_WORDS, rate_text, reasons_text, span_text
 from karptui.views.column import Column, Heading
@@ -14,7 +15,6 @@ from karptui.views.fields import Field, FieldKind
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import count_text
 
 
 def _count(count: int, tone: Tone = Tone.NORMAL) -> Cell:

@@ -13,11 +13,11 @@ from karptui.disruption.churn.loops import LoopKind
 from karptui.disruption.churn.removal import Removal
 from karptui.disruption.churn.report import Churn, Window
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, clock_text, count_text, duration_text
 from karptui.views.churn.chart import Chart, blocks, chart_of
 from karptui.views.churn.entry import Counters, PoolEntry, Replacement, per_hour
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, clock_text, count_text, duration_text
 
 LOOP_WORDS: Final = {
     LoopKind.SHORT_LIVED: "short-lived",

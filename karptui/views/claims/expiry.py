@@ -8,11 +8,11 @@ from typing import Final
 
 from karptui.disruption.expiry import WAVE_NS, claim_expiry, expiry_wave
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text, duration_text, instant_text
 from karptui.views.claims.entry import ClaimEntry
 from karptui.views.instants import in_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, duration_text, instant_text
 
 HOUR_NS: Final = 3600 * NS_PER_SECOND
 SPANS_NS: Final = (WAVE_NS, 24 * HOUR_NS, 7 * 24 * HOUR_NS)

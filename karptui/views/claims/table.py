@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.units import age_text, duration_text
 from karptui.views.claims.entry import STEPS, ClaimEntry, Step
 from karptui.views.claims.told import TOLD
 from karptui.views.claims.words import waiting_on
@@ -17,7 +18,6 @@ from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import age_text, duration_text
 
 _CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}

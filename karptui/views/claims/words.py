@@ -8,11 +8,11 @@ from typing import Final
 
 from karptui.disruption.command import Method
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, duration_text, instant_text
 from karptui.views.claims.entry import ClaimEntry
 from karptui.views.instants import in_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import age_text, duration_text, instant_text
 from karptui.views.why.kinds import kind_text
 from karptui.views.why.sentence import drain_text
 

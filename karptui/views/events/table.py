@@ -7,6 +7,7 @@ from datetime import tzinfo
 from typing import Any, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.units import age_text, clock_text, count_text, instant_text
 from karptui.views.column import Column, Heading
 from karptui.views.events.entry import EventEntry
 from karptui.views.fields import Field, FieldKind
@@ -15,7 +16,6 @@ from karptui.views.query import Subject
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, clean_lines
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import age_text, clock_text, count_text, instant_text
 
 _LIFE: Final = ("Created", "Launched", "Registered", "Initialized")
 _TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}

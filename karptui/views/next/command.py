@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from karptui.aws.money import node_price_text
+from karptui.kube.units import count_text, counted
 from karptui.session.cluster_view import ClusterView
-from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, counted
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NextCommand, NextReport

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from karptui.aws.money import node_price_text
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.next.command import replacement_text
 from karptui.views.prices import price_cell, sort_price

@@ -6,14 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.session.nodes import Delta, NodeEntry, PodAccess
-from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
-from karptui.views.names import short_name, short_zone
-from karptui.views.nodes.status import node_status
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.sanitize import clean
-from karptui.views.shares import Share, count_cell, hidden_cell, share_cell
-from karptui.views.units import (
+from karptui.kube.units import (
     age_text,
     counted,
     cpu_pair_text,
@@ -22,6 +15,13 @@ from karptui.views.units import (
     memory_pair_text,
     memory_text,
 )
+from karptui.session.nodes import Delta, NodeEntry, PodAccess
+from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
+from karptui.views.names import short_name, short_zone
+from karptui.views.nodes.status import node_status
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.shares import Share, count_cell, hidden_cell, share_cell
 
 CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from karptui.aws.money import node_price_text
 from karptui.kube import resources
 from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.objects import Condition
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
+from karptui.kube.units import age_text, count_text, cpu_text, memory_text, percent_text
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.live_usage import samples_text, usage_note
-from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.status import node_status
@@ -20,7 +21,6 @@ from karptui.views.prices import price_sentence
 from karptui.views.row import FORBIDDEN, Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.shares import WAITING
-from karptui.views.units import age_text, count_text, cpu_text, memory_text, percent_text
 
 _LINES: Final = (
     "capacity",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from karptui.kube import resources
+from karptui.kube.units import age_text, count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import age_text, count_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.views.why.sentence import why_sentence
 
 _BETWEEN = (" · ", Tone.MUTED)

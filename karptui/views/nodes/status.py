@@ -11,9 +11,9 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import ABSENT_NS
+from karptui.kube.units import age_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import Tone
-from karptui.views.units import age_text
 
 _WAITING: Final = ("", "AwaitingReconciliation")
 """Reasons that say no more than that nothing has happened yet."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, cpu_text, duration_text, memory_text
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.cells import accelerators_cell, age_cell, delta_cell, ephemeral_cell, image_cell, pods_cell
 from karptui.views.prices import price_cell
 from karptui.views.row import NOT_AVAILABLE, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, cpu_text, duration_text, memory_text
 from karptui.views.unseen import NOTHING, Told, cell_words
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from karptui.kube.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.row import Tone
 from karptui.views.shares import Share
 from karptui.views.top_bar import Fact
-from karptui.views.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:

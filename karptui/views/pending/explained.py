@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karptui.aws.lint.wildcard import wildcard_values
+from karptui.kube.units import age_text, count_text, counted
 from karptui.pending.detail import PodDetail
 from karptui.pending.groups import MOST_PLACES, PendingGroup
 from karptui.pending.turns import FAULTY
@@ -21,7 +22,6 @@ from karptui.views.pending.words import (
 from karptui.views.pending.zones import zone_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text, counted
 from karptui.whatif.remedies.remedy import RemedyReport
 
 

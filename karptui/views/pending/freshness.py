@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.decode.kinds import Kind
+from karptui.kube.units import count_text
 from karptui.pending.report import PendingReport
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import outlook
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 from karptui.views.why.freshness import computed
 
 

@@ -9,12 +9,12 @@ from typing import Final
 
 import msgspec
 
+from karptui.kube.units import count_text
 from karptui.provisioning import Gate, PodExplanation, PoolExplanation
 from karptui.provisioning.rejection import TypesExhausted
 from karptui.views.pending.misses import carried_text, is_for_daemons, miss_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 
 COLUMNS: Final = ("LIMITS", "TAINTS", "LABELS", "TOPOLOGY", "DAEMONSETS", "RESOURCES", "OFFERING")
 """In the order in which Karpenter asks; the last three and the labels of types are one look at every type."""

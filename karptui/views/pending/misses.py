@@ -6,6 +6,7 @@ from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
 from karptui.kube.resources import CPU, MEMORY, PODS
+from karptui.kube.units import count_text
 from karptui.provisioning import Gate, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import GATES, NearestMiss, Shortfall
 from karptui.provisioning.rejection import (
@@ -19,7 +20,6 @@ from karptui.provisioning.rejection import (
 )
 from karptui.views.sanitize import clean
 from karptui.views.types.words import amount_text
-from karptui.views.units import count_text
 
 
 def miss_text(pool: PoolExplanation) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from karptui.kube.units import count_text
 from karptui.provisioning import Gate, NodeRefusal, PodExplanation
 from karptui.views.pending.misses import gate_word
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 
 
 def refusal_word(refusal: NodeRefusal) -> str:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from karptui.aws.money import node_price_text
+from karptui.kube.units import count_text, counted
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.pending.words import others_text
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
-from karptui.views.units import count_text, counted
 from karptui.whatif.remedies.remedy import Gain, Remedy, RemedyReport
 
 

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from karptui.views.money import node_price_text
+from karptui.aws.money import node_price_text
+from karptui.kube.units import count_text
 from karptui.views.pending.remedy_table import gain_text
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 from karptui.whatif.edits import AnyEdit, DeleteObject, SetField, SetSetting
 from karptui.whatif.path import path_text
 from karptui.whatif.remedies.remedy import Remedy

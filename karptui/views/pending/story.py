@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from karptui.kube.units import count_text
 from karptui.pending.turns import FAULTY, Turn
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.misses import furthest, miss_text
@@ -9,7 +10,6 @@ from karptui.views.pending.refusals import refusals_text
 from karptui.views.pending.words import problem_lines, quote_lines, remark_lines, turn_sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 
 
 def story_lines(entry: PendingEntry, now_ns: int) -> tuple[Pieces, ...]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text
 from karptui.pending.turns import FAULTY, SILENT, Turn
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
@@ -16,7 +17,6 @@ from karptui.views.query import Subject
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import age_text, count_text
 
 _FINE: Final = frozenset({Turn.NODE, Turn.CLAIM})
 

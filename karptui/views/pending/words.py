@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from karptui.aws.money import node_price_text
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
+from karptui.kube.units import age_text, count_text, counted, cpu_text, memory_text
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import Voice
 from karptui.pending.turns import SILENT, Place, Turn
-from karptui.views.money import node_price_text
 from karptui.views.names import short_name
 from karptui.views.pending.misses import furthest, miss_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text, counted, cpu_text, memory_text
 
 MOST_QUOTED: Final = 300
 """Characters of a message that are quoted where there is little room."""

@@ -10,6 +10,7 @@ import msgspec
 from karptui.disruption.do_not_disrupt import ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, cpu_text, memory_text
 from karptui.session.pods import PodEntry
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
@@ -20,7 +21,6 @@ from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import age_text, cpu_text, memory_text
 
 _DEAD: Final = {
     ProtectionKind.INVALID: "protects nothing",

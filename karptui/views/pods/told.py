@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from karptui.kube.units import age_text, counted
 from karptui.session.pods import PodEntry
 from karptui.views.row import NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, counted
 from karptui.views.unseen import NOTHING, Told, cell_words
 
 

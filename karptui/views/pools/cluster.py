@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from karptui.kube.units import age_text, count_text, instant_text
 from karptui.provisioning.overlap import Overlap
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import LATELY_SECONDS, count_source
@@ -15,7 +16,6 @@ from karptui.views.health import plural
 from karptui.views.prices import total_of, total_words
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text, instant_text
 
 _NAMED: Final = 3
 SPREAD: Final = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from karptui.kube import resources
+from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
 from karptui.session.pools import PoolRow
 from karptui.views.column import Column, Heading
@@ -15,7 +16,6 @@ from karptui.views.query import Subject
 from karptui.views.row import Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.units import count_text, cpu_text, memory_text
 
 _NAMED: Final = 4
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text, counted, duration_text, instant_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.pools import PoolRow
 from karptui.views.budgets.entry import line_text
@@ -16,7 +17,6 @@ from karptui.views.prices import total_words
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.summary import filter_lines, reason_lines
-from karptui.views.units import count_text, counted, duration_text, instant_text
 
 _VALUES_SHOWN: Final = 8
 _NAME_WIDTH: Final = 20

@@ -14,11 +14,11 @@ import msgspec
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
+from karptui.kube.units import count_text, memory_text
 from karptui.provisioning.type_verdict import Filter, TypeVerdict
 from karptui.session.types import PoolEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, memory_text
 
 NEARLY_PERCENT: Final = 90
 """From so much on a limit is pointed out."""

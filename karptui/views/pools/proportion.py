@@ -9,12 +9,12 @@ from typing import Final
 from karptui.decode.kinds import Kind
 from karptui.disruption.owner import Owner, OwnerIndex
 from karptui.kube.pod import Pod
+from karptui.kube.units import count_text
 from karptui.provisioning.overlap import Overlap
 from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text
 from karptui.views.whatif.opening import Opening
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.proportion import LABEL, Bearer, ProportionError, proportion_edits

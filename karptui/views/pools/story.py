@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from karptui.decode.kinds import Kind
+from karptui.kube.units import count_text, counted
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.pools import Neighbour, PoolRow
@@ -16,7 +17,6 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import why_text
 from karptui.views.types.summary import finding_lines
-from karptui.views.units import count_text, counted
 
 NAMED = 3
 _STEPS = tuple(Filter)

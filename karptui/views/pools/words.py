@@ -7,12 +7,12 @@ from typing import Final
 from karptui.disruption.budgets import UNLIMITED, Reason
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text, duration_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.pools import PoolRow
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.words import requests_text, shortages_text
-from karptui.views.units import count_text, duration_text
 
 _POLICIES: Final = {
     WHEN_EMPTY: ("Empty", "Empty"),

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
+from karptui.aws.money import node_price_text
 from karptui.aws.prices import Price
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS
+from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import TypeEntry
 from karptui.views.column import Column, Heading
-from karptui.views.money import node_price_text
 from karptui.views.names import short_zone
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import natural_key
 from karptui.views.types.words import carries_text, shortages_text
-from karptui.views.units import count_text, cpu_text, memory_text
 
 WORDS: Final = {
     Filter.REQUIREMENTS: "requirements",

@@ -7,19 +7,19 @@ from typing import Any, Final, NamedTuple
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.ledger import Ledger
+from karptui.aws.money import node_price_text
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
+from karptui.kube.units import count_text, memory_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, TypeEntry
-from karptui.views.money import node_price_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import mebibytes, price_cell
 from karptui.views.types.fit import Fit, fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.types.words import amount_text, shortages_text
-from karptui.views.units import count_text, memory_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)
 _TITLES: Final = {MEMORY: "memory Mi", CPU: "cpu m", PODS: "pods", EPHEMERAL_STORAGE: "disk Mi"}

@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.money import node_price_text
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.session.types import Offer, Standing, TypeEntry
-from karptui.views.money import node_price_text
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 

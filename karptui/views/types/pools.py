@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.aws.lint.finding import Severity
+from karptui.aws.money import node_price_text
 from karptui.kube import resources
+from karptui.kube.units import count_text, counted
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.money import node_price_text
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.words import carries_text
-from karptui.views.units import count_text, counted
 
 _TITLES: Final = {
     Filter.REQUIREMENTS: ("REQUIRED", "Types that the NodePool's requirements allow."),

@@ -10,13 +10,13 @@ from karptui.aws.lint.finding import Severity
 from karptui.aws.prices import PriceBook
 from karptui.aws.region_facts import FactPhase, shared_sentence
 from karptui.karpenter.controller import SETTING_NAMES
+from karptui.kube.units import count_text, counted
 from karptui.provisioning.type_verdict import Filter, FilterCount
 from karptui.session.types import PoolEntry
 from karptui.views.prices import book_sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import carries
-from karptui.views.units import count_text, counted
 
 _WORDS: Final[Mapping[Filter, str]] = {
     Filter.REQUIREMENTS: "requirements",

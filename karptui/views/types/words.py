@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
+from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.provisioning.type_verdict import Shortage, TypeVerdict
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, cpu_text, memory_text
 
 
 def amount_text(resource: str, nano: int) -> str:

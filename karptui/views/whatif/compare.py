@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text
 from karptui.views.whatif.totals import mode_text
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import Totals

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from karptui.views.money import node_price_text
+from karptui.aws.money import node_price_text
+from karptui.kube.units import count_text, counted
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text, counted
 from karptui.views.whatif.line import ResultLine, heading, listed, names_text
 from karptui.whatif.blocker_difference import BlockerLine
 from karptui.whatif.difference import Difference

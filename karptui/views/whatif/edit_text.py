@@ -6,7 +6,7 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from karptui.views.units import count_text, counted
+from karptui.kube.units import count_text, counted
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,

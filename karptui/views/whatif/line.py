@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text
 
 MOST_NAMES: Final = 3
 """Names that a line tells; opened, it tells all."""

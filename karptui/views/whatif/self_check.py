@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from karptui.views.units import count_text
+from karptui.kube.units import count_text
 from karptui.whatif.self_check import ClaimFinding, Finding, SelfCheck
 
 GLYPHS = {Finding.REPRODUCED: "✔", Finding.DIFFERS: "✘", Finding.NOT_COMPARABLE: "·"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text
 from karptui.whatif.sweep import SweepPoint
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from karptui.views.money import node_price_text
+from karptui.aws.money import node_price_text
+from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import count_text
 from karptui.views.whatif.line import ResultLine, heading
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import PoolChange, Totals

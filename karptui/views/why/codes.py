@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import NA, age_text, duration_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
-from karptui.views.units import NA, age_text, duration_text
 
 if TYPE_CHECKING:
     from karptui.disruption.why import Why

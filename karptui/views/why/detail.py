@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.kinds import kind_text
 from karptui.views.why.no_place import cause_text
 from karptui.views.why.sentence import drain_text, refusal_parts, verdict_text

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text, counted, duration_text
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, outlook, unready_because
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, counted, duration_text
 
 
 def freshness(view: ClusterView, now_ns: int) -> Pieces:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from karptui.views.money import per_hour_text
+from karptui.aws.money import per_hour_text
+from karptui.kube.units import NA
 from karptui.views.row import Tone
 from karptui.views.top_bar import Fact
-from karptui.views.units import NA
 
 if TYPE_CHECKING:
     from karptui.session.nodes import NodeEntry

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.disruption.miss_text import miss_text
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.views.sanitize import clean
-from karptui.views.units import count_text, cpu_text, memory_text
 
 if TYPE_CHECKING:
     from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage

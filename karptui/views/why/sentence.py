@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
-from karptui.views.money import node_price_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.units import age_text, count_text, duration_text
 from karptui.views.why.codes import MEANINGS, tone_of, why_text
 from karptui.views.why.no_place import no_place_text
 

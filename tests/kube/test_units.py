@@ -4,7 +4,7 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from karptui.views import units
+from karptui.kube import units
 
 MI = 1 << 20
 GI = 1 << 30

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.views.money import node_price_text, per_hour_text, per_month_text, total_text
+from karptui.aws.money import node_price_text, per_hour_text, per_month_text, total_text
 
 
 @pytest.mark.parametrize(
