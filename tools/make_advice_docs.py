@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from karptui.advice.document import BEGIN, sections
+from karptui.advice.catalogue import BEGIN, sections
 
 PAGE = Path(__file__).parent.parent / "docs" / "advice.md"
 

@@ -1,197 +1,85 @@
-"""Every rule there is."""
+"""Every rule there is, by subject, and the page of documentation made of them."""
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Final
 
 from karptui.advice.rule import Rule
 from karptui.advice.rules import (
-    budget_always_active,
-    budget_eaten,
-    budget_never_opens,
-    budget_unreadable,
-    budget_without_duration,
-    claim_no_capacity,
-    claim_unsynced,
-    daemonset_do_not_disrupt,
-    daemonset_or_terms,
-    daemonset_other_group,
-    daemonset_pending,
-    node_candidate_only,
-    node_dead_protection,
-    node_deleting_blocks_all,
-    node_drain_without_end,
-    node_never_initialized,
-    node_protected,
-    node_receives_pods,
-    node_smaller_than_claim,
-    node_unmanaged,
-    nodeclass_a1_al2023,
-    nodeclass_eviction_soft,
-    nodeclass_max_pods_memory,
-    nodeclass_no_interfaces,
-    nodeclass_not_ready,
-    nodeclass_panics,
-    nodeclass_raid0_size,
-    nodeclass_reserved_node,
-    nodeclass_subnet_zone_id,
-    nodeclass_userdata_kubelet,
-    nodeclass_volume_size,
-    nodeclass_windows_price,
-    pdb_contradicts_status,
-    pdb_never_allows,
-    pdb_without_status,
-    pod_affinity_and_spread,
-    pod_dead_annotation,
-    pod_dead_protection,
-    pod_fails_silently,
-    pod_host_port_daemonset,
-    pod_moved_often,
-    pod_no_cost,
-    pod_no_requests,
-    pod_no_usable_pool,
-    pod_nominated_limbo,
-    pod_pending_in_simulations,
-    pod_preference_first_term,
-    pod_preferences,
-    pod_requests_above_usage,
-    pod_safe_to_evict,
-    pod_several_pdbs,
-    pod_spread_shared_group,
-    pod_spread_unreachable,
-    pod_spread_zonal_volumes,
-    pod_stored_not_in,
-    pod_tolerates_disrupted,
-    pod_zonal_anti_affinity,
-    pool_arm64_image,
-    pool_balanced_silent,
-    pool_capacity_type_open,
-    pool_churn_loop,
-    pool_consolidate_after_churn,
-    pool_consolidation_never,
-    pool_daemonset_types,
-    pool_expiry_wave,
-    pool_fallback_unequal,
-    pool_fractional_gpu,
-    pool_limit_below_type,
-    pool_limit_largest_type,
-    pool_limit_nodes,
-    pool_min_values,
-    pool_no_grace_period,
-    pool_no_types,
-    pool_not_ready,
-    pool_protects_nodes,
-    pool_reserved_waits,
-    pool_spot_gate_off,
-    pool_spot_inflexible,
-    pool_unknown_operator,
-    pool_weight_order,
-    pool_weight_tie,
-    pool_wildcard_value,
-    setting_consolidation_timeouts,
-    setting_gate_off,
-    setting_no_spot_prices,
-    setting_overhead_high,
-    setting_overhead_low,
-    setting_reserved_enis,
-    setting_unread,
-    setting_version,
-    volume_zone_without_offering,
+    budget,
+    claim,
+    daemonset,
+    node,
+    nodeclass_capacity,
+    nodeclass_launch,
+    pdb,
+    pod_disruption,
+    pod_placement,
+    pod_requests,
+    pool_disruption,
+    pool_order,
+    pool_types,
+    setting,
+    volume,
 )
 
-RULES: Final[tuple[Rule, ...]] = (
-    pool_arm64_image.RULE,
-    pool_balanced_silent.RULE,
-    pool_capacity_type_open.RULE,
-    pool_churn_loop.RULE,
-    pool_consolidate_after_churn.RULE,
-    pool_consolidation_never.RULE,
-    pool_daemonset_types.RULE,
-    pool_expiry_wave.RULE,
-    pool_fallback_unequal.RULE,
-    pool_fractional_gpu.RULE,
-    pool_limit_below_type.RULE,
-    pool_limit_largest_type.RULE,
-    pool_limit_nodes.RULE,
-    pool_min_values.RULE,
-    pool_no_grace_period.RULE,
-    pool_no_types.RULE,
-    pool_not_ready.RULE,
-    pool_protects_nodes.RULE,
-    pool_reserved_waits.RULE,
-    pool_spot_gate_off.RULE,
-    pool_spot_inflexible.RULE,
-    pool_unknown_operator.RULE,
-    pool_weight_order.RULE,
-    pool_weight_tie.RULE,
-    pool_wildcard_value.RULE,
-    budget_always_active.RULE,
-    budget_eaten.RULE,
-    budget_never_opens.RULE,
-    budget_unreadable.RULE,
-    budget_without_duration.RULE,
-    nodeclass_a1_al2023.RULE,
-    nodeclass_eviction_soft.RULE,
-    nodeclass_max_pods_memory.RULE,
-    nodeclass_no_interfaces.RULE,
-    nodeclass_not_ready.RULE,
-    nodeclass_panics.RULE,
-    nodeclass_raid0_size.RULE,
-    nodeclass_reserved_node.RULE,
-    nodeclass_subnet_zone_id.RULE,
-    nodeclass_userdata_kubelet.RULE,
-    nodeclass_volume_size.RULE,
-    nodeclass_windows_price.RULE,
-    setting_consolidation_timeouts.RULE,
-    setting_gate_off.RULE,
-    setting_no_spot_prices.RULE,
-    setting_overhead_high.RULE,
-    setting_overhead_low.RULE,
-    setting_reserved_enis.RULE,
-    setting_unread.RULE,
-    setting_version.RULE,
-    node_candidate_only.RULE,
-    node_dead_protection.RULE,
-    node_deleting_blocks_all.RULE,
-    node_drain_without_end.RULE,
-    node_never_initialized.RULE,
-    node_protected.RULE,
-    node_receives_pods.RULE,
-    node_smaller_than_claim.RULE,
-    node_unmanaged.RULE,
-    claim_no_capacity.RULE,
-    claim_unsynced.RULE,
-    pod_affinity_and_spread.RULE,
-    pod_dead_annotation.RULE,
-    pod_dead_protection.RULE,
-    pod_fails_silently.RULE,
-    pod_host_port_daemonset.RULE,
-    pod_no_cost.RULE,
-    pod_no_requests.RULE,
-    pod_no_usable_pool.RULE,
-    pod_moved_often.RULE,
-    pod_nominated_limbo.RULE,
-    pod_pending_in_simulations.RULE,
-    pod_preference_first_term.RULE,
-    pod_preferences.RULE,
-    pod_requests_above_usage.RULE,
-    pod_safe_to_evict.RULE,
-    pod_several_pdbs.RULE,
-    pod_spread_shared_group.RULE,
-    pod_spread_unreachable.RULE,
-    pod_spread_zonal_volumes.RULE,
-    pod_stored_not_in.RULE,
-    pod_tolerates_disrupted.RULE,
-    pod_zonal_anti_affinity.RULE,
-    pdb_contradicts_status.RULE,
-    pdb_never_allows.RULE,
-    pdb_without_status.RULE,
-    volume_zone_without_offering.RULE,
-    daemonset_do_not_disrupt.RULE,
-    daemonset_or_terms.RULE,
-    daemonset_other_group.RULE,
-    daemonset_pending.RULE,
-)
+_SUBJECTS: Final[dict[str, tuple[ModuleType, ...]]] = {
+    "NodePools": (pool_types, pool_order, pool_disruption),
+    "Disruption budgets": (budget,),
+    "EC2NodeClasses": (nodeclass_capacity, nodeclass_launch),
+    "Settings of the controller": (setting,),
+    "Nodes": (node,),
+    "NodeClaims": (claim,),
+    "Pods": (pod_placement, pod_requests, pod_disruption),
+    "PodDisruptionBudgets": (pdb,),
+    "Volumes": (volume,),
+    "DaemonSets": (daemonset,),
+}
+"""Headings, and the modules whose rules belong below them."""
+
+
+def _declared(modules: tuple[ModuleType, ...]) -> tuple[Rule, ...]:
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, Rule)]
+    return tuple(sorted(found, key=lambda rule: rule.id))
+
+
+RULES_BY_SUBJECT: Final = {heading: _declared(modules) for heading, modules in _SUBJECTS.items()}
+"""Rules below the headings of the documentation, by id."""
+RULES: Final = tuple(rule for rules in RULES_BY_SUBJECT.values() for rule in rules)
 """By what they are about; ids are unique."""
-
 BY_ID: Final = {rule.id: rule for rule in RULES}
+BEGIN: Final = "<!-- rules: written by tools/make_advice_docs.py -->\n"
+"""Everything of docs/advice.md from this line on is made of the rules."""
+
+
+def rule_text(rule: Rule) -> str:
+    """Return a rule as plain text."""
+    return (
+        f"{rule.id}: {rule.title}\n\n"
+        f"When it is reported: {rule.what}\n\n"
+        f"Why: {rule.why}\n\n"
+        f"Source: {rule.source}\n\n"
+        f"What to do: {rule.remedy}\n"
+    )
+
+
+def rule_section(rule: Rule) -> str:
+    """Return a rule's section of docs/advice.md."""
+    title = f"{rule.title[:1].upper()}{rule.title[1:]}".replace("*", "\\*")
+    return (
+        f"### {rule.id}\n\n"
+        f"**{title}.** {_escaped(rule.what)}\n\n"
+        f"*Why.* {_escaped(rule.why)} Source: {_escaped(rule.source)}.\n\n"
+        f"*What to do.* {_escaped(rule.remedy)}\n"
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", "\\*")
+
+
+def sections() -> str:
+    """Return the sections of all rules below their headings."""
+    parts = (f"\n## {heading}\n\n" + "\n".join(map(rule_section, rules)) for heading, rules in RULES_BY_SUBJECT.items())
+    return BEGIN + "".join(parts)

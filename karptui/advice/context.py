@@ -2,10 +2,395 @@
 
 from __future__ import annotations
 
-from karptui.advice.facts.churn import ChurnFacts
-from karptui.advice.facts.destinations import DestinationFacts
-from karptui.advice.facts.nodeclasses import NodeClassFacts
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from karptui.aws.errors import NodeClassError
+from karptui.aws.evidence import NO_EVIDENCE, Evidence
+from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.live import live_instance_types
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.observed import observed_types
+from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.churn.loops import Loop
+from karptui.disruption.churn.report import Churn, churn_of
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.owner import OwnerIndex
+from karptui.karpenter.history import NO_HISTORY, ClusterHistory
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.settings import Settings
+from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.resources import MEMORY
+from karptui.kube.timestamps import ABSENT_NS
+from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
+from karptui.provisioning.pool_types import may_go_to, pool_types
+from karptui.provisioning.problem import Prepared
+from karptui.provisioning.solution import Solution
+from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.template import template_requirements, usable_pools
+from karptui.provisioning.type_index import single_value
+from karptui.provisioning.type_verdict import PoolTypes
+from karptui.provisioning.volumes import VolumeLookupError
+from karptui.whatif.edits import ObjectRef
+
+NOTHING_FOUND: Final[Mapping[str, NodeFindings]] = MappingProxyType({})
+ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
-class AdviceContext(DestinationFacts, NodeClassFacts, ChurnFacts):
-    """Everything that is known of the cluster: NodePools, nodes, pods, where these may go, NodeClasses, churn."""
+class PodGroup(msgspec.Struct, frozen=True, eq=False):
+    """Pods of one template that have not ended and are not being deleted."""
+
+    template: PodTemplate
+    pods: tuple[Pod, ...]
+    owner: ObjectRef
+    """The workload behind them; the pod itself where nobody would make it again."""
+
+    @property
+    def is_daemon(self) -> bool:
+        """Whether they run on nodes because the nodes are there: DaemonSets' and static pods."""
+        return self.template.is_daemonset_owned or self.template.is_node_owned
+
+
+class ReportedType(msgspec.Struct, frozen=True):
+    """An instance type with what its nodes report."""
+
+    facts: InstanceTypeFacts
+    nodes: int
+    memory_bytes: int
+    """The least of its nodes."""
+
+
+class AdviceContext:
+    """One cluster at one instant, with everything heavy worked out when it is first asked for."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        fleet: Fleet,
+        *,
+        findings: Mapping[str, NodeFindings] = NOTHING_FOUND,
+        evidence: Evidence = NO_EVIDENCE,
+        hidden: frozenset[str] = frozenset(),
+        history: ClusterHistory = NO_HISTORY,
+        usage: LiveUsage = NO_LIVE_USAGE,
+    ) -> None:
+        """Take over a cluster.
+
+        Args:
+            prepared: The cluster, made ready for the provisioning engine.
+            fleet: The same as disruption sees it.
+            findings: What is known of the disruption of each node, by the key of the analysis.
+            evidence: What is known of types, settings and prices beside the objects.
+            hidden: Kinds that may not be listed, or have not arrived: their absence says nothing.
+            history: What was seen to go.
+            usage: What nodes and pods really use, where metrics-server tells.
+        """
+        self.prepared = prepared
+        self.fleet = fleet
+        self.findings = findings
+        self.evidence = evidence
+        self.hidden = hidden
+        self.history = history
+        self.usage = usage
+        self._prices: dict[str, float | None] = {}
+        self._accepting: dict[tuple[object, ...], int] = {}
+
+    @property
+    def inventory(self) -> Inventory:
+        """Every object."""
+        return self.prepared.inventory
+
+    @property
+    def settings(self) -> Settings:
+        """What the controller was started with."""
+        return self.prepared.settings
+
+    @property
+    def now_ns(self) -> int:
+        """The instant, nanoseconds since the epoch."""
+        return self.prepared.now_ns
+
+    def is_assumed(self, setting: str) -> bool:
+        """Return whether a setting of the controller stands at its default because nobody tells what it is.
+
+        Args:
+            setting: The environment's name, e.g. ``FEATURE_GATES``.
+        """
+        controller = self.evidence.controller
+        if setting in self.settings.environment:
+            return False
+        is_read = controller is not None and bool(controller.settings)
+        return not is_read or controller is None or setting in controller.unknown or bool(controller.from_elsewhere)
+
+    def doubt(self, setting: str) -> str:
+        """Return what to add to a sentence that rests on a setting; nothing where the setting is known."""
+        return f" ({setting} is not known: its default is assumed)" if self.is_assumed(setting) else ""
+
+    @cached_property
+    def solution(self) -> Solution:
+        """What the provisioner would do now."""
+        return self.prepared.solve()
+
+    @cached_property
+    def groups(self) -> tuple[PodGroup, ...]:
+        """Active pods by template."""
+        by_template: defaultdict[PodTemplate, list[Pod]] = defaultdict(list)
+        for pod in self.inventory.pods:
+            # Written out, as there may be a hundred thousand of them.
+            if pod.deletion_ns == ABSENT_NS and pod.phase not in ENDED:
+                by_template[pod.template].append(pod)
+        return tuple(PodGroup(template, tuple(pods), self.owner_of(pods[0])) for template, pods in by_template.items())
+
+    @cached_property
+    def workload_groups(self) -> tuple[PodGroup, ...]:
+        """The same without DaemonSets' and static pods."""
+        return tuple(group for group in self.groups if not group.is_daemon)
+
+    @cached_property
+    def _owners(self) -> OwnerIndex:
+        return OwnerIndex(self.inventory.workloads)
+
+    def owner_of(self, pod: Pod) -> ObjectRef:
+        """Return the workload behind a pod, the pod itself where nobody would make it again."""
+        owner = self._owners.of(pod)
+        if owner is None:
+            return ObjectRef("Pod", pod.name, pod.namespace)
+        return ObjectRef(owner.kind, owner.name, owner.namespace)
+
+    @cached_property
+    def budgeted(self) -> tuple[tuple[tuple[PodDisruptionBudget, ...], PodGroup], ...]:
+        """Pods that PodDisruptionBudgets select, in groups that the same ones select."""
+        if not self.inventory.pdbs:
+            return ()
+        found: list[tuple[tuple[PodDisruptionBudget, ...], PodGroup]] = []
+        for group in self.groups:
+            for budgets, pods in self._by_budgets(group.pods):
+                found.append((budgets, msgspec.structs.replace(group, pods=pods)))
+        return tuple(found)
+
+    def _by_budgets(self, pods: tuple[Pod, ...]) -> Iterator[tuple[tuple[PodDisruptionBudget, ...], tuple[Pod, ...]]]:
+        limits = self.fleet.pods.limits
+        by_budgets: dict[tuple[str, ...], tuple[tuple[PodDisruptionBudget, ...], list[Pod]]] = {}
+        shared = [pod for pod in pods if not pod.own_labels]
+        for pod in (*shared[:1], *(pod for pod in pods if pod.own_labels)):
+            matching = limits.matching(pod)
+            if matching:
+                own = by_budgets.setdefault(tuple(one.key for one in matching), (matching, []))[1]
+                own.extend((pod,) if pod.own_labels else shared)
+        for matching, own in by_budgets.values():
+            yield matching, tuple(own)
+
+    @cached_property
+    def pools(self) -> tuple[NodePool, ...]:
+        """NodePools that this Karpenter serves and that are not being deleted, by name."""
+        return tuple(pool for _, pool in sorted(self.fleet.pools.items()) if not pool.is_deleting)
+
+    @cached_property
+    def ready_pools(self) -> tuple[NodePool, ...]:
+        """NodePools that take part in provisioning, whether or not they have types, in the order of their weights."""
+        return tuple(usable_pools(self.inventory.nodepools))
+
+    @cached_property
+    def tried_pools(self) -> tuple[NodePool, ...]:
+        """Those of them with at least one usable instance type, in the order in which they are tried."""
+        return tuple(template.pool for template in self.prepared.templates)
+
+    @cached_property
+    def pool_types(self) -> Mapping[str, PoolTypes]:
+        """The instance types of every NodePool after each filter, by name."""
+        found = pool_types(self.inventory, self.prepared.given_types, self.settings)
+        return {one.pool.name: one for one in found}
+
+    @cached_property
+    def _requirements(self) -> dict[str, Requirements]:
+        return {pool.name: template_requirements(pool) for pool in self.inventory.nodepools}
+
+    def requirements_of(self, pool: NodePool) -> Requirements:
+        """Return what new nodes of a NodePool are bound to."""
+        return self._requirements[pool.name]
+
+    def catalogue_of(self, pool: NodePool) -> Catalogue:
+        """Return the indexed instance types that a NodePool draws on."""
+        known = self.prepared.catalogues.get(pool.name)
+        return known if known is not None else catalogue_of(tuple(self.prepared.types_by_pool[pool.name]))
+
+    @cached_property
+    def _offered(self) -> dict[str, tuple[int, frozenset[tuple[str, str]]]]:
+        return {pool.name: self._offerings(pool) for pool in self.inventory.nodepools}
+
+    def _offerings(self, pool: NodePool) -> tuple[int, frozenset[tuple[str, str]]]:
+        catalogue, requirements = self.catalogue_of(pool), self.requirements_of(pool)
+        compatible = catalogue.compatible(requirements)
+        types, places = 0, set()
+        for kind in catalogue.offering_kinds:
+            if requirements.compatible(kind.requirements, WELL_KNOWN):
+                sold = catalogue.types_of_rows(kind.rows) & compatible
+                if sold:
+                    types |= sold
+                    places.add((single_value(kind.requirements, ZONE), single_value(kind.requirements, CAPACITY_TYPE)))
+        return types, frozenset(places)
+
+    def offered_types(self, pool: NodePool) -> tuple[str, ...]:
+        """Return the names of the types that a NodePool allows and that are to be had, whatever its limits."""
+        catalogue = self.catalogue_of(pool)
+        return tuple(catalogue.types[i].name for i in bits(self._offered[pool.name][0]))
+
+    def zones_of(self, pool: NodePool) -> frozenset[str]:
+        """Return the zones in which a NodePool has an available offering."""
+        return frozenset(zone for zone, _ in self._offered[pool.name][1] if zone)
+
+    def capacity_types_of(self, pool: NodePool) -> frozenset[str]:
+        """Return the capacity types of which a NodePool has an available offering."""
+        return frozenset(kind for _, kind in self._offered[pool.name][1] if kind)
+
+    @cached_property
+    def _nodes_by_pool(self) -> dict[str, list[StateNode]]:
+        found: dict[str, list[StateNode]] = {}
+        for node in self.fleet.nodes:
+            if node.claim is not None:
+                found.setdefault(node.nodepool_name, []).append(node)
+        return found
+
+    def nodes_of(self, pool: NodePool) -> tuple[StateNode, ...]:
+        """Return the nodes of a NodePool that Karpenter manages."""
+        return tuple(self._nodes_by_pool.get(pool.name, ()))
+
+    def price(self, node: StateNode) -> float | None:
+        """Return what a node costs per hour, None where that is not known."""
+        if node.name not in self._prices:
+            self._prices[node.name] = self._price(node)
+        return self._prices[node.name]
+
+    def _price(self, node: StateNode) -> float | None:
+        resolved = self.fleet.resolved(node.nodepool_name)
+        if resolved is None:
+            return None
+        names = node.labels
+        type_name, zone, kind = names.get(INSTANCE_TYPE, ""), names.get(ZONE, ""), names.get(CAPACITY_TYPE, "")
+        return self.evidence.price_settings.paid(resolved[1].price(type_name, zone, kind))
+
+    def cost(self, nodes: Iterable[StateNode]) -> float | None:
+        """Return what nodes cost per hour together, None where no price is known."""
+        prices = [price for node in nodes if (price := self.price(node)) is not None]
+        return sum(prices) if prices else None
+
+    @cached_property
+    def node_by_name(self) -> Mapping[str, StateNode]:
+        """Tracked nodes by the name of their Node."""
+        return {node.node.name: node for node in self.fleet.nodes if node.node is not None}
+
+    def nodes_with(self, pods: Iterable[Pod], *, managed: bool = True) -> tuple[StateNode, ...]:
+        """Return the nodes that pods run on, each once; only those that Karpenter manages unless told otherwise."""
+        found = {pod.node_name: self.node_by_name.get(pod.node_name) for pod in pods if pod.node_name}
+        return tuple(node for node in found.values() if node is not None and (node.claim is not None or not managed))
+
+    def accepting(self, template: PodTemplate) -> int:
+        """Return which of the tried NodePools pods of a template may go to by taints and labels, as bits."""
+        selector = tuple(sorted(template.node_selector.items()))
+        key = (template.tolerations, selector, template.required_node_terms)
+        mask = self._accepting.get(key)
+        if mask is None:
+            mask = 0
+            pod = Pod(name="", template=template)
+            for index, pool in enumerate(self.tried_pools):
+                if may_go_to(pod, pool, self.requirements_of(pool)):
+                    mask |= 1 << index
+            self._accepting[key] = mask
+        return mask
+
+    def pools_for(self, template: PodTemplate) -> tuple[NodePool, ...]:
+        """Return the tried NodePools that pods of a template may go to, in order."""
+        return tuple(self.tried_pools[index] for index in bits(self.accepting(template)))
+
+    @cached_property
+    def pods_by_pools(self) -> Mapping[int, int]:
+        """How many workload pods may go to exactly these NodePools, by bits of ``tried_pools``."""
+        found: dict[int, int] = {}
+        for group in self.workload_groups:
+            mask = self.accepting(group.template)
+            found[mask] = found.get(mask, 0) + len(group.pods)
+        return found
+
+    def pods_for_all(self, pools: Iterable[NodePool]) -> int:
+        """Return how many workload pods may go to every one of these NodePools."""
+        places = {pool.name: index for index, pool in enumerate(self.tried_pools)}
+        wanted = sum(1 << places[pool.name] for pool in pools)
+        return sum(count for mask, count in self.pods_by_pools.items() if mask & wanted == wanted)
+
+    @cached_property
+    def _parsed(self) -> dict[str, Ec2NodeClass]:
+        found = {}
+        for nodeclass in filter(is_ec2_nodeclass, self.inventory.nodeclasses):
+            try:
+                found[nodeclass.name] = parse_nodeclass(nodeclass)
+            except NodeClassError:
+                continue
+        return found
+
+    @property
+    def ec2_nodeclasses(self) -> tuple[Ec2NodeClass, ...]:
+        """EC2NodeClasses that can be read, by name."""
+        return tuple(nodeclass for _, nodeclass in sorted(self._parsed.items()))
+
+    def ec2_nodeclass_of(self, pool: NodePool) -> Ec2NodeClass | None:
+        """Return a NodePool's EC2NodeClass, None for other providers and where it is missing."""
+        ref = pool.node_class_ref
+        is_ec2 = ref.kind == KIND and ref.group in ("", AWS_GROUP)
+        return self._parsed.get(ref.name) if is_ec2 else None
+
+    def pools_with(self, nodeclass: str) -> tuple[NodePool, ...]:
+        """Return the served NodePools that use an EC2NodeClass."""
+        return tuple(pool for pool in self.pools if pool.node_class_ref.name == nodeclass)
+
+    @cached_property
+    def reported_types(self) -> tuple[ReportedType, ...]:
+        """Instance types that EC2 knows of nodes that EC2NodeClasses made, with the memory these report, by name."""
+        nodes = [
+            node.node
+            for pool in self.pools
+            if self.ec2_nodeclass_of(pool) is not None
+            for node in self.nodes_of(pool)
+            if node.node is not None
+        ]
+        if not nodes:
+            return ()
+        known = live_instance_types(self.evidence.facts)
+        return tuple(
+            ReportedType(known[name], one.node_count, one.capacity[MEMORY].smallest.units)
+            for name, one in observed_types(nodes).items()
+            if name in known and MEMORY in one.capacity
+        )
+
+    @cached_property
+    def churn(self) -> Churn:
+        """NodeClaims and pods that came and went; where NodeClaims are hidden those that are there seem to be gone."""
+        return churn_of(self.inventory, self.now_ns, self.history)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """What goes round in circles; nothing where NodeClaims are hidden."""
+        return () if "NodeClaim" in self.hidden else self.churn.loops
+
+    def zones_of_volumes(self, pod: Pod) -> frozenset[str]:
+        """Return the zones that all volumes of a pod can be reached in; empty where they do not say or do not exist."""
+        try:
+            alternatives = self.prepared.volumes.alternatives(pod)
+        except VolumeLookupError:
+            return frozenset()
+        zones: set[str] = set()
+        for alternative in alternatives:
+            zone = alternative.find(ZONE)
+            if zone is None or zone.complement:
+                return frozenset()
+            zones |= zone.values
+        return frozenset(zones)

@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""What a rule is, and how one is declared."""
 
 from __future__ import annotations
 
@@ -31,3 +31,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def anchor(self) -> str:
         """Where the documentation explains it."""
         return f"docs/advice.md#{self.id}"
+
+
+def rule(
+    id_: str, /, *, title: str, what: str, why: str, source: str, remedy: str
+) -> Callable[[Callable[[AdviceContext], Iterable[Finding]]], Rule]:
+    """Make a rule of the function that finds it; `catalogue` lists what the modules of `rules` declare so."""
+
+    def made(find: Callable[[AdviceContext], Iterable[Finding]]) -> Rule:
+        return Rule(id=id_, title=title, what=what, why=why, source=source, remedy=remedy, find=find)
+
+    return made

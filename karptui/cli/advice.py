@@ -119,8 +119,7 @@ def _rules(args: argparse.Namespace) -> int:
     refuse_unused(args, unused, f"is about findings of a cluster: leave it out beside {what}")
     if args.output != "table":
         raise UsageError(f"{what} prints text: leave -o {args.output} out")
-    from karptui.advice.catalogue import BY_ID, RULES
-    from karptui.advice.document import rule_text
+    from karptui.advice.catalogue import BY_ID, RULES, rule_text
 
     if args.rules:
         width = max(len(rule.id) for rule in RULES)

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from karptui.advice.catalogue import BY_ID, RULES
-from karptui.advice.document import BEGIN, GROUPS, rule_text, sections
+from karptui.advice import rules
+from karptui.advice.catalogue import BEGIN, BY_ID, RULES, RULES_BY_SUBJECT, rule_text, sections
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport, Adviser, advise
 from karptui.advice.rule import Rule
@@ -87,7 +87,6 @@ def test_no_rule_fails_on_an_empty_cluster() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_says_everything(rule: Rule) -> None:
-    assert rule.id.partition("-")[0] in GROUPS
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.id)
     assert 0 < len(rule.title) <= 40
     assert not rule.title.endswith(".")
@@ -95,6 +94,17 @@ def test_a_rule_says_everything(rule: Rule) -> None:
         assert text.endswith(".")
     assert "pkg/" in rule.source
     assert rule.id in rule_text(rule)
+
+
+def test_a_subject_has_the_rules_of_one_prefix() -> None:
+    prefixes = [{rule.id.partition("-")[0] for rule in rules} for rules in RULES_BY_SUBJECT.values()]
+    assert [len(own) for own in prefixes] == [1] * len(prefixes)
+    assert len(set().union(*prefixes)) == len(prefixes)
+
+
+def test_the_catalogue_has_every_module_of_rules() -> None:
+    modules = {f"{rules.__name__}.{path.stem}" for path in Path(rules.__file__).parent.glob("[a-z]*.py")}
+    assert {rule.find.__module__ for rule in RULES} == modules
 
 
 def test_the_documentation_is_made_of_the_rules() -> None:

@@ -1,3 +1,3 @@
-"""One module for each rule; `karptui.advice.catalogue` lists them."""
+"""A module for each subject; `karptui.advice.catalogue` lists what they declare."""
 
 from __future__ import annotations

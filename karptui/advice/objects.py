@@ -1,0 +1,57 @@
+"""Objects as findings name them, and fields as their edits write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from karptui.advice.context import PodGroup
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.provisioning.state_node import StateNode
+from karptui.whatif.edits import ObjectRef
+
+REQUIREMENTS_PATH: Final = ("spec", "template", "spec", "requirements")
+"""Where a NodePool has its requirements."""
+
+
+def pool_ref(pool: NodePool) -> ObjectRef:
+    """Return the name of a NodePool as an object."""
+    return ObjectRef("NodePool", pool.name)
+
+
+def node_refs(nodes: Iterable[StateNode]) -> tuple[ObjectRef, ...]:
+    """Return the names of nodes as objects."""
+    return tuple(ObjectRef("Node", node.node.name) for node in nodes if node.node is not None)
+
+
+def owner_refs(groups: Iterable[PodGroup]) -> tuple[ObjectRef, ...]:
+    """Return the workloads behind groups of pods, each once, the largest first."""
+    sizes: dict[ObjectRef, int] = {}
+    for group in groups:
+        sizes[group.owner] = sizes.get(group.owner, 0) + len(group.pods)
+    return tuple(sorted(sizes, key=lambda ref: (-sizes[ref], ref.kind, ref.key)))
+
+
+def ref_text(ref: ObjectRef) -> str:
+    """Return ``Kind/namespace/name``."""
+    return f"{ref.kind}/{ref.key}"
+
+
+def requirement_form(
+    requirement: NodeSelectorRequirement, *, operator: str = "", values: Sequence[str] | None = None
+) -> dict[str, object]:
+    """Return a requirement in the API's form.
+
+    Args:
+        requirement: As written.
+        operator: Instead of its own; empty keeps that.
+        values: Instead of its own; None keeps those.
+    """
+    own: dict[str, object] = {"key": requirement.key, "operator": operator or requirement.operator}
+    chosen = requirement.values if values is None else values
+    if chosen:
+        own["values"] = list(chosen)
+    if requirement.min_values is not None:
+        own["minValues"] = requirement.min_values
+    return own

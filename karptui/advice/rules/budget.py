@@ -1,0 +1,215 @@
+"""Disruption budgets of NodePools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import pool_ref
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, counted, joined, listed, money, verb
+from karptui.disruption.budget_calendar import WEEK_NS, allowance
+from karptui.disruption.budgets import (
+    BudgetState,
+    BudgetValueError,
+    Reason,
+    Window,
+    budget_state,
+    read_line,
+    read_window,
+    scaled,
+)
+from karptui.disruption.schedule import ScheduleError
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
+from karptui.kube.durations import DurationError
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.state_node import StateNode
+from karptui.whatif.edits import ObjectRef
+
+
+@rule(
+    "budget-always-active",
+    title="a budget date that never comes",
+    what="A budget's schedule can be read but has no hit within five years, such as February 30th.",
+    why="Karpenter asks for the next hit after now less the duration, and takes the window as open when that is not "
+    "after now. The library answers a schedule without hits with the zero time, which is before now at all times.",
+    source="IsActive in pkg/apis/v1/nodepool.go",
+    remedy="Mend the date; to close a pool for good leave the schedule out.",
+)
+def _always_active(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        for index, budget in enumerate(pool.budgets or ()):
+            window = _window(budget)
+            if window is None or window.schedule.next_after(context.now_ns - window.duration_ns) is not None:
+                continue
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(pool_ref(pool),),
+                fact=f'Budget {index} of {pool.name} ({budget.nodes} nodes) has the schedule "{budget.schedule}", '
+                "a date that never comes: Karpenter then takes its window as open at all times.",
+            )
+
+
+def _window(budget: DisruptionBudget) -> Window | None:
+    try:
+        scaled(budget.nodes, 1)
+        return read_window(budget)
+    except (ScheduleError, DurationError, BudgetValueError):
+        return None
+
+
+_LONG_NS: Final = 30 * 60 * NS_PER_SECOND
+
+
+@rule(
+    "budget-eaten",
+    title="broken nodes eat the budget",
+    what="A NodePool's budget allows disruption, and nodes that are not Ready, or have been draining for more than "
+    "half an hour, use up all of it.",
+    why="What may be disrupted is the budget less the nodes that are being deleted, for whatever reason, and less "
+    "those that are not Ready. A node that a protected pod holds in a drain for a day takes a place for a day. "
+    "Karpenter publishes an event only where the budget itself is 0, so a budget that is eaten is silent.",
+    source="BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go",
+    remedy="Repair or delete the nodes that are not Ready, and settle what the drains wait for; the gate NodeRepair "
+    "deletes broken nodes where the provider supports it.",
+)
+def _eaten(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        nodes = context.nodes_of(pool)
+        stuck = frozenset(node.name for node in nodes if _has_drained_long(node, context.now_ns))
+        use = context.fleet.use.get(pool.name)
+        states = [budget_state(pool, reason, use, context.now_ns) for reason in Reason]
+        eaten = [one for one in states if _is_eaten(one, stuck)]
+        if pool.is_static:
+            eaten = [one for one in eaten if one.reason is Reason.DRIFTED]
+        if not eaten:
+            continue
+        first = eaten[0]
+        rest = [one for one in nodes if one.name not in (*first.not_ready, *first.deleting)]
+        if not rest:
+            continue
+        cost = context.cost(rest)
+        parts = []
+        if first.not_ready:
+            parts.append(f"{counted(len(first.not_ready), 'node')} not Ready ({listed(first.not_ready)})")
+        if first.deleting:
+            since = " for more than 30m" if stuck & set(first.deleting) else ""
+            parts.append(f"{counted(len(first.deleting), 'node')} on the way out{since} ({listed(first.deleting)})")
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool), *(ObjectRef("Node", name) for name in (*first.not_ready, *first.deleting))),
+            fact=f"{pool.name} allows {first.allowed:,} of {counted(first.nodes, 'node')} to be disrupted for "
+            f"{joined([one.reason for one in eaten])}, and {joined(parts)} use all of it: the other "
+            f"{counted(len(rest), 'node')}{at_cost(cost)} {verb(len(rest), 'waits', 'wait')}, and no event says so.",
+            per_hour=cost,
+        )
+
+
+def _has_drained_long(node: StateNode, now_ns: int) -> bool:
+    claim = node.claim
+    return claim is not None and claim.is_deleting and now_ns - claim.deletion_ns > _LONG_NS
+
+
+def _is_eaten(state: BudgetState, stuck: frozenset[str]) -> bool:
+    """Return whether nodes that are broken or stuck make the difference between something and nothing left."""
+    passing = sum(name not in stuck for name in state.deleting)
+    return not state.problem and state.left == 0 and state.allowed > passing
+
+
+@rule(
+    "budget-never-opens",
+    title="budgets that never open",
+    what="For some reason a NodePool with nodes allows no disruption now and at no time within a week.",
+    why="Of the budgets that apply at an instant the smallest counts. A 0 without a schedule, or schedules that cover "
+    "all hours between them, close the pool for good; drifted nodes then keep old images, and nothing is consolidated. "
+    "Expiry and deletion go on all the same.",
+    source="GetAllowedDisruptionsByReason in pkg/apis/v1/nodepool.go",
+    remedy="Give the closing budget a schedule and duration, or name the reasons it is for; the Budgets screen shows "
+    "the week.",
+)
+def _never_opens(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        nodes = context.nodes_of(pool)
+        if not nodes or not pool.budgets:
+            continue
+        shut = [reason for reason in Reason if _is_shut(context, pool, reason)]
+        if pool.is_static:
+            shut = [reason for reason in shut if reason is Reason.DRIFTED]
+        if not shut:
+            continue
+        drifted = sum(1 for node in nodes if node.claim is not None and node.claim.is_true("Drifted"))
+        drifted *= Reason.DRIFTED in shut
+        waits = f" {counted(drifted, 'drifted node waits', 'drifted nodes wait')}." if drifted else ""
+        # A pool may well be closed for one reason on purpose; closed for all of them nothing is left but expiry.
+        hurts = bool(drifted) or len(shut) == len(Reason)
+        cost = context.cost(nodes)
+        yield Finding(
+            severity=Severity.WARNING if hurts else Severity.INFO,
+            objects=(pool_ref(pool),),
+            fact=f"The budgets of {pool.name} allow no disruption for {joined(shut)} at any time in the next 7 days "
+            f"({counted(len(nodes), 'node')}{', ' + money(cost) if cost else ''}).{waits}",
+            per_hour=cost,
+        )
+
+
+def _is_shut(context: AdviceContext, pool: NodePool, reason: Reason) -> bool:
+    use = context.fleet.use.get(pool.name)
+    state = budget_state(pool, reason, use, context.now_ns)
+    if state.problem or state.nodes == 0 or state.allowed > 0:
+        return False
+    spans = allowance(pool, reason, use, context.now_ns, context.now_ns + WEEK_NS)
+    return all(span.allowed <= 0 for span in spans)
+
+
+@rule(
+    "budget-unreadable",
+    title="a budget that cannot be read",
+    what="A disruption budget has a schedule, duration or nodes value that Karpenter cannot parse, or a duration "
+    "without a schedule.",
+    why="One unreadable budget closes its NodePool for every reason, other budgets notwithstanding. The cron dialect "
+    "has five fields in UTC; Sunday is 0 only, and neither a TZ prefix nor a sixth field is understood.",
+    source="GetAllowedDisruptionsByReason in pkg/apis/v1/nodepool.go",
+    remedy="Mend the line: five fields, days of the week 0 to 6, a duration of hours and minutes.",
+)
+def _unreadable(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        nodes = context.nodes_of(pool)
+        for index, budget in enumerate(pool.budgets or ()):
+            line = read_line(index, budget, len(nodes), context.now_ns)
+            if not line.problem:
+                continue
+            cost = context.cost(nodes)
+            yield Finding(
+                severity=Severity.ERROR,
+                objects=(pool_ref(pool),),
+                fact=f"Budget {index} of {pool.name} cannot be read ({line.problem}): the pool is closed for every "
+                f"reason, so none of its {counted(len(nodes), 'node')}{at_cost(cost)} is drifted away or consolidated.",
+                per_hour=cost,
+            )
+            break
+
+
+@rule(
+    "budget-without-duration",
+    title="a budget without duration",
+    what="A disruption budget has a schedule and no duration.",
+    why="The window of a budget lasts for its duration from each hit of the schedule; without a duration it has no "
+    "length. The API server asks for both, but objects that were stored before keep what they have.",
+    source="IsActive in pkg/apis/v1/nodepool.go",
+    remedy="Add the duration that the window should last.",
+)
+def _without_duration(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        for index, budget in enumerate(pool.budgets or ()):
+            if budget.schedule is None or budget.duration not in (None, "0s", "0"):
+                continue
+            if read_line(index, budget, 1, context.now_ns).problem:
+                continue
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(pool_ref(pool),),
+                fact=f'Budget {index} of {pool.name} ({budget.nodes} nodes) has the schedule "{budget.schedule}" and '
+                "no duration: its window has no length, so it never applies.",
+            )

@@ -1,0 +1,88 @@
+"""NodeClaims that come to nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import pool_ref
+from karptui.advice.rule import rule
+from karptui.advice.words import counted, listed, span
+from karptui.kube.event import Event
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.whatif.edits import ObjectRef
+
+_REASON: Final = "InsufficientCapacityError"
+_HOUR_NS: Final = 3600 * NS_PER_SECOND
+_MANY: Final = 3
+_LONGEST: Final = 160
+_SUFFIX: Final = re.compile(r"-[a-z0-9]{5}$")
+
+
+@rule(
+    "claim-no-capacity",
+    title="launches fail for want of capacity",
+    what="Events tell of three or more launches of a NodePool that failed with InsufficientCapacityError within the "
+    "last hour.",
+    why="The claim is deleted, the offering is left out for three minutes, and the pods are planned for anew; a pool "
+    "with few types or zones goes round in circles. Pods only fall back to another NodePool when no type of this one "
+    "is left.",
+    source="pkg/controllers/nodeclaim/lifecycle/launch.go; pkg/cache/unavailableofferings.go of the AWS provider",
+    remedy="Allow more types, zones or capacity types, or give the pods a NodePool to fall back to.",
+)
+def _no_capacity(context: AdviceContext) -> Iterator[Finding]:
+    by_pool: dict[str, list[Event]] = {}
+    for event in context.inventory.events:
+        if event.reason == _REASON and event.involved_kind == "NodeClaim" and event.last_ns > context.now_ns - _HOUR_NS:
+            by_pool.setdefault(_SUFFIX.sub("", event.involved_name), []).append(event)
+    for pool in context.pools:
+        events = by_pool.get(pool.name, [])
+        times = sum(event.count for event in events)
+        if times < _MANY:
+            continue
+        last = max(events, key=lambda event: event.last_ns)
+        said = last.message if len(last.message) <= _LONGEST else f"{last.message[:_LONGEST]}…"
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool),),
+            fact=f"Launches of {pool.name} failed {counted(times, 'time')} for want of capacity within the last hour, "
+            f"last {span(context.now_ns - last.last_ns)} ago: {said}",
+        )
+
+
+_PATIENCE_NS: Final = 5 * 60 * NS_PER_SECOND
+
+
+@rule(
+    "claim-unsynced",
+    title="a claim without instance blocks all",
+    what="A NodeClaim is older than five minutes and has no provider id.",
+    why="Disruption waits until the state of the cluster is synced, and it is not while a NodeClaim has no provider "
+    "id. A pool that keeps failing to launch holds up drift and consolidation of all others.",
+    source="Synced in pkg/controllers/state/cluster.go and pkg/controllers/disruption/controller.go",
+    remedy="See why the launch fails in the claim's conditions and events, or delete the claim.",
+)
+def _unsynced(context: AdviceContext) -> Iterator[Finding]:
+    claims = sorted(
+        (
+            claim
+            for claim in context.inventory.nodeclaims
+            if not claim.provider_id and 0 < claim.created_ns < context.now_ns - _PATIENCE_NS
+        ),
+        key=lambda claim: (claim.created_ns, claim.name),
+    )
+    if not claims:
+        return
+    launched = claims[0].condition("Launched")
+    said = f" ({launched.message or launched.reason})" if launched is not None and launched.status != "True" else ""
+    yield Finding(
+        severity=Severity.ERROR,
+        objects=tuple(ObjectRef("NodeClaim", claim.name) for claim in claims),
+        fact=f"{counted(len(claims), 'NodeClaim')} ({listed(claim.name for claim in claims)}) "
+        f"{'has' if len(claims) == 1 else 'have'} had no instance for up to "
+        f"{span(context.now_ns - claims[0].created_ns)}{said}: while there is one, Karpenter disrupts nothing "
+        "anywhere.",
+    )

@@ -1,0 +1,146 @@
+"""DaemonSets that hold nodes, wait, or land elsewhere than planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext, PodGroup
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, counted, listed, share, span, verb
+from karptui.kube.owners import controller_of
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.whatif.edits import ObjectRef
+
+
+@rule(
+    "daemonset-do-not-disrupt",
+    title="a DaemonSet holds every node",
+    what="Pods of a DaemonSet, or static pods, carry a do-not-disrupt that protects, on nodes of Karpenter.",
+    why="Nodes without other pods count as empty whatever DaemonSets run there, but a pod with do-not-disrupt blocks "
+    "its node whoever owns it: DaemonSets' and static pods are no exception. One annotation in a DaemonSet's template "
+    "stops all consolidation and drift.",
+    source="ValidatePodsDisruptable in pkg/controllers/state/statenode.go",
+    remedy="Take the annotation out of the DaemonSet's template.",
+)
+def _do_not_disrupt(context: AdviceContext) -> Iterator[Finding]:
+    predicates = context.fleet.pods
+    total = sum(1 for node in context.fleet.nodes if node.claim is not None)
+    for group in context.groups:
+        if not group.is_daemon or predicates.traits(group.template).do_not_disrupt is None:
+            continue
+        pods = [pod for pod in group.pods if not predicates.is_disruptable(pod)]
+        nodes = context.nodes_with(pods)
+        if nodes:
+            cost = context.cost(nodes)
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(group.owner,),
+                fact=f"{counted(len(pods), 'pod')} of the {group.owner.kind} {group.owner.key} "
+                f"{verb(len(pods), 'says', 'say')} do-not-disrupt: that holds {share(len(nodes), total)} nodes of "
+                f"Karpenter{at_cost(cost)}, empty ones too.",
+                per_hour=cost,
+            )
+
+
+_POOLS: Final = 2
+
+
+@rule(
+    "daemonset-or-terms",
+    title="a DaemonSet with OR-terms",
+    what="A DaemonSet has two or more required node affinity terms, and there are several NodePools.",
+    why="When a type does not meet the first term Karpenter drops that term from its copy of the DaemonSet for good. "
+    "Types and NodePools looked at later are judged by what is left, so the DaemonSet counts on some where it does "
+    "not run and not on some where it does.",
+    source="isDaemonPodCompatible in pkg/controllers/provisioning/scheduling/scheduler.go",
+    remedy="Say it in one term (operator In with several values), or split the DaemonSet.",
+)
+def _or_terms(context: AdviceContext) -> Iterator[Finding]:
+    found = sorted(
+        (one.key, one.name, one.namespace, len(one.template.required_node_terms or ()))
+        for one in context.inventory.daemonsets
+        if len(one.template.required_node_terms or ()) > 1
+    )
+    if found and len(context.tried_pools) >= _POOLS:
+        names = (f"{key} ({terms} terms)" for key, _, _, terms in found)
+        yield Finding(
+            severity=Severity.INFO,
+            objects=tuple(ObjectRef("DaemonSet", name, namespace) for _, name, namespace, _ in found),
+            fact=f"{counted(len(found), 'DaemonSet')} ({listed(names)}) {verb(len(found), 'has', 'have')} alternatives "
+            "in the required node affinity: on which types Karpenter counts them depends on which of "
+            f"{counted(len(context.tried_pools), 'NodePool')} is looked at first.",
+        )
+
+
+@rule(
+    "daemonset-other-group",
+    title="a DaemonSet that is not apps/v1",
+    what="Pods are owned by a kind DaemonSet of another API group, such as OpenKruise's.",
+    why="Only pods of apps/v1 DaemonSets are left out when Karpenter asks whether a node is empty, and only these are "
+    "planned for on new nodes. Others have to be placed elsewhere before their node may go.",
+    source="pkg/utils/pod/scheduling.go",
+    remedy="Use an apps/v1 DaemonSet, or give these pods a pod-deletion-cost so low that they count as nothing.",
+)
+def _other_group(context: AdviceContext) -> Iterator[Finding]:
+    by_owner: dict[tuple[str, str, str], list[PodGroup]] = {}
+    for group in context.workload_groups:
+        owner = controller_of(group.template.owners)
+        if owner is not None and owner.kind == "DaemonSet" and owner.api_version != "apps/v1":
+            by_owner.setdefault((owner.api_version, group.template.namespace, owner.name), []).append(group)
+    if not by_owner:
+        return
+    pods = [pod for groups in by_owner.values() for group in groups for pod in group.pods]
+    nodes = context.nodes_with(pods)
+    keys = {pod.key for pod in pods}
+    alone = [
+        node
+        for node in nodes
+        if not any(context.fleet.pods.is_reschedulable(pod) and pod.key not in keys for pod in node.pods)
+    ]
+    cost = context.cost(alone)
+    versions = sorted({version for version, _, _ in by_owner})
+    yield Finding(
+        severity=Severity.WARNING if alone else Severity.INFO,
+        objects=tuple(ObjectRef("DaemonSet", name, namespace) for _, namespace, name in by_owner),
+        fact=f"{counted(len(pods), 'pod')} of {counted(len(by_owner), 'DaemonSet')} of {listed(versions)} on "
+        f"{counted(len(nodes), 'node')} count as ordinary pods: their nodes are never empty"
+        f"{f', and on {len(alone):,} of them there is nothing else{at_cost(cost)}' if alone else ''}.",
+        per_hour=cost,
+    )
+
+
+_LONG_NS: Final = 5 * 60 * NS_PER_SECOND
+
+
+@rule(
+    "daemonset-pending",
+    title="DaemonSet pods without room",
+    what="Pods of DaemonSets have been without a node for more than five minutes.",
+    why="DaemonSets count when a node is sized, and their share is not kept free afterwards: pods that come first, or "
+    "a DaemonSet added or enlarged later, leave too little. Karpenter does not provision for DaemonSet pods.",
+    source="pkg/controllers/provisioning/provisioner.go and pkg/utils/pod/scheduling.go",
+    remedy="Give the DaemonSet a priority class such as system-node-critical, so that it displaces other pods.",
+)
+def _pending(context: AdviceContext) -> Iterator[Finding]:
+    waiting = [
+        (group.owner, pod)
+        for group in context.groups
+        if group.template.is_daemonset_owned
+        for pod in group.pods
+        if not pod.node_name and 0 < pod.created_ns < context.now_ns - _LONG_NS
+    ]
+    if not waiting:
+        return
+    owners = tuple(dict.fromkeys(owner for owner, _ in waiting))
+    oldest = min(pod.created_ns for _, pod in waiting)
+    said = next((pod.scheduled_message for _, pod in waiting if pod.scheduled_message), "")
+    quoted = f' kube-scheduler: "{said}"' if said else ""
+    yield Finding(
+        severity=Severity.WARNING,
+        objects=owners,
+        fact=f"{counted(len(waiting), 'DaemonSet pod')} of {listed(ref.key for ref in owners)} "
+        f"{'has' if len(waiting) == 1 else 'have'} had no room on the node for up to {span(context.now_ns - oldest)}; "
+        f"Karpenter makes no node for these.{quoted}",
+    )

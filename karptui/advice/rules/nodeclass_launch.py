@@ -1,0 +1,200 @@
+"""What EC2NodeClasses launch with: images, interfaces, subnets, prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import pool_ref
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, counted, joined, listed
+from karptui.aws.ami_family import AL2023
+from karptui.aws.errors import NodeClassError
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2_nodeclass, parse_nodeclass
+from karptui.karpenter.labels import AWS_GROUP
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodepool import NodePool
+from karptui.whatif.edits import ObjectRef, SetField
+
+_FAMILY: Final = f"{AWS_GROUP}/instance-family"
+
+
+@rule(
+    "nodeclass-a1-al2023",
+    title="a1 does not boot AL2023",
+    what="A NodePool names the family a1 and its EC2NodeClass is AL2023.",
+    why="First-generation Graviton lacks instructions that AL2023 is built for; Karpenter rules the types out.",
+    source="pkg/providers/instancetype/compatibility of the AWS provider",
+    remedy="Take a1 out of the requirement, or use another family of images.",
+)
+def _a1_al2023(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        nodeclass = context.ec2_nodeclass_of(pool)
+        wanted = context.requirements_of(pool).find(_FAMILY)
+        if nodeclass is None or nodeclass.family != AL2023 or wanted is None or wanted.complement:
+            continue
+        if "a1" in wanted.values:
+            others = len(wanted.values) - 1
+            rest = f"the other {counted(others, 'family', 'families')} may" if others else "nothing is left"
+            yield Finding(
+                severity=Severity.WARNING if others else Severity.ERROR,
+                objects=(pool_ref(pool), ObjectRef(KIND, nodeclass.name)),
+                fact=f"{pool.name} asks for the family a1, and a1 types never launch with AL2023: {rest}.",
+            )
+
+
+@rule(
+    "nodeclass-no-interfaces",
+    title="an empty networkInterfaces list",
+    what="spec.networkInterfaces of an EC2NodeClass is an empty list.",
+    why="An empty list is not the same as none: EFA interfaces are then counted from the list, which makes them 0 "
+    "everywhere, and types that cannot have the interfaces are ruled out, those without ENA among them.",
+    source="pkg/providers/instancetype/types.go and compatibility.go of the AWS provider",
+    remedy="Leave the field out.",
+)
+def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
+    for nodeclass in context.ec2_nodeclasses:
+        if nodeclass.spec.network_interfaces == ():
+            ref = ObjectRef(KIND, nodeclass.name)
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(ref, *map(pool_ref, context.pools_with(nodeclass.name))),
+                fact=f"{KIND} {nodeclass.name} has networkInterfaces: []: every type counts as having no EFA, and "
+                "types without an Elastic Network Adapter are ruled out.",
+                edits=(SetField(ref, ("spec", "networkInterfaces")),),
+            )
+
+
+@rule(
+    "nodeclass-not-ready",
+    title="the NodeClass is not ready",
+    what="A condition of a NodeClass is not True, or its spec cannot be read.",
+    why="A NodePool is ready only if its NodeClass is: subnets, security groups, images and the instance profile must "
+    "have been resolved. Until then the NodePool takes no pods.",
+    source="pkg/controllers/nodeclass of the AWS provider",
+    remedy="Mend what the condition names; selectors that match nothing are the usual cause.",
+)
+def _not_ready(context: AdviceContext) -> Iterator[Finding]:
+    for nodeclass in sorted(context.inventory.nodeclasses, key=lambda one: one.key):
+        users = [
+            pool
+            for pool in context.pools
+            if (pool.node_class_ref.kind, pool.node_class_ref.name) == (nodeclass.kind, nodeclass.name)
+        ]
+        reason = _not_ready_fact(nodeclass)
+        if not reason:
+            continue
+        used = f"{listed(pool.name for pool in users)} cannot launch nodes" if users else "no NodePool uses it"
+        yield Finding(
+            severity=Severity.ERROR if users else Severity.INFO,
+            objects=(ObjectRef(nodeclass.kind, nodeclass.name), *map(pool_ref, users)),
+            fact=f"{nodeclass.kind} {nodeclass.name} {reason}: {used}.",
+        )
+
+
+def _not_ready_fact(nodeclass: NodeClass) -> str:
+    failing = [one for one in nodeclass.conditions if one.status != "True"]
+    if failing:
+        own = [one for one in failing if one.type != "Ready"] or failing
+        words = [f"{one.type} is {one.status}" + (f" ({one.message})" if one.message else "") for one in own]
+        return f"is not ready: {'; '.join(words)}"
+    if is_ec2_nodeclass(nodeclass):
+        try:
+            parse_nodeclass(nodeclass)
+        except NodeClassError as error:
+            return f"cannot be read ({error})"
+    return ""
+
+
+@rule(
+    "nodeclass-panics",
+    title="a NodeClass that Karpenter chokes on",
+    what="A block device mapping of an EC2NodeClass has no ebs or no deviceName, or a hard eviction threshold is "
+    "empty.",
+    why="The schema of v1.14.1 accepts these, and the code that works out the instance types reads the missing part. "
+    "Whether the NodeClass's own validation stops it first is not known.",
+    source="pkg/providers/instancetype/types.go of the AWS provider",
+    remedy="Complete the mapping, and give the threshold a value.",
+)
+def _panics(context: AdviceContext) -> Iterator[Finding]:
+    for nodeclass in context.ec2_nodeclasses:
+        problems = list(_problems(nodeclass))
+        if problems:
+            yield Finding(
+                severity=Severity.ERROR,
+                objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
+                fact=f"{KIND} {nodeclass.name}: {joined(problems)}; version 1.14.1 panics where it resolves the types.",
+            )
+
+
+def _problems(nodeclass: Ec2NodeClass) -> Iterator[str]:
+    for index, device in enumerate(nodeclass.block_devices):
+        if device.ebs is None:
+            yield f"blockDeviceMappings[{index}] has no ebs"
+        if device.device_name is None:
+            yield f"blockDeviceMappings[{index}] has no deviceName"
+    for signal, value in (nodeclass.kubelet.eviction_hard or {}).items():
+        if not value:
+            yield f"evictionHard {signal} is empty"
+
+
+@rule(
+    "nodeclass-subnet-zone-id",
+    title="subnets without zone id",
+    what="Subnets in the status of an EC2NodeClass lie in several zones and have no zoneID.",
+    why="Zones are told apart by their ids. Subnets without one count as the same zone, and only the first one's name "
+    "is offered: pods that need another zone cannot be placed.",
+    source="pkg/providers/instancetype/instancetype.go of the AWS provider",
+    remedy="Let the controller write the status anew: it needs ec2:DescribeSubnets, and a version that knows zoneID.",
+)
+def _subnet_zone_id(context: AdviceContext) -> Iterator[Finding]:
+    for nodeclass in context.ec2_nodeclasses:
+        bare = [one for one in nodeclass.status.subnets or () if not one.zone_id]
+        zones = list(dict.fromkeys(one.zone for one in bare))
+        if len(zones) > 1:
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
+                fact=f"{counted(len(bare), 'subnet')} in status.subnets of {KIND} {nodeclass.name} have no zoneID: "
+                f"{joined(zones)} count as one zone, {zones[0]}, and nothing is offered in the others.",
+            )
+
+
+_TENANCY: Final = f"{AWS_GROUP}/instance-tenancy"
+
+
+@rule(
+    "nodeclass-windows-price",
+    title="cost more than shown",
+    what="A NodePool's EC2NodeClass is of a Windows family, or the pool allows dedicated tenancy.",
+    why="Karpenter's prices are those of Linux on shared hardware. The order of types is mostly the same; savings and "
+    "totals are too low.",
+    source="pkg/providers/pricing/pricing.go of the AWS provider",
+    remedy="Nothing to mend: add the surcharge when you read the figures, or give a price multiplier in the settings.",
+)
+def _windows_price(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        reason = _reason(context, pool)
+        if not reason:
+            continue
+        nodes = context.nodes_of(pool)
+        cost = context.cost(nodes)
+        yield Finding(
+            severity=Severity.INFO,
+            objects=(pool_ref(pool),),
+            fact=f"{pool.name} launches {reason}, which Karpenter and karptui reckon at the price of shared Linux: its "
+            f"{counted(len(nodes), 'node')}{at_cost(cost)} cost more than is shown.",
+            per_hour=cost,
+        )
+
+
+def _reason(context: AdviceContext, pool: NodePool) -> str:
+    nodeclass = context.ec2_nodeclass_of(pool)
+    if nodeclass is None:
+        return ""
+    if nodeclass.family.is_windows:
+        return f"{nodeclass.family.name} nodes"
+    tenancy = context.requirements_of(pool).find(_TENANCY)
+    return "nodes of dedicated tenancy" if tenancy is not None and tenancy.allows("dedicated") else ""

@@ -1,0 +1,126 @@
+"""PodDisruptionBudgets that never allow anything, or say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, counted, span, verb
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.eligible_pods import is_always_blocking
+from karptui.whatif.edits import ObjectRef, SetField
+
+
+@rule(
+    "pdb-contradicts-status",
+    title="a blocking budget that reports room",
+    what="A PodDisruptionBudget blocks fully by its spec while its status says that disruptions are allowed.",
+    why="Whether a node may go is read from the status, and whether its pods need a place from the spec: pods of a "
+    "fully blocking budget are taken as staying, so no capacity is looked for when the node is removed all the same.",
+    source="pkg/utils/pdb/pdb.go and IsCurrentlyReschedulable beside it",
+    remedy="Find out why the disruption controller does not keep the status up; it should be mended within seconds.",
+)
+def _contradicts_status(context: AdviceContext) -> Iterator[Finding]:
+    for pdb in sorted(context.inventory.pdbs, key=lambda one: one.key):
+        if not is_always_blocking(pdb) or pdb.disruptions_allowed <= 0:
+            continue
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(ObjectRef("PodDisruptionBudget", pdb.name, pdb.namespace),),
+            fact=f"PodDisruptionBudget {pdb.key} allows nothing by its spec and reports "
+            f"{counted(pdb.disruptions_allowed, 'disruption')} allowed: Karpenter may delete a node of its pods "
+            "without making room for them elsewhere.",
+        )
+
+
+@rule(
+    "pdb-never-allows",
+    title="a PDB that never allows",
+    what="A PodDisruptionBudget with pods has maxUnavailable 0 or 0%, minAvailable 100%, or a minAvailable of as many "
+    "pods as it expects.",
+    why="Karpenter does not disrupt a node while a pod on it cannot be evicted, and says so on the node. A drain that "
+    "has begun waits. A single replica with minAvailable 1 is the usual case.",
+    source="pkg/utils/pdb/pdb.go",
+    remedy="Use maxUnavailable 1, or run more replicas; unhealthyPodEvictionPolicy AlwaysAllow lets unhealthy pods go.",
+)
+def _never_allows(context: AdviceContext) -> Iterator[Finding]:
+    pods_of = _pods_by_pdb(context)
+    for pdb in sorted(context.inventory.pdbs, key=lambda one: one.key):
+        pods = pods_of.get(pdb.key, [])
+        because = _because(pdb)
+        if not because or not pods:
+            continue
+        nodes = context.nodes_with(pods)
+        cost = context.cost(nodes)
+        ref = ObjectRef("PodDisruptionBudget", pdb.name, pdb.namespace)
+        edits = (SetField(ref, ("spec", "minAvailable")), SetField(ref, ("spec", "maxUnavailable"), 1))
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(ref, *dict.fromkeys(map(context.owner_of, pods))),
+            fact=f"PodDisruptionBudget {pdb.key} has {because}: its {counted(len(pods), 'pod')} cannot be evicted "
+            f"while all are healthy, and {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)} "
+            f"{verb(len(nodes), 'stays', 'stay')} with them.",
+            edits=edits,
+            per_hour=cost,
+        )
+
+
+def _pods_by_pdb(context: AdviceContext) -> dict[str, list[Pod]]:
+    found: dict[str, list[Pod]] = {}
+    for matching, group in context.budgeted:
+        for pdb in matching:
+            found.setdefault(pdb.key, []).extend(group.pods)
+    return found
+
+
+def _because(pdb: PodDisruptionBudget) -> str:
+    """Return why a budget never allows a disruption of healthy pods, empty where it may."""
+    if is_always_blocking(pdb):
+        return _spec(pdb)
+    if isinstance(pdb.min_available, int) and 0 < pdb.expected_pods <= pdb.min_available:
+        return f"{_spec(pdb)} of {counted(pdb.expected_pods, 'pod')} expected"
+    return ""
+
+
+def _spec(pdb: PodDisruptionBudget) -> str:
+    if pdb.max_unavailable is not None:
+        return f"maxUnavailable {pdb.max_unavailable}"
+    return f"minAvailable {pdb.min_available}"
+
+
+_PATIENCE_NS: Final = 300 * NS_PER_SECOND
+
+
+@rule(
+    "pdb-without-status",
+    title="a budget without status blocks",
+    what="A PodDisruptionBudget with pods is older than five minutes and its status was never written.",
+    why="disruptionsAllowed of a missing status reads as 0, and 0 keeps every pod of the budget where it is.",
+    source="pkg/utils/pdb/pdb.go",
+    remedy="Look after the disruption controller of kube-controller-manager; the budget's events tell what it met.",
+)
+def _without_status(context: AdviceContext) -> Iterator[Finding]:
+    for pdb in sorted(context.inventory.pdbs, key=lambda one: one.key):
+        age_ns = context.now_ns - pdb.created_ns
+        if pdb.observed_generation is not None or not pdb.created_ns or age_ns < _PATIENCE_NS:
+            continue
+        selector = pdb.selector
+        pods = sum(
+            len(group.pods)
+            for group in context.groups
+            if group.template.namespace == pdb.namespace
+            and selector is not None
+            and selector.matches(group.pods[0].labels)
+        )
+        if pods:
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(ObjectRef("PodDisruptionBudget", pdb.name, pdb.namespace),),
+                fact=f"PodDisruptionBudget {pdb.key} is {span(age_ns)} old and has no status, which counts as none "
+                f"allowed: {counted(pods, 'pod')} cannot be evicted.",
+            )

@@ -1,0 +1,237 @@
+"""Pods that hold their nodes, or let them go too easily."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.churn import loop_fact
+from karptui.advice.context import AdviceContext, PodGroup
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import owner_refs, ref_text
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, counted, joined, listed, verb
+from karptui.disruption.churn.loops import LoopKind
+from karptui.karpenter.labels import DO_NOT_DISRUPT, SAFE_TO_EVICT
+from karptui.kube.pod import Pod
+from karptui.whatif.edits import ObjectRef
+
+DEAD: Final = {
+    "karpenter.sh/do-not-evict": "karpenter.sh/do-not-disrupt on the pod",
+    "karpenter.sh/do-not-consolidate": "karpenter.sh/do-not-disrupt on the node",
+    "karpenter.sh/provisioner-name": "karpenter.sh/nodepool",
+    "karpenter.sh/voluntary-disruption": "conditions of the NodeClaim",
+}
+
+
+@rule(
+    "pod-dead-annotation",
+    title="an annotation no longer read",
+    what="Pods or nodes carry do-not-evict, do-not-consolidate, or other names of the v1alpha5 and v1beta1 APIs.",
+    why="Names of older APIs are not looked at any more, and nothing warns about them: what they should protect is "
+    "disrupted like anything else.",
+    source="pkg/apis/v1/labels.go",
+    remedy="Use today's name, on the object that it belongs to.",
+)
+def _dead_annotation(context: AdviceContext) -> Iterator[Finding]:
+    for key, instead in DEAD.items():
+        groups = [group for group in context.groups if key in group.template.annotations]
+        selecting = [group for group in context.groups if key in group.template.node_selector]
+        pods = sum(len(group.pods) for group in (*groups, *selecting))
+        if pods:
+            owners = owner_refs((*groups, *selecting))
+            how = (
+                verb(pods, "selects nodes by", "select nodes by")
+                if selecting and not groups
+                else verb(pods, "carries", "carry")
+            )
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=owners,
+                fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {how} {key}, which Karpenter no "
+                f"longer reads; since v1beta1 it is {instead}.",
+            )
+        nodes = [node.name for node in context.inventory.nodes if key in node.annotations]
+        if nodes:
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=tuple(ObjectRef("Node", name) for name in nodes),
+                fact=f"{counted(len(nodes), 'node')} ({listed(nodes)}) {verb(len(nodes), 'carries', 'carry')} {key}, "
+                f"which Karpenter no longer reads; since v1beta1 it is {instead}.",
+            )
+
+
+_OFF: Final = frozenset({"false", "False", "FALSE", ""})
+"""Values that mean what they do: nothing."""
+
+
+@rule(
+    "pod-dead-protection",
+    title="a dead do-not-disrupt on pods",
+    what="The value of karpenter.sh/do-not-disrupt on a pod is neither true nor a positive duration.",
+    why="Only true, exactly, and Go durations (90m, 4h, 1h30m) protect a pod. A trailing space, True, 1d or 90 are "
+    "ignored. A warning event on the pod says so, but only once nothing else keeps Karpenter from looking at its node.",
+    source="IsDoNotDisruptActive in pkg/utils/pod/scheduling.go",
+    remedy='Write "true", or a duration in h, m and s: 24h instead of 1d.',
+)
+def _dead_protection(context: AdviceContext) -> Iterator[Finding]:
+    by_value: dict[tuple[str, str], list[PodGroup]] = {}
+    for group in context.groups:
+        value = context.fleet.pods.traits(group.template).do_not_disrupt
+        if value is not None and value.problem and value.text not in _OFF:
+            by_value.setdefault((value.text, value.problem), []).append(group)
+    for (text, problem), groups in sorted(by_value.items()):
+        owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=owners,
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} "
+            "do-not-disrupt "
+            f'"{text}", which protects nothing: {problem}.',
+        )
+
+
+@rule(
+    "pod-moved-often",
+    title="a workload is moved again and again",
+    what="Pods of a workload had to leave nodes that were leaving at least three times in the time that is known, and "
+    "at least twice for each pod that it has.",
+    why="Each move ends a pod and starts another one elsewhere. Karpenter weighs prices, not how often a pod has moved "
+    "already: a pod that lands on the next node to be consolidated is moved again.",
+    source="pkg/controllers/node/termination/terminator/eviction.go",
+    remedy="See which NodePool's nodes go and why (Churn); slow consolidation down with consolidateAfter, or protect "
+    "the pods with a PodDisruptionBudget or karpenter.sh/do-not-disrupt with a duration.",
+)
+def _moved_often(context: AdviceContext) -> Iterator[Finding]:
+    for loop in context.loops:
+        kind, _, rest = loop.workload.partition("/")
+        namespace, _, name = rest.partition("/")
+        # Of pods whose controller is not known there is no object to name.
+        if loop.kind is LoopKind.MOVED and kind != "Pod":
+            yield Finding(severity=Severity.WARNING, objects=(ObjectRef(kind, name, namespace),), fact=loop_fact(loop))
+
+
+@rule(
+    "pod-no-cost",
+    title="pods that count as nothing",
+    what="Workload pods on Karpenter's nodes have an eviction cost of zero or less: a strongly negative "
+    "pod-deletion-cost or priority.",
+    why="A node is empty when the costs of its pods come to nothing. Such a node is deleted by Emptiness, which looks "
+    "for no other place; the pods are evicted and wait for whatever comes.",
+    source="pkg/utils/disruption/disruption.go and pkg/controllers/disruption/emptiness.go",
+    remedy="Raise controller.kubernetes.io/pod-deletion-cost or the priority of pods that matter.",
+)
+def _no_cost(context: AdviceContext) -> Iterator[Finding]:
+    groups = [
+        group
+        for group in context.workload_groups
+        if context.fleet.pods.traits(group.template).eviction_cost <= 0 and context.nodes_with(group.pods)
+    ]
+    if not groups:
+        return
+    owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)
+    nodes = context.nodes_with(pod for group in groups for pod in group.pods)
+    empty = sum(1 for node in nodes if node.is_initialized and context.fleet.is_empty(node))
+    yield Finding(
+        severity=Severity.WARNING if empty else Severity.INFO,
+        objects=owners,
+        fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'costs', 'cost')} nothing to "
+        f"evict, by deletion cost or priority: {counted(empty, 'node')} with nothing else on "
+        f"{'it counts' if empty == 1 else 'them count'} as "
+        "empty and may be deleted without another place for them.",
+    )
+
+
+@rule(
+    "pod-safe-to-evict",
+    title="safe-to-evict does nothing here",
+    what="Pods with cluster-autoscaler.kubernetes.io/safe-to-evict false and no do-not-disrupt run on Karpenter's "
+    "nodes.",
+    why="The annotation belongs to Cluster Autoscaler. Karpenter's counterpart is karpenter.sh/do-not-disrupt; without "
+    "it such a pod is evicted whenever its node drifts, empties or gets cheaper elsewhere.",
+    source="pkg/utils/pod/scheduling.go",
+    remedy="Add karpenter.sh/do-not-disrupt, with a duration where one will do.",
+)
+def _safe_to_evict(context: AdviceContext) -> Iterator[Finding]:
+    groups = [
+        group
+        for group in context.workload_groups
+        if group.template.annotations.get(SAFE_TO_EVICT) == "false"
+        and DO_NOT_DISRUPT not in group.template.annotations
+        and context.nodes_with(group.pods)
+    ]
+    if groups:
+        owners, pods = owner_refs(groups), sum(len(group.pods) for group in groups)
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=owners,
+            fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'says', 'say')} safe-to-evict "
+            '"false" and run on nodes of Karpenter, which reads only karpenter.sh/do-not-disrupt: nothing protects '
+            "them.",
+        )
+
+
+_SHOWN: Final = 3
+
+
+@rule(
+    "pod-several-pdbs",
+    title="two PDBs select a pod",
+    what="Two or more PodDisruptionBudgets select the same pod.",
+    why="The eviction API refuses a pod that several budgets select, whatever they allow. Karpenter takes its node as "
+    "blocked, and a drain that has begun waits for the pod until terminationGracePeriod ends it, if ever.",
+    source="pkg/utils/pdb/pdb.go; the eviction subresource of the Kubernetes API",
+    remedy="Delete one of them, or narrow its selector.",
+)
+def _several_pdbs(context: AdviceContext) -> Iterator[Finding]:
+    predicates = context.fleet.pods
+    by_budgets: dict[tuple[str, ...], list[tuple[ObjectRef, Pod]]] = {}
+    for matching, group in context.budgeted:
+        pods = [(group.owner, pod) for pod in group.pods if predicates.is_evictable(pod)] if len(matching) > 1 else []
+        if pods:
+            by_budgets.setdefault(tuple(one.key for one in matching), []).extend(pods)
+    for budgets, found in sorted(by_budgets.items()):
+        owners = tuple(dict.fromkeys(owner for owner, _ in found))
+        nodes = context.nodes_with(pod for _, pod in found)
+        cost = context.cost(nodes)
+        refs = tuple(ObjectRef("PodDisruptionBudget", *reversed(key.split("/", 1))) for key in budgets)
+        yield Finding(
+            severity=Severity.ERROR,
+            objects=(*refs, *owners),
+            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'is', 'are')} "
+            f"selected by {counted(len(budgets), 'PodDisruptionBudget')} ({joined(list(budgets[:_SHOWN]))}): no "
+            f"eviction is ever allowed, which holds {counted(len(nodes), 'node')} of Karpenter{at_cost(cost)}.",
+            per_hour=cost,
+        )
+
+
+@rule(
+    "pod-tolerates-disrupted",
+    title="pods that no drain waits for",
+    what="Workload pods on Karpenter's nodes tolerate karpenter.sh/disrupted, mostly by a toleration without a key.",
+    why="A pod that tolerates the disrupted taint is taken for one that wants to stay to the end. It is not evicted, "
+    "PodDisruptionBudgets are not asked, and the instance is terminated without it once all other pods are gone. "
+    "do-not-disrupt keeps voluntary disruption away and does nothing against that.",
+    source="IsDrainable and ToleratesDisruptedNoScheduleTaint in pkg/utils/pod/scheduling.go",
+    remedy="Name the taints that are meant to be tolerated instead of operator Exists without a key.",
+)
+def _tolerates_disrupted(context: AdviceContext) -> Iterator[Finding]:
+    predicates = context.fleet.pods
+    groups = [
+        group
+        for group in context.workload_groups
+        if predicates.traits(group.template).tolerates_disrupted and context.nodes_with(group.pods)
+    ]
+    if not groups:
+        return
+    protected = [group for group in groups if any(not predicates.is_disruptable(pod) for pod in group.pods)]
+    owners, pods = owner_refs((*protected, *groups)), sum(len(group.pods) for group in groups)
+    held = sum(len(group.pods) for group in protected)
+    also = f", {held:,} of them in spite of do-not-disrupt" if held else ""
+    yield Finding(
+        severity=Severity.WARNING if held else Severity.INFO,
+        objects=owners,
+        fact=f"{counted(pods, 'pod')} ({listed(map(ref_text, owners))}) {verb(pods, 'tolerates', 'tolerate')} the "
+        "taint of nodes on their way out: a drain neither evicts nor waits for them, new ones may still land there, "
+        f"and they end with the instance{also}.",
+    )

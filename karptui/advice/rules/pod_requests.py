@@ -1,0 +1,342 @@
+"""Pods that wait in vain, and what pods request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from karptui.advice.context import AdviceContext, PodGroup
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import owner_refs, pool_ref, ref_text
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, counted, listed, memory, share, span, verb
+from karptui.disruption.nominations import NOMINATED
+from karptui.kube import resources
+from karptui.kube.live_usage import Used
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, MEMORY
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.ports import OwnedPorts, clash
+from karptui.provisioning.state_node import StateNode
+from karptui.whatif.edits import ObjectRef
+
+_VOLUME_KINDS: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "StorageClass"})
+"""Where these may not be listed, a volume that seems to be missing may well be there."""
+
+
+@rule(
+    "pod-fails-silently",
+    title="pending pods passed over",
+    what="Unschedulable pods fail Karpenter's validation, or their requirements exclude all NodePools.",
+    why="Before it plans, Karpenter drops pods with a required term on kubernetes.io/hostname or another label that it "
+    "may not set, with an unknown tenancy or capacity type, or with volumes that cannot be resolved: they get an event "
+    "and nothing else. karpenter.sh/nodepool DoesNotExist, even as the heaviest preference, drops a pod without a "
+    "word.",
+    source="Validate in pkg/controllers/provisioning/provisioner.go",
+    remedy="Mend the term or the volume that the event names; take the DoesNotExist term out where Karpenter should "
+    "place the pod.",
+)
+def _fails_silently(context: AdviceContext) -> Iterator[Finding]:
+    by_cause: dict[tuple[str, bool], list[Pod]] = {}
+    for one in context.prepared.ignored:
+        if one.pod.volumes and context.hidden & _VOLUME_KINDS:
+            continue
+        cause = "; ".join(one.problems)
+        by_cause.setdefault((cause, not cause), []).append(one.pod)
+    for (cause, is_silent), pods in sorted(by_cause.items()):
+        owners = tuple(dict.fromkeys(map(context.owner_of, pods)))
+        said = (
+            "they ask for karpenter.sh/nodepool DoesNotExist, and as a preference that counts too: neither error nor "
+            "event says so"
+            if is_silent
+            else f"only an event on the pod tells: {cause}"
+        )
+        yield Finding(
+            severity=Severity.WARNING if is_silent else Severity.ERROR,
+            objects=owners,
+            fact=f"{counted(len(pods), 'pending pod')} ({listed(map(ref_text, owners))}) "
+            f"{'is' if len(pods) == 1 else 'are'} passed over by Karpenter; {said}.",
+        )
+
+
+@rule(
+    "pod-host-port-daemonset",
+    title="a host port that a DaemonSet has",
+    what="On every instance type of every NodePool open to a pod, a DaemonSet takes a host port that the pod wants.",
+    why="Types whose DaemonSets clash with the pod's ports are left out without being counted, so the error names "
+    "requirements, resources and offerings, and says nothing of ports.",
+    source="pkg/controllers/provisioning/scheduling/nodeclaim.go",
+    remedy="Use another port, or keep the DaemonSet off a NodePool for these pods.",
+)
+def _host_port_daemonset(context: AdviceContext) -> Iterator[Finding]:
+    for group in context.workload_groups:
+        if group.template.host_ports:
+            finding = _blocking_daemonsets(context, group)
+            if finding is not None:
+                yield finding
+
+
+def _blocking_daemonsets(context: AdviceContext, group: PodGroup) -> Finding | None:
+    """Return a finding where on every type of every NodePool open to the pods a DaemonSet has the port."""
+    templates = [one for one in context.prepared.templates if one.pool in context.pools_for(group.template)]
+    taken: list[OwnedPorts] = []
+    for template in templates:
+        for own in template.groups:
+            found = clash("", group.template.host_ports, own.ports)
+            if found is None:
+                return None
+            taken.append((found[0], (found[1],)))
+    if not taken:
+        return None
+    daemon, (port, *_) = taken[0]
+    waiting = sum(1 for pod in group.pods if not pod.node_name)
+    return Finding(
+        severity=Severity.ERROR if waiting else Severity.WARNING,
+        objects=(group.owner,),
+        fact=f"{counted(len(group.pods), 'pod')} of {ref_text(group.owner)} {verb(len(group.pods), 'wants', 'want')} "
+        f"host port {port.port}/{port.protocol}, which the DaemonSet pod {daemon} takes on every node that they could "
+        f"get: no new node can carry them ({counted(waiting, 'waits', 'wait')}), and the message speaks of "
+        "requirements, resources or offerings.",
+    )
+
+
+_MANY: Final = 10
+"""From one in so many pods on it is a warning."""
+
+
+@rule(
+    "pod-no-requests",
+    title="pods without requests",
+    what="Pods on Karpenter's nodes, DaemonSets' left out, request neither cpu nor memory.",
+    why="Karpenter plans with requests alone. Pods without them fit anywhere, are packed by the hundred onto small "
+    "nodes, and are the first to be evicted when memory runs out; low usage makes no room and high usage takes none.",
+    source="pkg/utils/resources/resources.go",
+    remedy="Set requests, if only by a LimitRange of the namespace: memory at what the pod needs, cpu at its usual "
+    "use.",
+)
+def _no_requests(context: AdviceContext) -> Iterator[Finding]:
+    found = [
+        group
+        for group in context.workload_groups
+        if not any((asked := group.template.requests.get(name)) is not None and asked.nano for name in (CPU, MEMORY))
+        and context.nodes_with(group.pods)
+    ]
+    if not found:
+        return
+    pods = sum(len(group.pods) for group in found)
+    total = sum(len(group.pods) for group in context.workload_groups)
+    owners = owner_refs(found)
+    yield Finding(
+        severity=Severity.WARNING if _MANY * pods >= total else Severity.INFO,
+        objects=owners,
+        fact=f"{share(pods, total)} workload pods ask for neither cpu nor memory ({listed(map(ref_text, owners))}): to "
+        f"Karpenter they take a pod slot and nothing else, so {counted(len(owners), 'workload')} may be packed onto "
+        "nodes without the room they use.",
+    )
+
+
+@rule(
+    "pod-no-usable-pool",
+    title="no NodePool is usable at all",
+    what="Pods wait, and no NodePool is ready, dynamic and there to stay.",
+    why="Without a usable NodePool the provisioner stops before it looks at pods. It notes the fact in metrics and "
+    "logs it once; the pods just sit there.",
+    source="pkg/controllers/provisioning/provisioner.go",
+    remedy="Make a NodePool ready; pool-not-ready names the conditions.",
+)
+def _no_usable_pool(context: AdviceContext) -> Iterator[Finding]:
+    waiting = len(context.prepared.pending)
+    if not waiting or context.ready_pools:
+        return
+    yield Finding(
+        severity=Severity.ERROR,
+        objects=tuple(map(pool_ref, context.pools)),
+        fact=f"{counted(waiting, 'pod')} {verb(waiting, 'waits', 'wait')}, and none of "
+        f"{counted(len(context.pools), 'NodePool')} takes part in "
+        "provisioning (ready, not static, not being deleted): Karpenter reports neither error nor event for them.",
+    )
+
+
+_LONG_NS: Final = 10 * 60 * NS_PER_SECOND
+_FEWEST: Final = 3
+
+
+@rule(
+    "pod-nominated-limbo",
+    title="nominated again and again",
+    what="A pending pod has been nominated three times or more, for more than ten minutes and within the last ten.",
+    why="Karpenter found room on an existing node or on one in flight, and kube-scheduler does not agree: a scheduler "
+    "plugin, a volume limit, ports, or a node that offers less than was promised. No further node is made for the pod, "
+    "and each nomination keeps its node from being disrupted for some twenty seconds more.",
+    source="pkg/controllers/provisioning/scheduling/events.go and Nominate in pkg/controllers/state/statenode.go",
+    remedy="Compare both verdicts on the Pending screen; what kube-scheduler names is what Karpenter does not see.",
+)
+def _nominated_limbo(context: AdviceContext) -> Iterator[Finding]:
+    waiting = {pod.key: pod for pod in context.prepared.pending}
+    events = [
+        event
+        for event in context.inventory.events
+        if event.reason == NOMINATED
+        and event.involved_kind == "Pod"
+        and f"{event.involved_namespace}/{event.involved_name}" in waiting
+        and event.count >= _FEWEST
+        and 0 < event.first_ns < context.now_ns - _LONG_NS
+        and event.last_ns > context.now_ns - _LONG_NS
+    ]
+    if not events:
+        return
+    pods = [waiting[f"{event.involved_namespace}/{event.involved_name}"] for event in events]
+    owners = tuple(dict.fromkeys(map(context.owner_of, pods)))
+    said = next((pod.scheduled_message for pod in pods if pod.scheduled_message), "")
+    quoted = f' kube-scheduler: "{said}"' if said else ""
+    yield Finding(
+        severity=Severity.WARNING,
+        objects=owners,
+        fact=f"{counted(len(pods), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(pods), 'has', 'have')} been "
+        f"nominated up to {max(event.count for event in events):,} times over "
+        f"{span(context.now_ns - min(event.first_ns for event in events))} ({events[0].message}) and still "
+        f"{verb(len(pods), 'waits', 'wait')}: Karpenter thinks they fit, and a nominated node is not "
+        f"disrupted.{quoted}",
+    )
+
+
+@rule(
+    "pod-pending-in-simulations",
+    title="pending pods slow consolidation",
+    what="Pods have been unschedulable for more than ten minutes, and Karpenter manages nodes.",
+    why="Each simulation of a removal places the pending pods along with those of the node. If one of them needs a new "
+    "node, that node counts as the removal's replacement, and a plain deletion becomes a dearer exchange or nothing.",
+    source="SimulateScheduling in pkg/controllers/disruption/helpers.go",
+    remedy="Settle what keeps the pods pending; the Pending screen says which gate refuses them.",
+)
+def _pending_in_simulations(context: AdviceContext) -> Iterator[Finding]:
+    waiting = [pod for pod in context.prepared.pending if 0 < pod.scheduled_ns < context.now_ns - _LONG_NS]
+    if not waiting or not any(context.nodes_of(pool) for pool in context.pools):
+        return
+    owners = tuple(dict.fromkeys(map(context.owner_of, waiting)))
+    oldest = min(pod.scheduled_ns for pod in waiting)
+    yield Finding(
+        severity=Severity.INFO,
+        objects=owners,
+        fact=f"{counted(len(waiting), 'pod')} ({listed(map(ref_text, owners))}) "
+        f"{'has' if len(waiting) == 1 else 'have'} waited for up to {span(context.now_ns - oldest)}: every simulated "
+        "removal of a node has to place them too, which can turn a delete into a replacement or prevent it.",
+    )
+
+
+_TIMES: Final = 4
+"""Requests are far above usage from so many times on."""
+_LEAST_CPU_MILLIS: Final = 1_000
+_LEAST_MEMORY_BYTES: Final = 4 << 30
+"""What all pods of a workload must leave unused together."""
+
+
+class _Measured(NamedTuple):
+    """A pod of a managed node, with what it was seen to use."""
+
+    pod: Pod
+    node: StateNode
+    used: Used
+
+
+class _Waste(NamedTuple):
+    """What pods of one workload request of one resource, and use."""
+
+    resource: str
+    requested: int
+    used: int
+    """The sum of the most that each pod was seen to use."""
+    nodes: float
+    """The unused requests as a share of the nodes that the pods run on."""
+    per_hour: float | None
+    """What that share of the nodes costs."""
+
+    @property
+    def text(self) -> str:
+        unit = _cores if self.resource == resources.CPU else memory
+        name = "cpu" if self.resource == resources.CPU else "memory"
+        return f"{name} {unit(self.requested)}, used {unit(self.used)}"
+
+
+@rule(
+    "pod-requests-above-usage",
+    title="requests far above usage",
+    what="The pods of a workload on Karpenter's nodes request at least four times the cpu, or memory, that they were "
+    "seen to use, and leave a core or 4Gi of it unused together. Needs metrics-server, which is asked while Pods, "
+    "Advice, a node or the wide Nodes are looked at; `karptui advice --usage` asks once.",
+    why="Requests alone decide which nodes there are and which may go; usage frees nothing. A node full of requests "
+    "is kept however idle it is, and every new one is sized by requests. One measurement says nothing of peaks: look "
+    "at days before lowering anything, and at the workload's own start-up.",
+    source="pkg/utils/resources/resources.go; metrics.k8s.io/v1beta1",
+    remedy="Lower requests towards what long measurements, or a VerticalPodAutoscaler in recommendation mode, say; try "
+    "in the what-if what the cluster comes to.",
+)
+def _requests_above_usage(context: AdviceContext) -> Iterator[Finding]:
+    if not context.usage.pods:
+        return
+    by_owner: dict[ObjectRef, list[PodGroup]] = {}
+    for group in context.workload_groups:
+        by_owner.setdefault(group.owner, []).append(group)
+    for owner, groups in by_owner.items():
+        pods = tuple(_measured(context, groups))
+        found = [waste for name in (resources.CPU, resources.MEMORY) if (waste := _waste(context, pods, name))]
+        if not found:
+            continue
+        costs = [waste.per_hour for waste in found if waste.per_hour is not None]
+        per_hour = max(costs) if costs else None
+        most = max(found, key=lambda waste: waste.nodes)
+        yield Finding(
+            severity=Severity.INFO,
+            objects=(owner,),
+            fact=f"{counted(len(pods), 'pod')} of {ref_text(owner)} request {'; '.join(waste.text for waste in found)}"
+            f" ({_seen(pods)}). What is requested and not used holds up to {most.nodes:.1f} nodes' worth"
+            f"{at_cost(per_hour)} of those they run on.",
+            per_hour=per_hour,
+        )
+
+
+def _measured(context: AdviceContext, groups: Iterable[PodGroup]) -> Iterator[_Measured]:
+    for group in groups:
+        for pod in group.pods:
+            used, node = context.usage.pods.get(pod.key), context.node_by_name.get(pod.node_name)
+            if used is not None and node is not None and node.claim is not None:
+                yield _Measured(pod, node, used)
+
+
+def _waste(context: AdviceContext, pods: Iterable[_Measured], name: str) -> _Waste | None:
+    """Return what is requested of a resource and not used; None where that is not much."""
+    is_cpu = name == resources.CPU
+    unit = NANO_PER_MILLI if is_cpu else NANO
+    requested = used = 0
+    nodes, per_hour, is_priced = 0.0, 0.0, False
+    for pod, node, seen in pods:
+        asked, peak = (
+            resources.nano(pod.requests, name) // unit,
+            seen.peak_cpu_millis if is_cpu else seen.peak_memory_bytes,
+        )
+        requested, used = requested + asked, used + peak
+        allocatable = node.allocatable_nano.get(name, 0) // unit
+        if asked > peak and allocatable:
+            share = (asked - peak) / allocatable
+            price = context.price(node)
+            nodes += share
+            if price is not None:
+                per_hour, is_priced = per_hour + share * price, True
+    least = _LEAST_CPU_MILLIS if is_cpu else _LEAST_MEMORY_BYTES
+    if requested < _TIMES * used or requested - used < least:
+        return None
+    return _Waste(name, requested, used, nodes, per_hour if is_priced else None)
+
+
+def _seen(pods: Iterable[_Measured]) -> str:
+    """Return what the measurements are worth."""
+    used = [one.used for one in pods]
+    most = max(used, key=lambda one: one.samples)
+    if most.samples == 1:
+        return "one sample, which says nothing of peaks"
+    return f"the most of {most.samples:,} samples seen over {span(most.latest.at_ns - most.first_ns)}"
+
+
+def _cores(millis: int) -> str:
+    return f"{millis}m" if millis < 10_000 else f"{millis / 1000:.1f}"

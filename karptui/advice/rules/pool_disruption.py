@@ -1,0 +1,342 @@
+"""How NodePools let their nodes go: consolidation, expiry, drains, spot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median_low
+from typing import Final
+
+from karptui.advice.churn import longer_after, loop_fact, remedies
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import pool_ref, ref_text
+from karptui.advice.rule import rule
+from karptui.advice.words import at_cost, counted, listed, share, span, verb
+from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, SPOT_TO_SPOT_TYPES
+from karptui.disruption.do_not_disrupt import protects_node
+from karptui.disruption.expiry import expiry_calendar, expiry_wave
+from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, SPOT
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, NodePool
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.provisioning.state_node import StateNode
+from karptui.whatif.edits import ObjectRef, SetField, SetSetting
+
+
+@rule(
+    "pool-balanced-silent",
+    title="Balanced refuses silently",
+    what="A NodePool with nodes has consolidationPolicy Balanced.",
+    why="Balanced compares the share of the pool's cost that a move saves with the share of its pods that it disturbs, "
+    "and approves from a score of 0.5. An approved move gets the event ConsolidationApproved; a refused node gets "
+    "nothing, and neither does a node for which the budget has run out.",
+    source="pkg/controllers/disruption/balanced.go",
+    remedy="Nothing to mend: look at the score in the WHY column of the Nodes screen.",
+)
+def _balanced_silent(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        nodes = context.nodes_of(pool)
+        if pool.consolidation_policy == BALANCED and nodes and not pool.is_static:
+            yield Finding(
+                severity=Severity.INFO,
+                objects=(pool_ref(pool),),
+                fact=f"{pool.name} ({counted(len(nodes), 'node')}) consolidates by the Balanced policy: a node whose "
+                "saving is small against the pods it disturbs is refused, and nothing on the node says so.",
+            )
+
+
+@rule(
+    "pool-churn-loop",
+    title="nodes come and go in circles",
+    what="At least three times in the time that is known, Karpenter took a node away within half an hour of its "
+    "creation; or took one away as underutilized or empty and launched the same type in its place or within 15 "
+    "minutes; or created a NodeClaim that never became a node.",
+    why="Consolidation looks at the present moment: a node is taken away as soon as its pods fit elsewhere, and pods "
+    "that come a minute later need it again. Every round costs launches, evictions, and pods that start cold. The time "
+    "that is known is that of the events the API server still has, an hour as a rule, and what karptui saw go itself.",
+    source="pkg/controllers/disruption/queue.go, pkg/controllers/nodeclaim/disruption/consolidation.go and "
+    "pkg/controllers/nodeclaim/lifecycle",
+    remedy="Raise consolidateAfter above the time between two waves of pods, take policy Balanced or WhenEmpty, or "
+    "give short-lived pods a NodePool of their own; the Churn screen shows the rounds one by one.",
+)
+def _churn_loop(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        loops = [loop for loop in context.loops if loop.pool == pool.name]
+        if not loops:
+            continue
+        after_ns = longer_after(loops, pool)
+        path = ("spec", "disruption", "consolidateAfter")
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool),),
+            fact=" ".join(map(loop_fact, loops)),
+            remedy=" ".join(remedies(loops, pool)),
+            edits=(SetField(pool_ref(pool), path, span(after_ns)),) if after_ns is not None else (),
+        )
+
+
+_FEWEST_NODES: Final = 3
+_OLD: Final = 3
+"""A node counts once it is this many times as old as consolidateAfter: it has had time to be quiet."""
+
+
+@rule(
+    "pool-consolidate-after-churn",
+    title="pods outpace consolidateAfter",
+    what="At least three nodes, and half of those three times as old as consolidateAfter, saw a pod come or go within "
+    "consolidateAfter.",
+    why="Every pod that is bound to a node or leaves it starts consolidateAfter anew, CronJobs' and batch pods too. A "
+    "pool whose pods come and go more often than that is never consolidated, however empty its nodes are.",
+    source="pkg/controllers/nodeclaim/podevents and pkg/controllers/nodeclaim/disruption/consolidation.go",
+    remedy="Shorten consolidateAfter; with 0s pods do not start a clock at all. Or give short-lived pods a pool of "
+    "their own.",
+)
+def _consolidate_after_churn(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        if pool.is_static or not pool.consolidate_after_ns:
+            continue
+        old = [node for node in context.nodes_of(pool) if _is_old(node, pool, context.now_ns)]
+        kept = [node for node in old if _quiet_ns(node, context.now_ns) < pool.consolidate_after_ns]
+        if len(kept) < _FEWEST_NODES or 2 * len(kept) < len(old):
+            continue
+        cost, after = context.cost(kept), span(pool.consolidate_after_ns)
+        quiet = span(median_low(_quiet_ns(node, context.now_ns) for node in kept))
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool),),
+            fact=f"{pool.name} waits {after} without a pod coming or going before a node may be consolidated, and "
+            f"{share(len(kept), len(old))} nodes older than {span(_OLD * pool.consolidate_after_ns)}{at_cost(cost)} "
+            f"saw one within that time, half of them no longer than {quiet} ago: their clocks keep starting anew.",
+            edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "0s"),),
+            per_hour=cost,
+        )
+
+
+def _is_old(node: StateNode, pool: NodePool, now_ns: int) -> bool:
+    initialized = node.claim.condition("Initialized") if node.claim is not None else None
+    if initialized is None or initialized.status != "True" or node.is_marked_for_deletion:
+        return False
+    return now_ns - initialized.last_transition_ns > _OLD * (pool.consolidate_after_ns or 0)
+
+
+def _quiet_ns(node: StateNode, now_ns: int) -> int:
+    """Return how long no pod has come or gone; without such an event for ever."""
+    last_ns = node.claim.last_pod_event_ns if node.claim is not None else 0
+    return now_ns - last_ns
+
+
+@rule(
+    "pool-consolidation-never",
+    title="consolidation is switched off",
+    what="A NodePool with nodes has consolidateAfter Never.",
+    why="consolidateAfter Never keeps the Consolidatable condition from ever being set, and both emptiness and "
+    "consolidation ask for it; the policy beside it has no effect. Drift, expiry and deletion go on.",
+    source="pkg/controllers/nodeclaim/disruption/consolidation.go",
+    remedy="Set consolidateAfter to a duration where nodes should go when they are empty or cheaper elsewhere.",
+)
+def _consolidation_never(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        nodes = context.nodes_of(pool)
+        if pool.is_static or pool.consolidate_after_ns is not None or not nodes:
+            continue
+        empty = [node for node in nodes if node.is_initialized and context.fleet.is_empty(node)]
+        cost = context.cost(empty)
+        of_these = f"; {counted(len(empty), 'of them is', 'of them are')} empty{at_cost(cost)}" if empty else ""
+        yield Finding(
+            severity=Severity.WARNING if empty else Severity.INFO,
+            objects=(pool_ref(pool),),
+            fact=f"{pool.name} has consolidateAfter Never: neither empty nor underutilised nodes go, whatever "
+            f"consolidationPolicy ({pool.consolidation_policy}) says. It has {counted(len(nodes), 'node')}{of_these}.",
+            edits=(SetField(pool_ref(pool), ("spec", "disruption", "consolidateAfter"), "5m"),),
+            per_hour=cost,
+        )
+
+
+_SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
+_AHEAD_NS: Final = 7 * _SOON_NS
+_SHARE: Final = 3
+
+
+@rule(
+    "pool-expiry-wave",
+    title="many nodes expire at once",
+    what="Within the next week at least three nodes, and a third of a NodePool, expire within half an hour.",
+    why="Expiry is forceful: a NodeClaim older than expireAfter is deleted, whatever budgets say and without waiting "
+    "for a replacement. Nodes that were made together, for a deployment or an upgrade, go together.",
+    source="pkg/controllers/nodeclaim/expiration/controller.go",
+    remedy="Let some of them go earlier, a few at a time (delete NodeClaims, or let drift do it within the budgets), "
+    "and set a terminationGracePeriod so that every drain ends.",
+)
+def _expiry_wave(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        nodes = context.nodes_of(pool)
+        coming = [one for one in expiry_calendar(nodes) if context.now_ns < one.at_ns <= context.now_ns + _AHEAD_NS]
+        wave = expiry_wave(coming)
+        if len(wave) < _FEWEST_NODES or _SHARE * len(wave) < len(nodes):
+            continue
+        names = {one.claim_name for one in wave}
+        cost = context.cost(node for node in nodes if node.claim is not None and node.claim.name in names)
+        until_ns = wave[0].at_ns - context.now_ns
+        endless = sum(one.forced_end_ns is None for one in wave)
+        drains = f" {counted(endless, 'drain')} may never end: no terminationGracePeriod." if endless else ""
+        yield Finding(
+            severity=Severity.WARNING if until_ns < _SOON_NS else Severity.INFO,
+            objects=(pool_ref(pool),),
+            fact=f"{share(len(wave), len(nodes))} nodes of {pool.name}{at_cost(cost)} expire within 30m of each other, "
+            f"from {format_timestamp(wave[0].at_ns // NS_PER_SECOND * NS_PER_SECOND)} on (in {span(until_ns)}). "
+            f"Disruption budgets do not hold expiry back.{drains}",
+        )
+
+
+_GRACE_PERIOD_PATH: Final = ("spec", "template", "spec", "terminationGracePeriod")
+
+
+@rule(
+    "pool-no-grace-period",
+    title="do-not-disrupt without an end",
+    what="Pods that karpenter.sh/do-not-disrupt protects now run on nodes without terminationGracePeriod.",
+    why="do-not-disrupt keeps drift and consolidation from the node, and a drain that has begun anyway (expiry, "
+    "deletion) waits for the pod. Only terminationGracePeriod ends that wait; with it drift may take the node too. "
+    "It never lets consolidation take a node with a protected pod.",
+    source="pkg/controllers/state/statenode.go and pkg/controllers/node/termination/terminator",
+    remedy="Set terminationGracePeriod on the NodePool to the longest that such a pod may take (changing it makes the "
+    "present nodes drift), or give the annotation a duration, such as 4h, instead of true.",
+)
+def _no_grace_period(context: AdviceContext) -> Iterator[Finding]:
+    predicates = context.fleet.pods
+    protected: dict[str, list[tuple[ObjectRef, Pod]]] = {}
+    for group in context.groups:
+        if DO_NOT_DISRUPT in group.template.annotations:
+            for pod in group.pods:
+                if pod.node_name and not predicates.is_disruptable(pod):
+                    protected.setdefault(pod.node_name, []).append((group.owner, pod))
+    for pool in context.pools:
+        nodes = [
+            node
+            for node in context.nodes_of(pool)
+            if node.node is not None
+            and node.node.name in protected
+            and node.claim is not None
+            and node.claim.termination_grace_period_ns is None
+        ]
+        own = [one for node in nodes if node.node is not None for one in protected[node.node.name]]
+        if not own:
+            continue
+        owners = tuple(dict.fromkeys(owner for owner, _ in own))
+        cost = context.cost(nodes)
+        endless = "" if pool.termination_grace_period_ns is None else " New nodes of the pool have one, these do not."
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool), *owners),
+            fact=f"{counted(len(own), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(own), 'says', 'say')} "
+            f"do-not-disrupt on {counted(len(nodes), 'node')} of {pool.name}{at_cost(cost)} without "
+            "terminationGracePeriod: when such a node drifts it stays, and when it expires or is deleted its drain "
+            f"has no end while they run.{endless}",
+            edits=(SetField(pool_ref(pool), _GRACE_PERIOD_PATH, "24h"),) if not endless else (),
+            per_hour=cost,
+        )
+
+
+_ANNOTATIONS_PATH: Final = ("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT)
+
+
+@rule(
+    "pool-protects-nodes",
+    title="the pool protects all its nodes",
+    what="The template of a NodePool carries karpenter.sh/do-not-disrupt.",
+    why="Annotations of the template are copied to each node once, when it registers. On a node only the value true "
+    "counts, and it never runs out; durations are understood on pods alone. Adding or removing the annotation changes "
+    "the template's hash, so that every present node drifts.",
+    source="pkg/controllers/nodeclaim/lifecycle/registration.go and pkg/controllers/state/statenode.go",
+    remedy="Take it out; protect the pods that need it, or close the pool for a reason with a disruption budget.",
+)
+def _protects_nodes(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        value = pool.template_annotations.get(DO_NOT_DISRUPT)
+        if value is None:
+            continue
+        nodes = [one for one in context.nodes_of(pool) if protects_node(one.annotations)]
+        cost = context.cost(nodes)
+        if protects_node(pool.template_annotations):
+            fact = f"Every new node of {pool.name} says do-not-disrupt: neither consolidation nor drift ever takes "
+            fact += f"one. {counted(len(nodes), 'node')}{at_cost(cost)} of it do now."
+        else:
+            fact = f'The template of {pool.name} has do-not-disrupt "{value}": on nodes only "true" counts, so it '
+            fact += "protects nothing."
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(pool_ref(pool),),
+            fact=fact,
+            edits=(SetField(pool_ref(pool), _ANNOTATIONS_PATH),),
+            per_hour=cost if protects_node(pool.template_annotations) else None,
+        )
+
+
+@rule(
+    "pool-spot-gate-off",
+    title="spot-to-spot consolidation is off",
+    what="A NodePool that consolidates underutilised nodes has spot nodes, and the gate SpotToSpotConsolidation is "
+    "off.",
+    why="Replacing spot by spot is behind a feature gate that is off by default. Without it a large spot node with "
+    "little on it goes only when its pods fit elsewhere.",
+    source="computeSpotToSpotConsolidation in pkg/controllers/disruption/consolidation.go",
+    remedy="Set FEATURE_GATES=SpotToSpotConsolidation=true on the controller, with pools that allow at least 15 "
+    "cheaper types; or leave it off on purpose where interruptions cost more.",
+)
+def _spot_gate_off(context: AdviceContext) -> Iterator[Finding]:
+    if context.settings.gate(SPOT_TO_SPOT_GATE):
+        return
+    found = [
+        (pool, nodes)
+        for pool in context.pools
+        if not pool.is_static
+        and pool.consolidation_policy != WHEN_EMPTY
+        and pool.consolidate_after_ns is not None
+        and (nodes := [one for one in context.nodes_of(pool) if one.labels.get(CAPACITY_TYPE) == SPOT])
+    ]
+    if not found:
+        return
+    pools = [pool for pool, _ in found]
+    nodes = [node for _, own in found for node in own]
+    cost = context.cost(nodes)
+    yield Finding(
+        severity=Severity.INFO,
+        objects=tuple(map(pool_ref, pools)),
+        fact=f"{counted(len(nodes), 'spot node')}{at_cost(cost)} of {listed(pool.name for pool in pools)} can be "
+        f"deleted by consolidation but never replaced by cheaper ones: {SPOT_TO_SPOT_GATE} is off"
+        f"{context.doubt('FEATURE_GATES')}.",
+        edits=(SetSetting(f"FEATURE_GATES.{SPOT_TO_SPOT_GATE}", "true"),),
+        per_hour=cost,
+    )
+
+
+@rule(
+    "pool-spot-inflexible",
+    title="too few types for spot-to-spot",
+    what="SpotToSpotConsolidation is on, and a NodePool with spot nodes allows 15 types or fewer.",
+    why="A single spot node is replaced by another only if at least 15 cheaper types remain, so that the replacement "
+    "does not land in the one pool that is about to be interrupted. A pool with 15 types or fewer never has 15 cheaper "
+    "than the one that runs.",
+    source="MinInstanceTypesForSpotToSpotConsolidation in pkg/controllers/disruption/consolidation.go",
+    remedy="Allow more families, sizes or generations.",
+)
+def _spot_inflexible(context: AdviceContext) -> Iterator[Finding]:
+    if not context.settings.gate(SPOT_TO_SPOT_GATE):
+        return
+    for pool in context.pools:
+        if pool.is_static or pool.consolidation_policy == WHEN_EMPTY or pool.consolidate_after_ns is None:
+            continue
+        nodes = [node for node in context.nodes_of(pool) if node.labels.get(CAPACITY_TYPE) == SPOT]
+        offered = frozenset(context.offered_types(pool))
+        types, running = len(offered), {node.labels.get(INSTANCE_TYPE, "") for node in nodes}
+        # A type is never cheaper than itself.
+        if nodes and types - (running <= offered) < SPOT_TO_SPOT_TYPES:
+            cost = context.cost(nodes)
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(pool_ref(pool),),
+                fact=f"{pool.name} allows {counted(types, 'available type')}; a spot node is replaced by another only "
+                f"with {SPOT_TO_SPOT_TYPES} cheaper ones to choose from, so its {counted(len(nodes), 'spot node')}"
+                f"{at_cost(cost)} can be deleted but never be replaced.",
+                per_hour=cost,
+            )

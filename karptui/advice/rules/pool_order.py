@@ -1,0 +1,312 @@
+"""The order and the limits of NodePools, and what falls back to which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import owner_refs, pool_ref
+from karptui.advice.rule import rule
+from karptui.advice.words import counted, listed, nano_amount
+from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.resources import NODES
+from karptui.kube.taints import Taint
+from karptui.provisioning.catalogue import bits
+from karptui.provisioning.limits import remaining_limits
+from karptui.whatif.edits import SetField
+
+_CHOICE_OF_TYPE: Final = f"{AWS_GROUP}/instance-"
+
+
+@rule(
+    "pool-fallback-unequal",
+    title="the fallback takes other pods",
+    what="Two weighted NodePools share a NodeClass and a taint or label and differ only in the types that they allow, "
+    "yet their taints or label keys are not the same, and pods of the preferred one cannot go to the other.",
+    why="Karpenter checks taints and labels of each NodePool by itself. A fallback catches only pods that tolerate all "
+    "of its taints and whose selectors its labels meet; a taint that only one of the two has splits the pods in two.",
+    source="pkg/controllers/provisioning/scheduling/nodeclaim.go",
+    remedy="Give both pools the same taints and labels, and the pods tolerations for them; only weight and instance "
+    "requirements should differ.",
+)
+def _fallback_unequal(context: AdviceContext) -> Iterator[Finding]:
+    places = {pool.name: index for index, pool in enumerate(context.tried_pools)}
+    for first, second in combinations(context.tried_pools, 2):
+        if not _are_twins(first, second):
+            continue
+        bit, other = 1 << places[first.name], 1 << places[second.name]
+        lost = [
+            group
+            for group in context.workload_groups
+            if (mask := context.accepting(group.template)) & bit and not mask & other
+        ]
+        count = sum(len(group.pods) for group in lost)
+        # A pool that takes pods of its own and shares no taint may well be meant for just these.
+        is_alone = any(mask & other for mask in context.pods_by_pools) and not set(first.taints) & set(second.taints)
+        if count and not is_alone:
+            yield Finding(
+                severity=Severity.WARNING,
+                objects=(pool_ref(second), pool_ref(first), *owner_refs(lost)),
+                fact=f"{second.name} (weight {second.weight}) differs from {first.name} (weight {first.weight}) only "
+                f"in the types it allows and in {_difference(first, second)}: {counted(count, 'pod')} that may go to "
+                f"{first.name} cannot fall back to it, of {listed(ref.key for ref in owner_refs(lost))}.",
+            )
+
+
+def _are_twins(first: NodePool, second: NodePool) -> bool:
+    """Return whether the second looks meant as the fallback of the first, but takes other pods."""
+    if not first.weight > second.weight > 0 or first.node_class_ref != second.node_class_ref:
+        return False
+    if _fixed(first) != _fixed(second):
+        return False
+    taints = set(first.taints) ^ set(second.taints)
+    keys = set(first.template_labels) ^ set(second.template_labels)
+    # Pools that share nothing but their NodeClass are pools for different workloads, not a pair.
+    are_related = bool(set(first.taints) & set(second.taints)) or bool(
+        set(first.template_labels.items()) & set(second.template_labels.items())
+    )
+    return are_related and bool(taints or keys)
+
+
+def _fixed(pool: NodePool) -> frozenset[tuple[str, str, tuple[str, ...]]]:
+    """Return the requirements that do not choose among types or capacity types."""
+    return frozenset(
+        (one.key, one.operator, one.values)
+        for one in pool.requirements
+        if not one.key.startswith(_CHOICE_OF_TYPE) and one.key not in (CAPACITY_TYPE, INSTANCE_TYPE)
+    )
+
+
+def _difference(first: NodePool, second: NodePool) -> str:
+    taints: set[Taint] = set(first.taints) ^ set(second.taints)
+    keys = set(first.template_labels) ^ set(second.template_labels)
+    parts = [f"taint {taint}" for taint in sorted(map(str, taints))] + [f"label {key}" for key in sorted(keys)]
+    return listed(parts)
+
+
+@rule(
+    "pool-limit-below-type",
+    title="limits leave no room for a node",
+    what="What a NodePool's limits leave is less than the smallest type that the pool allows, or its node limit is "
+    "reached.",
+    why="A type counts against the limits with its whole capacity, not with what pods ask. When no allowed type fits "
+    "into what is left the pool is passed over, although some cpu or memory is left on paper.",
+    source="filterByRemainingResources in pkg/controllers/provisioning/scheduling/scheduler.go",
+    remedy="Raise the limit by at least one node, or allow smaller types.",
+)
+def _limit_below_type(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.tried_pools:
+        if not pool.limits:
+            continue
+        states = [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
+        remaining = remaining_limits(pool, states)
+        for resource, left in remaining.items():
+            finding = _of_resource(context, pool, resource, left)
+            if finding is not None:
+                yield finding
+
+
+def _of_resource(context: AdviceContext, pool: NodePool, resource: str, left: int) -> Finding | None:
+    limit = (pool.limits or {})[resource]
+    waiting = sum(1 for pod in context.prepared.pending if pool in context.pools_for(pod.template))
+    pods = f" {counted(waiting, 'pending pod')} could go to it." if waiting else ""
+    if resource == NODES:
+        if left > 0:
+            return None
+        fact = f"{pool.name} is at its limit of {counted(limit.units, 'node')}.{pods}"
+        return Finding(severity=_severity(waiting), objects=(pool_ref(pool),), fact=fact)
+    smallest = _smallest(context, pool, resource)
+    if smallest is None or left >= smallest:
+        return None
+    least = nano_amount(smallest, resource)
+    if limit.nano < smallest:
+        fact = f"{pool.name} has a limit of {resource} {limit}, and its smallest allowed type has {least}: it can "
+        fact += f"never launch a node.{pods}"
+        severity = Severity.ERROR
+    else:
+        rest = nano_amount(max(left, 0), resource)
+        fact = f"{pool.name} has {resource} {rest} left of {limit}, and its smallest allowed type has {least}: it "
+        fact += f"launches nothing more.{pods}"
+        severity = _severity(waiting)
+    return Finding(
+        severity=severity,
+        objects=(pool_ref(pool),),
+        fact=fact,
+        edits=(
+            SetField(pool_ref(pool), ("spec", "limits", resource), _raised(limit.nano - left + smallest, resource)),
+        ),
+    )
+
+
+def _severity(waiting: int) -> Severity:
+    return Severity.ERROR if waiting else Severity.WARNING
+
+
+def _raised(nano: int, resource: str) -> str:
+    """Return a limit that has room for one more node of the smallest type."""
+    units = -(-nano // 1_000_000_000)
+    return f"{-(-units // (1 << 30))}Gi" if resource == "memory" else str(units)
+
+
+def _smallest(context: AdviceContext, pool: NodePool, resource: str) -> int | None:
+    """Return the least capacity of an allowed and available type, None where some type does not have the resource."""
+    catalogue = context.catalogue_of(pool)
+    template = next((one for one in context.prepared.templates if one.name == pool.name), None)
+    allowed = [catalogue.types[i].capacity for i in bits(template.types if template is not None else 0)]
+    if any(resource not in capacity for capacity in allowed):
+        return None
+    return min((capacity[resource].nano for capacity in allowed), default=None)
+
+
+_FEW_NODES: Final = 2
+
+
+@rule(
+    "pool-limit-largest-type",
+    title="limits count the largest type",
+    what="What is left of a NodePool's limit is less than twice the largest type that it still allows, though several "
+    "small nodes would fit.",
+    why="While it plans, Karpenter does not know which type a claim will get and subtracts the largest capacity among "
+    "the claim's types. One claim with open requirements can use up the limit for a whole run; the other pods wait "
+    "for the next run, after the node has turned out small.",
+    source="subtractMax in pkg/controllers/provisioning/scheduling/scheduler.go",
+    remedy="Bound the size with requirements (instance-cpu Lt 33), or leave more headroom in the limit.",
+)
+def _limit_largest_type(context: AdviceContext) -> Iterator[Finding]:
+    templates = {template.name: template for template in context.prepared.templates}
+    for pool in context.tried_pools:
+        template = templates.get(pool.name)
+        if not pool.limits or template is None:
+            continue
+        states = [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
+        for resource, left in remaining_limits(pool, states).items():
+            ladder = template.catalogue.capacity.get(resource)
+            if resource == NODES or ladder is None or left <= 0:
+                continue
+            within = template.types & template.catalogue.within_limits(((resource, left),))
+            largest = ladder.greatest(within) if within else 0
+            smallest = min((amount for amount in _amounts(context, pool.name, within, resource)), default=0)
+            if not smallest or left // smallest <= _FEW_NODES or left // largest >= _FEW_NODES:
+                continue
+            yield Finding(
+                severity=Severity.INFO,
+                objects=(pool_ref(pool),),
+                fact=f"{pool.name} has {resource} {nano_amount(left, resource)} left, and allowed types reach up to "
+                f"{nano_amount(largest, resource)}: a pod that any of them can take counts as a node of that size, so "
+                f"one run may plan a single node where {left // smallest:,} of the smallest would fit.",
+            )
+
+
+def _amounts(context: AdviceContext, pool: str, types: int, resource: str) -> Iterator[int]:
+    catalogue = context.prepared.catalogues[pool]
+    return (catalogue.types[i].capacity[resource].nano for i in bits(types) if resource in catalogue.types[i].capacity)
+
+
+@rule(
+    "pool-limit-nodes",
+    title="a node limit can be overshot",
+    what="A NodePool that takes pods limits its nodes and has not reached the limit.",
+    why="New claims of a run do not count as nodes while the run plans: only a limit that is exactly used up stops it. "
+    "A burst of pods can go past the limit in one run; over the limit, the message speaks of instance types that "
+    "exceed limits.",
+    source="pkg/controllers/provisioning/scheduling/scheduler.go, subtractMax and the nodes limit",
+    remedy="Limit cpu and memory as well where the number matters for quotas or licences.",
+)
+def _limit_nodes(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.tried_pools:
+        limit = (pool.limits or {}).get(NODES)
+        if limit is None:
+            continue
+        nodes = [node for node in context.nodes_of(pool) if not node.is_marked_for_deletion]
+        left = limit.units - len(nodes)
+        if left > 0:
+            yield Finding(
+                severity=Severity.INFO,
+                objects=(pool_ref(pool),),
+                fact=f"{pool.name} has {counted(len(nodes), 'node')} of at most {limit.units:,}: one run of the "
+                f"provisioner may still plan more than the {left:,} that are left.",
+            )
+
+
+_CLOSE: Final = 10
+_WHOLE: Final = 100
+_LARGEST_RATIO: Final = 4
+
+
+@rule(
+    "pool-weight-order",
+    title="weight is an order, not a share",
+    what="Two NodePools that can take the same pods have weights that add up to 100, differ by less than 10, or are "
+    "within a factor of four.",
+    why="Weight is strict priority: for every pod the NodePools are tried from the heaviest down, and the first that "
+    "can launch a node takes it. A weight of 51 against 49 sends everything to the first. Weight matters for new nodes "
+    "only: existing nodes and claims in flight are tried before any NodePool.",
+    source="pkg/controllers/provisioning/provisioner.go and pkg/controllers/provisioning/scheduling/scheduler.go; "
+    "OrderByWeight in pkg/utils/nodepool/nodepool.go",
+    remedy="For a preferred pool and a fallback keep weights far apart (100 and 1) so that nobody misreads them. For a "
+    "proportion spread the pods instead: topologySpreadConstraints over karpenter.sh/capacity-type or over a label of "
+    "your own that each pool sets.",
+)
+def _weight_order(context: AdviceContext) -> Iterator[Finding]:
+    for first, second in combinations(context.tried_pools, 2):
+        looks = _looks_like(first, second)
+        shared = context.pods_for_all((first, second)) if looks else 0
+        if not shared:
+            continue
+        ours, theirs = len(context.nodes_of(first)), len(context.nodes_of(second))
+        yield Finding(
+            severity=Severity.INFO,
+            objects=(pool_ref(first), pool_ref(second)),
+            fact=f"{first.name} has weight {first.weight} and {second.name} {second.weight}, which {looks}: "
+            f"{counted(shared, 'pod')} may go to either, and for each of them every new node comes from {first.name} "
+            f"until it can launch none. Now they have {ours:,} and {counted(theirs, 'node')}.",
+        )
+
+
+def _looks_like(first: NodePool, second: NodePool) -> str:
+    """Return why somebody may take two weights, the larger first, for shares; empty where nobody would."""
+    high, low = first.weight, second.weight
+    if low in (high, 0):
+        return ""
+    if high + low == _WHOLE:
+        return "add up to 100 like shares"
+    if high - low < _CLOSE:
+        return f"differ by only {high - low}"
+    return "look like a ratio" if high <= _LARGEST_RATIO * low else ""
+
+
+_HEAVIEST: Final = 100
+
+
+@rule(
+    "pool-weight-tie",
+    title="equal weights: the name decides",
+    what="Two or more NodePools of the same weight, or without one, can take the same pods.",
+    why="Among equal weights the NodePool whose name sorts last is tried first, every time: twin pools do not share "
+    "the load, one of them gets all of it, and a new pool can take over by its name alone.",
+    source="OrderByWeight in pkg/utils/nodepool/nodepool.go",
+    remedy="Give each of them a weight of its own, so that the order is the one you mean.",
+)
+def _weight_tie(context: AdviceContext) -> Iterator[Finding]:
+    by_weight: dict[int, list[NodePool]] = {}
+    for pool in context.tried_pools:
+        by_weight.setdefault(pool.weight, []).append(pool)
+    for weight, pools in by_weight.items():
+        rivals = [(pool, shared) for pool in pools[1:] if (shared := context.pods_for_all((pools[0], pool)))]
+        if not rivals:
+            continue
+        first, others = pools[0], [pool for pool, _ in rivals]
+        nodes = ", ".join(f"{pool.name} {len(context.nodes_of(pool)):,}" for pool in (first, *others[:2]))
+        said = f"weight {weight}" if weight else "no weight"
+        yield Finding(
+            severity=Severity.INFO,
+            objects=tuple(map(pool_ref, (first, *others))),
+            fact=f"{listed(pool.name for pool in (first, *others))} have {said} alike, and up to "
+            f"{counted(max(count for _, count in rivals), 'pod')} may go to either: {first.name} is always tried "
+            f"first, because its name sorts last. Nodes now: {nodes}.",
+            edits=(SetField(pool_ref(first), ("spec", "weight"), weight + 1),) if weight < _HEAVIEST else (),
+        )

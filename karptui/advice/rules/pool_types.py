@@ -1,0 +1,410 @@
+"""What NodePools may launch: instance types, capacity types, images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import REQUIREMENTS_PATH, pool_ref, requirement_form
+from karptui.advice.rule import rule
+from karptui.advice.words import amount, at_cost, counted, joined, listed, share, verb
+from karptui.aws.lint.operator import unknown_operators
+from karptui.aws.lint.wildcard import wildcard_values
+from karptui.aws.nodeclass import KIND, Ec2NodeClass
+from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
+from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
+from karptui.karpenter.requirement import OPERATORS, Requirement
+from karptui.karpenter.requirements import Requirements
+from karptui.kube.resources import PODS, cpu_millis, memory_bytes
+from karptui.provisioning.catalogue import bits
+from karptui.provisioning.template import Template
+from karptui.provisioning.type_verdict import Filter, FilterCount, PoolTypes, TypeVerdict
+from karptui.whatif.edits import ObjectRef, SetField
+
+
+@rule(
+    "pool-arm64-image",
+    title="no image for an architecture",
+    what="A NodePool allows types of an architecture for which its EC2NodeClass has resolved no image.",
+    why="Images play no part in scheduling. Types without a matching image are planned for, also as the cheapest "
+    "choice, and dropped when the instance is launched; if none is left the launch fails and is tried again.",
+    source="pkg/providers/amifamily/resolver.go of the AWS provider",
+    remedy="Add a requirement on kubernetes.io/arch to the NodePool, or an image for the other architecture.",
+)
+def _arm64_image(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.tried_pools:
+        nodeclass = context.ec2_nodeclass_of(pool)
+        if nodeclass is None or not nodeclass.amis:
+            continue
+        lost = _lost(context, pool, nodeclass)
+        if not lost:
+            continue
+        offered = len(context.offered_types(pool))
+        count = sum(lost.values())
+        yield Finding(
+            severity=Severity.ERROR if count == offered else Severity.WARNING,
+            objects=(pool_ref(pool), ObjectRef(KIND, nodeclass.name)),
+            fact=f"{pool.name} allows {share(count, offered)} types of {joined(sorted(lost))}, and {KIND} "
+            f"{nodeclass.name} has no image for it: Karpenter plans with them and drops them at launch.",
+        )
+
+
+def _lost(context: AdviceContext, pool: NodePool, nodeclass: Ec2NodeClass) -> dict[str, int]:
+    """Return the architectures without an image, each with the number of available types that the pool allows."""
+    images = [Requirements.from_selectors(ami.selectors) for ami in nodeclass.amis]
+    catalogue = context.catalogue_of(pool)
+    offered = frozenset(context.offered_types(pool))
+    index = catalogue.keys.get(ARCH)
+    found: dict[str, int] = {}
+    for arch, mask in (index.by_value if index is not None else {}).items():
+        types = sum(1 for i in bits(mask) if catalogue.types[i].name in offered)
+        asked = Requirements((Requirement.of(ARCH, "In", (arch,)),))
+        if types and not any(image.intersects(asked) for image in images):
+            found[arch] = types
+    return found
+
+
+@rule(
+    "pool-capacity-type-open",
+    title="no capacity type is required",
+    what="Neither requirements nor labels of a NodePool name karpenter.sh/capacity-type.",
+    why="Such a pool counts as both. When consolidation replaces a node it pins the new one to spot, so that the "
+    "launch fails rather than falls back to a dearer on-demand node; so it does even where only on-demand is offered. "
+    "A spot node of such a pool is never replaced by a cheaper on-demand type.",
+    source="computeConsolidation in pkg/controllers/disruption/consolidation.go",
+    remedy="Name the capacity types that you want: In [on-demand], In [spot], or both on purpose.",
+)
+def _capacity_type_open(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        if pool.is_static or CAPACITY_TYPE in context.requirements_of(pool):
+            continue
+        nodes = context.nodes_of(pool)
+        spot = [node for node in nodes if node.labels.get(CAPACITY_TYPE) == SPOT]
+        sells = context.capacity_types_of(pool)
+        no_spot = bool(sells) and SPOT not in sells
+        consequence = (
+            "every replacement fails to launch, and the savings shown are too high"
+            if no_spot
+            else "the launch does not fall back to on-demand"
+        )
+        consolidates = pool.consolidation_policy != WHEN_EMPTY and pool.consolidate_after_ns is not None
+        consolidation = f" Consolidation pins its replacements to spot: {consequence}." if consolidates else ""
+        fact = f"{pool.name} does not say which capacity type it wants: new nodes "
+        fact += "are on-demand, as no spot is offered" if no_spot else "are spot wherever spot is offered"
+        fact += f"; {share(len(spot), len(nodes))} nodes are spot{at_cost(context.cost(spot))}" if nodes else ""
+        rest = {"key": CAPACITY_TYPE, "operator": "In", "values": ["on-demand"]}
+        written = [*_requirements(pool.raw), rest]
+        yield Finding(
+            severity=Severity.WARNING if no_spot and consolidates else Severity.INFO,
+            objects=(pool_ref(pool),),
+            fact=f"{fact}.{consolidation}",
+            edits=(SetField(pool_ref(pool), ("spec", "template", "spec", "requirements"), written),)
+            if pool.raw
+            else (),
+        )
+
+
+def _requirements(raw: object) -> list[object]:
+    """Return ``spec.template.spec.requirements`` as written."""
+    for name in ("spec", "template", "spec", "requirements"):
+        raw = raw.get(name) if isinstance(raw, dict) else None
+    return list(raw) if isinstance(raw, list) else []
+
+
+@rule(
+    "pool-daemonset-types",
+    title="DaemonSets exclude types",
+    what="On types that a NodePool allows, the DaemonSets that run there leave no pod slot, or do not fit themselves.",
+    why="Karpenter subtracts cpu, memory and a pod slot for every DaemonSet that tolerates and selects the node. Types "
+    "without room for one more pod are dropped silently; small types have as few as 4, 8 or 11 slots, and eleven "
+    "DaemonSets are not unusual.",
+    source="buildDaemonOverheadGroups in pkg/controllers/provisioning/scheduling/scheduler.go",
+    remedy="Narrow DaemonSets with node selectors, allow larger types, or raise spec.kubelet.maxPods in the NodeClass "
+    "where the CNI has the addresses (prefix delegation).",
+)
+def _daemonset_types(context: AdviceContext) -> Iterator[Finding]:
+    for template in context.prepared.templates:
+        if not _is_crowded(template):
+            continue
+        found = context.pool_types[template.name]
+        removed = [
+            one
+            for one in found.verdicts
+            if one.removed_by is Filter.DAEMONSETS or (one.removed_by is Filter.POD and one.reason.startswith(PODS))
+        ]
+        if removed:
+            yield _finding(template, found, removed)
+
+
+def _is_crowded(template: Template) -> bool:
+    """Return whether the DaemonSets, with one more pod, do not fit on some type: cheap to tell."""
+    for group in template.groups:
+        if group.row:
+            needs = ((name, value.nano) for name, value in group.overhead.items() if name != PODS)
+            slots = (PODS, (len(group.daemons) + 1) * 1_000_000_000)
+            rows = template.catalogue.fitting_rows((*needs, slots))
+            if group.types & ~template.catalogue.types_of_rows(rows):
+                return True
+    return False
+
+
+def _finding(template: Template, found: PoolTypes, removed: list[TypeVerdict]) -> Finding:
+    allowed = template.types.bit_count()
+    heaviest = max(removed, key=lambda one: (one.daemon_pods, one.instance_type.name))
+    mebibytes = memory_bytes(heaviest.daemons) >> 20
+    carried = f"{counted(heaviest.daemon_pods, 'DaemonSet pod')} ({cpu_millis(heaviest.daemons)}m, {mebibytes:,}Mi)"
+    is_dead = not any(one.removed_by in (None, Filter.LIMITS) for one in found.verdicts)
+    consequence = "it can launch no node" if is_dead else "they are left out without a message"
+    pool = template.pool
+    return Finding(
+        severity=Severity.ERROR if is_dead else Severity.WARNING if 2 * len(removed) > allowed else Severity.INFO,
+        objects=(pool_ref(pool),),
+        fact=f"A new node of {pool.name} carries {carried}: {len(removed):,} of {counted(allowed, 'allowed type')} "
+        f"have no room for a pod beside them, {listed(map(_short, removed))}; {consequence}.",
+    )
+
+
+def _short(verdict: TypeVerdict) -> str:
+    short = verdict.shortages[0]
+    if short.resource == PODS:
+        return f"{verdict.instance_type.name} ({short.have.units} pod slots)"
+    have = amount(short.have, short.resource)
+    return f"{verdict.instance_type.name} ({short.resource} {have}, {amount(short.need, short.resource)} needed)"
+
+
+_GPU_COUNT: Final = f"{AWS_GROUP}/instance-gpu-count"
+_FAMILY: Final = "g6f."
+
+
+@rule(
+    "pool-fractional-gpu",
+    title="fractional GPUs count as none",
+    what="A NodePool without a requirement on instance-gpu-count allows g6f types.",
+    why="g6f types carry a fraction of a GPU. They have the label instance-gpu-count with the value 0 and no GPU "
+    "resource, so the filter that keeps GPU types from plain pods lets them through, and they boot the GPU image.",
+    source="pkg/providers/instancetype/types.go and pkg/providers/instance/filter/filter.go of the AWS provider",
+    remedy="Exclude the family (instance-family NotIn [g6f]) from pools for plain pods.",
+)
+def _fractional_gpu(context: AdviceContext) -> Iterator[Finding]:
+    pools, fractional = [], set()
+    for pool in context.tried_pools:
+        if context.ec2_nodeclass_of(pool) is None or _GPU_COUNT in context.requirements_of(pool):
+            continue
+        types = context.offered_types(pool)
+        own = {name for name in types if name.startswith(_FAMILY)}
+        if own and len(own) < len(types):
+            pools.append(pool)
+            fractional |= own
+    if pools:
+        yield Finding(
+            severity=Severity.INFO,
+            objects=tuple(map(pool_ref, pools)),
+            fact=f"{listed(pool.name for pool in pools)} {verb(len(pools), 'allows', 'allow')} "
+            f"{counted(len(fractional), 'type')} with a part of a GPU ({listed(sorted(fractional), 6)}): they count as "
+            "having no GPU, so plain pods may get one, with the GPU image.",
+        )
+
+
+@rule(
+    "pool-min-values",
+    title="minValues switch filters off",
+    what="A NodePool of the AWS provider has a requirement with minValues above 1.",
+    why="Before it asks EC2 for an instance the AWS provider drops metal, GPU and accelerator types that no pod needs, "
+    "and spot offerings dearer than the cheapest on-demand one. With minValues it does neither, as either could leave "
+    "too few values.",
+    source="pkg/providers/instance/filter/filter.go of the AWS provider",
+    remedy="Exclude what you do not want by requirements (instance-category, instance-gpu-count DoesNotExist, "
+    "instance-size NotIn [metal]).",
+)
+def _min_values(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.tried_pools:
+        floors = [f"{one.key} {one.min_values}" for one in pool.requirements if (one.min_values or 0) > 1]
+        if floors and context.ec2_nodeclass_of(pool) is not None:
+            yield Finding(
+                severity=Severity.INFO,
+                objects=(pool_ref(pool),),
+                fact=f"{pool.name} asks for minValues ({joined(floors)}): at launch exotic types are not kept out, and "
+                "spot offerings dearer than the cheapest on-demand type are not either.",
+            )
+
+
+_WORDS: Final = {
+    Filter.REQUIREMENTS: "the pool's requirements rule out",
+    Filter.OFFERINGS: "no zone and capacity type that the pool allows has, of the rest,",
+    Filter.RESERVED: "reservations leave less than nothing on",
+}
+
+
+@rule(
+    "pool-no-types",
+    title="no instance type is left",
+    what="Requirements, offerings and reservations leave a NodePool without a single instance type, or with fewer "
+    "values than its minValues ask.",
+    why="Such a NodePool is left out before any pod is looked at. Karpenter logs it once; pods that need the pool "
+    "fail with a message about all pools, or wait without one.",
+    source="NewScheduler in pkg/controllers/provisioning/scheduling/scheduler.go",
+    remedy="Loosen the requirement that removes most types; the Types screen counts them filter by filter.",
+)
+def _no_types(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        left_out = context.prepared.left_out.get(pool.name)
+        if left_out is None or pool.is_static:
+            continue
+        found = context.pool_types[pool.name]
+        if not found.verdicts:
+            continue
+        because = found.why_not if left_out else _why_no_types(found)
+        yield Finding(
+            severity=Severity.ERROR,
+            objects=(pool_ref(pool),),
+            fact=f"{pool.name} cannot launch any node: of {counted(len(found.verdicts), 'type')} {because}.",
+        )
+
+
+def _why_no_types(found: PoolTypes) -> str:
+    counts = [count for count in found.counts if count.filter in _WORDS and count.removed]
+    return ", ".join(f"{_WORDS[count.filter]} {count.removed:,}{_reasons(count)}" for count in counts)
+
+
+def _reasons(count: FilterCount) -> str:
+    return f" ({listed(reason for reason, _ in count.reasons)})" if count.reasons else ""
+
+
+@rule(
+    "pool-not-ready",
+    title="the NodePool is not ready",
+    what="A NodePool's Ready condition is not True.",
+    why="Karpenter passes over NodePools that are not ready, most often because their NodeClass is missing or cannot "
+    "be resolved; pods go to other pools or fail. With no usable NodePool at all there is neither error nor event.",
+    source="pkg/controllers/nodepool/readiness and pkg/controllers/provisioning/provisioner.go",
+    remedy="Mend what the condition names; for EC2NodeClasses that is mostly a selector for subnets, security groups "
+    "or images that matches nothing, or the instance profile's role.",
+)
+def _not_ready(context: AdviceContext) -> Iterator[Finding]:
+    classes = {(one.kind, one.name) for one in context.inventory.nodeclasses}
+    for pool in context.pools:
+        if pool.is_ready:
+            continue
+        ref = pool.node_class_ref
+        is_missing = "NodeClass" not in context.hidden and (ref.kind, ref.name) not in classes
+        reason = f"its {ref.kind} {ref.name} does not exist" if is_missing else _reason(pool)
+        nodes = len(context.nodes_of(pool))
+        yield Finding(
+            severity=Severity.ERROR,
+            objects=(pool_ref(pool), *(() if is_missing else (ObjectRef(ref.kind, ref.name),))),
+            fact=f"{pool.name} is not ready: {reason}. It takes no pods; its {counted(nodes, 'node')} stay.",
+        )
+
+
+def _reason(pool: NodePool) -> str:
+    """Return what the conditions say: those that are not True, Ready itself last."""
+    failing = [one for one in pool.conditions if one.status != "True"]
+    own = [one for one in failing if one.type != "Ready"] or failing
+    if not own:
+        return "it has no Ready condition yet"
+    return "; ".join(f"{one.type} is {one.status}{_why_not_ready(one.message or one.reason, one.type)}" for one in own)
+
+
+def _why_not_ready(text: str, type_: str) -> str:
+    return f" ({text})" if text and text != type_ else ""
+
+
+@rule(
+    "pool-reserved-waits",
+    title="pods wait for reservations",
+    what="A NodePool has available offerings of reserved capacity.",
+    why="In provisioning a claim that could be reserved takes a slot of every reservation it is compatible with. A "
+    "later pod that would have to go without is not given spot or on-demand in the same run, and no event says so; "
+    "the next run, ten seconds later at most, places it.",
+    source="pkg/controllers/provisioning/scheduling/reservationmanager.go and nodeclaim.go",
+    remedy="Nothing to mend where a short wait does no harm; narrow which pods may use a reservation by its own pool.",
+)
+def _reserved_waits(context: AdviceContext) -> Iterator[Finding]:
+    if not context.settings.gate("ReservedCapacity"):
+        return
+    for pool in context.tried_pools:
+        kinds = context.capacity_types_of(pool)
+        if RESERVED not in kinds:
+            continue
+        reservations = {
+            identity: left
+            for kind in context.catalogue_of(pool).reserved_kinds
+            for one in kind.requirements
+            if one.key.endswith("capacity-reservation-id")
+            for identity in one.values
+            if (left := context.prepared.reservation_capacity.get(identity)) is not None
+        }
+        left = sum(reservations.values())
+        yield Finding(
+            severity=Severity.INFO,
+            objects=(pool_ref(pool),),
+            fact=f"{pool.name} may use {counted(len(reservations), 'capacity reservation')} with "
+            f"{counted(left, 'instance')} left: while a claim is planned it holds every reservation that it could "
+            "use, and pods that would need one wait for the next run rather than fall back at once.",
+        )
+
+
+_SPELLED: Final = {name.lower(): name for name in OPERATORS}
+
+
+@rule(
+    "pool-unknown-operator",
+    title="an operator that does not exist",
+    what="A requirement of a NodePool has an operator that is none of Karpenter's, such as in instead of In. Only a "
+    "file can hold one: the API server refuses it.",
+    why="Operators are compared letter by letter. One that is none of them sets no bounds, so that the requirement "
+    "allows every value and the pool more types than it says.",
+    source="SupportedNodeSelectorOps in pkg/apis/v1/nodeclaim_validation.go and pkg/scheduling/requirement.go",
+    remedy=f"Write one of {', '.join(OPERATORS)}.",
+)
+def _unknown_operator(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        ref, edits = pool_ref(pool), _respelled(pool)
+        for one in unknown_operators(f"NodePool {pool.name}", ".".join(REQUIREMENTS_PATH), pool.requirements):
+            yield Finding(
+                severity=Severity(str(one.severity)), objects=(ref,), fact=one.fact, remedy=one.remedy, edits=edits
+            )
+
+
+def _respelled(pool: NodePool) -> tuple[SetField, ...]:
+    """Return the edit that writes operators in Karpenter's capitals; none where one is no operator in any."""
+    written = [one.operator for one in pool.requirements]
+    spelled = [_SPELLED.get(one.strip().lower(), "") for one in written]
+    if not all(spelled):
+        return ()
+    forms = [requirement_form(one, operator=operator) for one, operator in zip(pool.requirements, spelled, strict=True)]
+    return (SetField(pool_ref(pool), REQUIREMENTS_PATH, forms),)
+
+
+@rule(
+    "pool-wildcard-value",
+    title="* is not a wildcard",
+    what="A requirement of a NodePool has a value with a * in it.",
+    why="Label values are compared, never matched as patterns: In [*] asks for a type whose label is a star, and there "
+    "is none, so the pool launches nothing and the next one takes its pods.",
+    source="pkg/scheduling/requirement.go",
+    remedy="Leave the requirement out to allow every value, use operator Exists, or list the values.",
+)
+def _wildcard_value(context: AdviceContext) -> Iterator[Finding]:
+    for pool in context.pools:
+        for one in wildcard_values(f"NodePool {pool.name}", ".".join(REQUIREMENTS_PATH), pool.requirements):
+            yield Finding(
+                severity=Severity(str(one.severity)),
+                objects=(pool_ref(pool),),
+                fact=one.fact,
+                remedy=one.remedy,
+                edits=(SetField(pool_ref(pool), REQUIREMENTS_PATH, _without_stars(pool)),),
+            )
+
+
+def _without_stars(pool: NodePool) -> list[dict[str, object]]:
+    """Return the requirements in the API's form, without values that hold a star and requirements made of these."""
+    found: list[dict[str, object]] = []
+    for requirement in pool.requirements:
+        values = [value for value in requirement.values if "*" not in value]
+        if requirement.values and not values:
+            continue
+        found.append(requirement_form(requirement, values=values))
+    return found

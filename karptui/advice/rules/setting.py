@@ -1,0 +1,242 @@
+"""The controller's settings, and what its metrics say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.rule import rule
+from karptui.advice.words import counted, listed, memory, span, verb
+from karptui.aws.ledger import rounded_up, safe_overhead_percent
+from karptui.aws.memory import estimated_memory_mib
+from karptui.karpenter.controller import ControllerInfo
+from karptui.karpenter.labels import SPOT
+from karptui.karpenter.version import is_other_minor
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.whatif.edits import ObjectRef, SetSetting
+
+_MINUTES: Final = {"single": 3, "multi": 1}
+"""How long a pass may take, by the metric's ``consolidation_type``."""
+_HOUR_NS: Final = 3600 * NS_PER_SECOND
+
+
+@rule(
+    "setting-consolidation-timeouts",
+    title="consolidation runs out of time",
+    what="Karpenter's metrics can be read, and karpenter_voluntary_disruption_consolidation_timeouts_total is not 0.",
+    why="A pass over single nodes is given up after 3 minutes, one over several nodes after 1 minute: nodes at the end "
+    "of the list are looked at late or never, and the largest savings of several nodes at once are not found. Nodes "
+    "that should go stay, and no event says so.",
+    source="pkg/controllers/disruption/singlenodeconsolidation.go and multinodeconsolidation.go",
+    remedy="Give the controller more cpu; have fewer pods wait, as each of them is placed anew for every node that is "
+    "tried; prefer few NodePools, and required over preferred affinity.",
+)
+def _consolidation_timeouts(context: AdviceContext) -> Iterator[Finding]:
+    metrics = context.evidence.metrics
+    if metrics is None or not metrics.is_leader or not metrics.started_at_ns:
+        return
+    running_ns = metrics.read_at_ns - metrics.started_at_ns
+    for kind, minutes in _MINUTES.items():
+        times = metrics.consolidation_timeouts.get(kind, 0)
+        if not times or running_ns <= 0:
+            continue
+        nodes = sum(len(context.nodes_of(pool)) for pool in context.pools)
+        is_often = times * _HOUR_NS >= running_ns
+        yield Finding(
+            severity=Severity.WARNING if is_often else Severity.INFO,
+            objects=(ObjectRef("Setting", f"{kind}-node consolidation"),),
+            fact=f"{kind.capitalize()}-node consolidation has run out of its {counted(minutes, 'minute')} "
+            f"{counted(times, 'time')} in the {span(running_ns)} since Karpenter started; it has "
+            f"{counted(nodes, 'node')} to look at.",
+        )
+
+
+@rule(
+    "setting-gate-off",
+    title="a feature gate is off",
+    what="There are static NodePools (spec.replicas), NodeOverlays or CapacityBuffers, and their gate is off.",
+    why="StaticCapacity, NodeOverlay and CapacityBuffer are off by default. The API server accepts the objects all the "
+    "same, and nothing acts on them.",
+    source="pkg/operator/options/options.go",
+    remedy="Turn the gate on in FEATURE_GATES, or delete the objects.",
+)
+def _gate_off(context: AdviceContext) -> Iterator[Finding]:
+    inventory = context.inventory
+    static = [ObjectRef("NodePool", pool.name) for pool in context.pools if pool.is_static]
+    overlays = [ObjectRef("NodeOverlay", one.name) for one in inventory.overlays]
+    buffers = [ObjectRef("CapacityBuffer", one.name, one.namespace) for one in inventory.capacity_buffers]
+    for gate, kind, refs, effect in (
+        ("StaticCapacity", "static NodePool", static, "their replicas are not kept up"),
+        ("NodeOverlay", "NodeOverlay", overlays, "prices and extended resources stay as the provider has them"),
+        ("CapacityBuffer", "CapacityBuffer", buffers, "no room is kept for them"),
+    ):
+        if refs and not context.settings.gate(gate):
+            yield Finding(
+                severity=Severity.INFO if context.is_assumed("FEATURE_GATES") else Severity.WARNING,
+                objects=tuple(refs),
+                fact=f"{counted(len(refs), kind)} ({listed(ref.key for ref in refs)}) "
+                f"{verb(len(refs), 'needs', 'need')} the feature gate {gate}, which is off"
+                f"{context.doubt('FEATURE_GATES')}: {effect}.",
+                edits=(SetSetting(f"FEATURE_GATES.{gate}", "true"),),
+            )
+
+
+_PATIENCE_NS: Final = 15 * 60 * NS_PER_SECOND
+
+
+@rule(
+    "setting-no-spot-prices",
+    title="spot counts at on-demand prices",
+    what="Karpenter's metrics can be read, it has run for a quarter of an hour, and no spot price differs from the "
+    "on-demand price beside it.",
+    why="Until it has read spot prices Karpenter takes each type's on-demand price for them. A filter at launch then "
+    "drops the spot offerings of every type dearer than the cheapest on-demand type, so that a mixed NodePool "
+    "collapses to its cheapest type.",
+    source="pkg/providers/pricing/pricing.go and pkg/providers/instance/filter/filter.go of the AWS provider",
+    remedy="Allow the controller ec2:DescribeSpotPriceHistory, and check that it can reach the EC2 API.",
+)
+def _no_spot_prices(context: AdviceContext) -> Iterator[Finding]:
+    metrics = context.evidence.metrics
+    if metrics is None or not metrics.is_leader or metrics.has_spot_prices or not metrics.started_at_ns:
+        return
+    running_ns = metrics.read_at_ns - metrics.started_at_ns
+    if running_ns < _PATIENCE_NS or not any(name.capacity_type == SPOT for name in metrics.offerings):
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        objects=(ObjectRef("Setting", "spot prices"),),
+        fact=f"Karpenter has run for {span(running_ns)} and every spot price in its metrics is the on-demand price of "
+        "its type: it has not read spot prices.",
+    )
+
+
+_OVERHEAD: Final = "VM_MEMORY_OVERHEAD_PERCENT"
+_WORTH_BYTES: Final = 1 << 30
+"""Less than so much on the largest type that runs is not worth a setting."""
+
+
+@rule(
+    "setting-overhead-high",
+    title="the memory overhead is too high",
+    what="All types that run report more memory than VM_MEMORY_OVERHEAD_PERCENT leaves, one of them by 1Gi or more.",
+    why="Until a node of a type has registered, Karpenter reckons its memory as the advertised size less this share, "
+    "0.075 unless it is set. Large instances lose far less, so a pod that fits the real node is sent to a larger type. "
+    "Once a node has reported, its memory is used for the type and NodeClass. A NodeOverlay cannot change memory.",
+    source="memory in pkg/providers/instancetype/types.go of the AWS provider",
+    remedy="Set VM_MEMORY_OVERHEAD_PERCENT to the suggested share on the controller. It holds for every type, also for "
+    "those that no node has reported yet: leave a margin if pools allow very different families.",
+)
+def _overhead_high(context: AdviceContext) -> Iterator[Finding]:
+    reported = context.reported_types
+    safe = safe_overhead_percent((one.facts, one.memory_bytes) for one in reported)
+    percent = context.settings.vm_memory_overhead_percent
+    if safe is None or safe >= percent:
+        return
+    gaps = [(one.memory_bytes - (estimated_memory_mib(one.facts, percent) << 20), one) for one in reported]
+    gap, worst = max(gaps, key=lambda pair: (pair[0], pair[1].facts.name))
+    if gap < _WORTH_BYTES:
+        return
+    suggested = rounded_up(safe)
+    assumed = ", assumed as nobody tells it" if context.is_assumed(_OVERHEAD) else ""
+    nodes = sum(one.nodes for one in reported)
+    yield Finding(
+        severity=Severity.INFO if context.is_assumed(_OVERHEAD) else Severity.WARNING,
+        objects=(ObjectRef("Setting", _OVERHEAD),),
+        fact=f"{_OVERHEAD} is {percent:g}{assumed}; {counted(nodes, 'node')} of "
+        f"{counted(len(reported), 'type')} {verb(nodes, 'reports', 'report')} more memory than that leaves, "
+        f"{worst.facts.name} {memory(gap)} more. {suggested:g} would not overestimate any of them; it takes effect "
+        "for types that Karpenter has not seen.",
+        edits=(SetSetting(_OVERHEAD, f"{suggested:g}"),),
+    )
+
+
+@rule(
+    "setting-overhead-low",
+    title="the memory overhead is too low",
+    what="Nodes of some types report less memory than VM_MEMORY_OVERHEAD_PERCENT leaves.",
+    why="Karpenter packs the first node of a type to the estimate. If the real node is smaller, pods that it was made "
+    "for do not fit, stay pending and get another node of the same kind, until the memory has been learned.",
+    source="memory in pkg/providers/instancetype/types.go of the AWS provider",
+    remedy="Raise VM_MEMORY_OVERHEAD_PERCENT to the suggested share.",
+)
+def _overhead_low(context: AdviceContext) -> Iterator[Finding]:
+    percent = context.settings.vm_memory_overhead_percent
+    short = [
+        (one, lacking)
+        for one in context.reported_types
+        if (lacking := (estimated_memory_mib(one.facts, percent) << 20) - one.memory_bytes) >= 1 << 20
+    ]
+    safe = safe_overhead_percent((one.facts, one.memory_bytes) for one, _ in short)
+    if safe is None:
+        return
+    names = (f"{one.facts.name} by {memory(lacking)}" for one, lacking in short)
+    suggested = rounded_up(safe)
+    assumed = ", assumed as nobody tells it," if context.is_assumed(_OVERHEAD) else ""
+    yield Finding(
+        severity=Severity.INFO if context.is_assumed(_OVERHEAD) else Severity.WARNING,
+        objects=(ObjectRef("Setting", _OVERHEAD),),
+        fact=f"{_OVERHEAD} {percent:g}{assumed} overestimates {counted(len(short), 'type')} that "
+        f"{verb(len(short), 'runs', 'run')} ({listed(names)}): a first node of the type is smaller than planned, and "
+        f"its pods may not fit. From {suggested:g} on none is overestimated.",
+        edits=(SetSetting(_OVERHEAD, f"{suggested:g}"),),
+    )
+
+
+@rule(
+    "setting-reserved-enis",
+    title="RESERVED_ENIS keeps kubeReserved",
+    what="RESERVED_ENIS is above 0 and the cluster has EC2NodeClasses.",
+    why="The setting takes interfaces away from the count of pods. Its help text says that kubeReserved follows; since "
+    "version 1.6 it does not on AL2, AL2023 and Custom.",
+    source="pkg/operator/options/options.go and pkg/providers/instancetype/types.go of the AWS provider",
+    remedy="Set spec.kubelet.kubeReserved memory yourself where the difference matters.",
+)
+def _reserved_enis(context: AdviceContext) -> Iterator[Finding]:
+    count = context.settings.reserved_enis
+    if count and context.ec2_nodeclasses:
+        yield Finding(
+            severity=Severity.INFO,
+            objects=(ObjectRef("Setting", "RESERVED_ENIS"),),
+            fact=f"RESERVED_ENIS is {count}: every type has fewer pod slots, and the memory reserved for the kubelet "
+            "stays that of all interfaces, except on Bottlerocket and Windows.",
+        )
+
+
+@rule(
+    "setting-unread",
+    title="a setting that is not read",
+    what="An environment variable of the controller has text that is no number, boolean or duration.",
+    why="Numbers, booleans and durations that cannot be parsed leave the default in force, without a message.",
+    source="pkg/utils/env/env.go",
+    remedy="Write it as Karpenter reads it: 0.075, true, 30s.",
+)
+def _unread(context: AdviceContext) -> Iterator[Finding]:
+    for name in context.settings.unread:
+        value = context.settings.environment.get(name, "")
+        yield Finding(
+            severity=Severity.WARNING,
+            objects=(ObjectRef("Setting", name),),
+            fact=f'{name} is "{value}", which Karpenter cannot read: it takes the default and says nothing.',
+        )
+
+
+@rule(
+    "setting-version",
+    title="another version is modelled",
+    what="Karpenter's metrics, image or labels name another version than the one that karptui models.",
+    why="Everything that is worked out here follows the source of one version of Karpenter. Rules change between minor "
+    "versions: when a node counts as empty, the order of candidates, which gates there are.",
+    source="pkg/operator/operator.go for the version that it reports, and the tags of Karpenter's repository",
+    remedy="Read verdicts of another minor version with care, and check surprising ones against Karpenter's events.",
+)
+def _version(context: AdviceContext) -> Iterator[Finding]:
+    version = context.evidence.karpenter_version
+    sentence = ControllerInfo(title="", version=version).version_sentence
+    if sentence:
+        yield Finding(
+            severity=Severity.WARNING if is_other_minor(version) else Severity.INFO,
+            objects=(ObjectRef("Setting", "version"),),
+            fact=f"{sentence}.",
+        )

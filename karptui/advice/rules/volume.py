@@ -1,0 +1,47 @@
+"""Volumes that tie pods to zones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from karptui.advice.context import AdviceContext
+from karptui.advice.finding import Finding, Severity
+from karptui.advice.objects import ref_text
+from karptui.advice.rule import rule
+from karptui.advice.words import counted, joined, listed, verb
+from karptui.kube.pod import Pod
+from karptui.whatif.edits import ObjectRef
+
+
+@rule(
+    "volume-zone-without-offering",
+    title="a volume where no node can be",
+    what="A bound volume ties a pod to zones in which none of the NodePools open to it has an available offering.",
+    why="A volume's zone is added to the pod's requirements. If no NodePool has subnets, an allowed zone and an "
+    "offering there, the pod fails with a message about instance types, or keeps its node from ever being replaced.",
+    source="pkg/controllers/provisioning/scheduling/volumetopology.go",
+    remedy="Add a subnet in that zone to the NodeClass or the zone to the NodePool, or move the data.",
+)
+def _zone_without_offering(context: AdviceContext) -> Iterator[Finding]:
+    stranded: dict[tuple[str, ...], list[tuple[ObjectRef, Pod]]] = {}
+    for group in context.workload_groups:
+        reach: frozenset[str] | None = None
+        for pod in group.pods:
+            zones = context.zones_of_volumes(pod) if pod.volumes else frozenset()
+            if not zones or (pod.node_name and not context.nodes_with((pod,))):
+                continue
+            if reach is None:
+                reach = frozenset(zone for pool in context.pools_for(group.template) for zone in context.zones_of(pool))
+            if reach and not zones & reach:
+                stranded.setdefault(tuple(sorted(zones)), []).append((group.owner, pod))
+    for where, found in sorted(stranded.items()):
+        owners = tuple(dict.fromkeys(owner for owner, _ in found))
+        waiting = sum(1 for _, pod in found if not pod.node_name)
+        state = f"{counted(waiting, 'is', 'are')} waiting" if waiting else "they run, and have no place to go to"
+        yield Finding(
+            severity=Severity.ERROR if waiting else Severity.WARNING,
+            objects=owners,
+            fact=f"{counted(len(found), 'pod')} ({listed(map(ref_text, owners))}) {verb(len(found), 'has', 'have')} "
+            f"volumes in {joined(where)}, where no NodePool that these pods may go to has an available offering; "
+            f"{state}.",
+        )
