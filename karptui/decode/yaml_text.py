@@ -1,56 +1,58 @@
 """YAML read as kubectl reads it, into what JSON could hold: no dates, no sexagesimal numbers, text keys.
 
-Rules: go.yaml.in/yaml/v2 resolve.go, and sigs.k8s.io/yaml for keys.
+What a scalar means is decided by ``yaml_scalars``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Hashable
+from typing import Any, Final
 
 import yaml
+
+from karptui.decode.yaml_scalars import Scalar, key_text, resolve_plain
 
 MAX_EXPANDED_NODES: Final = 5_000_000
 """Values that a document may come to once its aliases are followed."""
 MAX_DEPTH: Final = 200
 """Levels of nesting that are read; real objects stay far below."""
 
-_BOOLEANS: Final = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "y": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "n": False,
-}
 _DEEP_INDENT: Final = re.compile(rb"^(?: {%d,}|(?:[-?] ){%d,})" % (MAX_DEPTH, MAX_DEPTH // 2), re.MULTILINE)
 """Only text that is indented or dashed this far can be nested too deep without brackets."""
 _TAG: Final = "tag:yaml.org,2002:"
-_LONGEST_NUMBER: Final = 400
-"""Characters of an integer; no field of any object takes as many."""
-_NUMBER_STARTS: Final = "-+0123456789."
-_INTEGER: Final = re.compile(
-    r"(?:[-+]_*)?(?:0|[1-9][0-9_]*|0[0-7_]+|0o_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*)"
-    # as strconv.ParseInt with base 0
-)
-_FLOAT: Final = re.compile(
-    # Underscores are left out of what starts with a sign or digit, not of what starts with a dot.
-    r"\.[0-9]+(?:[eE][-+]?[0-9]+)?|(?:[-+]_*\._*[0-9][0-9_]*|(?:[-+]_*)?[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?_*[0-9][0-9_]*)?"
-    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
-)
+_TAGS: Final[dict[type, str]] = {
+    str: f"{_TAG}str",
+    bool: f"{_TAG}bool",
+    int: f"{_TAG}int",
+    float: f"{_TAG}float",
+    type(None): f"{_TAG}null",
+}
+_MERGE: Final = f"{_TAG}merge"
 
 
 class YamlError(ValueError):
     """Text that is not YAML, or YAML that no API object can be; the message tells the line."""
 
 
-class _Loader(yaml.CSafeLoader):
-    """The C parser with kubectl's rules for plain scalars."""
+class _Scalars:
+    """Tells what a plain scalar is by kubectl's rule; both the parser and the writer ask."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}  # type: ignore[misc]
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        """Return the tag of a value that has none."""
+        if kind is yaml.ScalarNode:
+            if implicit[0] and value == "<<":
+                return _MERGE
+            return _TAGS[type(resolve_plain(value))] if implicit[0] else _TAGS[str]
+        return f"{_TAG}seq" if kind is yaml.SequenceNode else f"{_TAG}map"
+
+
+class _Loader(_Scalars, yaml.CSafeLoader):
+    """The C parser with kubectl's rule for plain scalars."""
+
+
+class Dumper(_Scalars, yaml.CSafeDumper):
+    """Quotes text that the loader would read as something else, such as ``y`` and ``0o17``."""
 
 
 def load_documents(text: bytes) -> list[Any]:
@@ -123,40 +125,24 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
 
 
 def _key(key: Hashable, node: yaml.Node) -> str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    if key is None:
-        return "null"
-    if isinstance(key, int | float):
-        return str(key)
-    raise _misfit(node, "a key")
+    text = key_text(key) if isinstance(key, Scalar) else None
+    if text is None:
+        raise _misfit(node, "a key")
+    return text
 
 
-def _boolean(_: _Loader, node: yaml.Node) -> bool:
-    found = _BOOLEANS.get(_scalar(node).lower())
-    if found is None:
-        raise _misfit(node, "true or false")
-    return found
+def _constructor(kind: type, wanted: str) -> Callable[[_Loader, yaml.Node], Any]:
+    """Return what makes values of one kind; the tag may be written out, and the text not fit it."""
 
+    def construct(_: _Loader, node: yaml.Node) -> Any:
+        value = resolve_plain(_scalar(node))
+        if kind is float and type(value) is int:
+            return float(value)
+        if type(value) is not kind:
+            raise _misfit(node, wanted)
+        return value
 
-def _integer(_: _Loader, node: yaml.Node) -> int:
-    text = _scalar(node)
-    if not _INTEGER.fullmatch(text) or len(text) > _LONGEST_NUMBER:
-        raise _misfit(node, "a whole number")
-    text = text.replace("_", "")
-    sign, digits = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
-    if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
-        return sign * int(digits, 8)
-    return sign * int(digits, 0)
-
-
-def _float(_: _Loader, node: yaml.Node) -> float:
-    text = _scalar(node)
-    if not _FLOAT.fullmatch(text):
-        raise _misfit(node, "a number")
-    return float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
+    return construct
 
 
 def _scalar(node: yaml.Node) -> str:
@@ -184,28 +170,9 @@ def _misfit(node: yaml.Node, wanted: str) -> yaml.MarkedYAMLError:
     return yaml.constructor.ConstructorError(problem=f"{shown:.60} cannot be {wanted}", problem_mark=node.start_mark)
 
 
-def _resolve(kind: str, pattern: str | re.Pattern[str], first: str) -> None:
-    compiled = re.compile(rf"(?:{pattern if isinstance(pattern, str) else pattern.pattern})\Z")
-    _Loader.add_implicit_resolver(_TAG + kind, compiled, list(first))
-
-
-_words = "|".join(form for word in _BOOLEANS for form in {word, word.capitalize(), word.upper()})
-_resolve("bool", _words, "tTyYoOfFnN")
-_resolve("null", "~|null|Null|NULL|", "~nN")
-_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"\Z"), [""])
-_resolve("int", _INTEGER, _NUMBER_STARTS)
-_resolve("float", _FLOAT, _NUMBER_STARTS)
-_resolve("merge", "<<", "<")
 _Loader.add_constructor(_TAG + "map", _mapping)
-_Loader.add_constructor(_TAG + "bool", _boolean)
-_Loader.add_constructor(_TAG + "int", _integer)
-_Loader.add_constructor(_TAG + "float", _float)
+for _kind, _wanted in ((bool, "true or false"), (int, "a whole number"), (float, "a number"), (type(None), "null")):
+    _Loader.add_constructor(_TAGS[_kind], _constructor(_kind, _wanted))
 _Loader.add_constructor(_TAG + "timestamp", _text)
 for _tag in (*(_TAG + name for name in ("binary", "set", "omap", "pairs")), None):
     _Loader.add_constructor(_tag, _foreign)
-
-
-class Dumper(yaml.CSafeDumper):
-    """Quotes text that the loader would read as something else, such as ``y`` and ``0o17``."""
-
-    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers

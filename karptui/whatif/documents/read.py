@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from karptui.decode.yaml_scalars import key_text, resolve_plain
 from karptui.whatif.documents.problem import Severity
-from karptui.whatif.documents.scalars import resolve_plain
 from karptui.whatif.documents.tree import Entry, Node, NodeKind
 
 MAX_DEPTH = 100
@@ -177,17 +177,10 @@ class _Reader:
         node.value = {**merged, **value} if merged else value
 
     def _name(self, key: Node) -> str:
-        if key.kind is not NodeKind.SCALAR or key.value is None:
+        name = key_text(key.value) if key.kind is NodeKind.SCALAR else None
+        if name is None:
             raise _UnreadableError(Fault(key.start, max(key.end, key.start + 1), "a field name must be text"))
-        if isinstance(key.value, bool):
-            return "true" if key.value else "false"
-        return (
-            key.value
-            if isinstance(key.value, str)
-            else f"{key.value:g}"
-            if isinstance(key.value, float)
-            else str(key.value)
-        )
+        return name
 
     def _merge(self, merged: dict[str, Any], child: Node) -> None:
         sources = child.items if child.kind is NodeKind.SEQUENCE else [child]

@@ -12,7 +12,6 @@ from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.whatif.documents.parse import parse
 from karptui.whatif.documents.problem import Problem, Severity
 from karptui.whatif.documents.read import MAX_DEPTH, MAX_NODES
-from karptui.whatif.documents.scalars import resolve_plain
 from karptui.whatif.documents.tree import find, nearest
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.path import path_text
@@ -195,44 +194,6 @@ def test_resolves_words_as_the_snapshot_reader_does(word: str) -> None:
     ours = parse(f"a: {word}\n").documents[0].body
     if ours is not None and not parse(f"a: {word}\n").problems:
         assert (type(ours["a"]), ours["a"]) == (type(theirs), theirs)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("0777", 511),
-        ("0o17", 15),
-        ("0x1F", 31),
-        ("-0b11", -3),
-        ("1_000", 1000),
-        ("08", 8.0),
-        ("1:30", "1:30"),
-        ("2026-01-31", "2026-01-31"),
-        ("18446744073709551616", 18446744073709551616.0),
-        ("-9223372036854775808", -9223372036854775808),
-        ("1e3", 1000.0),
-        (".5", 0.5),
-        ("+", "+"),
-        ("~", None),
-        ("._", "._"),
-        (".0_", ".0_"),
-        ("+.0_", 0.0),
-        ("+._", "+._"),
-        ("1e1_0", 1e10),
-        ("0x_1", 1),
-        ("0x_", "0x_"),
-        ("0b_", "0b_"),
-        ("-_1", -1),
-        ("0_8", 8.0),
-        ("0_1", 1),
-        ("-.5", -0.5),
-        ("0.", 0.0),
-        ("Yes", True),
-    ],
-)
-def test_resolves_plain_scalars(text: str, value: object) -> None:
-    found = resolve_plain(text)
-    assert (type(found), found) == (type(value), value)
 
 
 def test_writes_paths_as_the_api_server_does() -> None:

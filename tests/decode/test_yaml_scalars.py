@@ -1,0 +1,88 @@
+"""What unquoted scalars mean; the answers are those of go.yaml.in/yaml/v2 and sigs.k8s.io/yaml themselves."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from karptui.decode.yaml_scalars import Scalar, key_text, resolve_plain
+from karptui.decode.yaml_text import load_documents
+from karptui.whatif.documents.read import read
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0777", 511),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("-0b11", -3),
+        ("1_000", 1000),
+        ("08", 8.0),
+        ("1:30", "1:30"),
+        ("2026-01-31", "2026-01-31"),
+        ("18446744073709551616", 18446744073709551616.0),
+        ("-9223372036854775808", -9223372036854775808),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("+", "+"),
+        ("~", None),
+        ("._", "._"),
+        (".0_", ".0_"),
+        ("+.0_", 0.0),
+        ("+._", "+._"),
+        ("1e1_0", 1e10),
+        ("0x_1", 1),
+        ("0x_", "0x_"),
+        ("0b_", "0b_"),
+        ("-_1", -1),
+        ("0_8", 8.0),
+        ("0_1", 1),
+        ("-.5", -0.5),
+        ("0.", 0.0),
+        ("Yes", True),
+        ("0X1F", 31),
+        ("0O17", 15),
+        ("0B11", 3),
+        ("0b+1", 1),
+        ("0b-11", -3),
+        ("0b1" + "0" * 64, "0b1" + "0" * 64),
+        ("18446744073709551615", 18446744073709551615),
+        ("+18446744073709551615", 18446744073709551615.0),
+        ("-9223372036854775809", -9223372036854775809.0),
+        ("1e400", "1e400"),
+        ("9" * 401, "9" * 401),
+        ("1e-400", 0.0),
+        (".1_7", 0.17),
+        (".1__7", ".1__7"),
+        ("yEs", "yEs"),
+        ("2026-13-45", "2026-13-45"),
+    ],
+)
+def test_resolves_plain_scalars(text: str, value: object) -> None:
+    found = resolve_plain(text)
+    assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize("text", ["0X1F", "0b+1", "1e400", ".1_7", "99999999999999999999", "+.0_", "._", "0b_", "-_1"])
+def test_files_and_edited_documents_are_read_alike(text: str) -> None:
+    """Both readers give what go.yaml.in/yaml/v2 gives: a snapshot and a what-if never differ about a number."""
+    value = resolve_plain(text)
+    (loaded,) = load_documents(f"key: {text}\n{text}: x\n".encode())
+    root = read(f"key: {text}\n{text}: x\n").root
+    assert root is not None
+    assert loaded == root.value == {"key": value, key_text(value): "x"}
+    assert type(loaded["key"]) is type(root.value["key"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (1, "1"), (True, "true"), (1.5, "1.5"), (1e3, "1000"), (1e6, "1e+06"), (1e-5, "1e-05"), (0.1, "0.1"),
+        (16777217.0, "1.6777216e+07"), (1e39, ".inf"), (-math.inf, "-.inf"), (math.nan, ".nan"), (None, None),
+        (2**63, None), ("x", "x"),
+    ],
+)  # fmt: skip
+def test_keys_in_json(key: Scalar, text: str | None) -> None:
+    assert key_text(key) == text
