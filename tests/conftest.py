@@ -15,7 +15,7 @@ from syrupy.location import PyTestLocation
 
 TESTS_ROOT = Path(__file__).resolve().parent
 SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
-LONGEST_FIRST = ("ui/whatif", "e2e", "ui", "cli", "sources", "whatif", "hygiene")
+LONGEST_FIRST = ("ui/whatif", "e2e", "terminal", "ui", "cli", "sources", "whatif", "hygiene")
 """Folders by how long their files take: a long one that comes last keeps one processor busy and the others idle."""
 
 # The same examples in every run, so that a run says something about the change and not about luck; the thorough

@@ -65,6 +65,11 @@ class LineView(ScrollView):
         """The size of the content without the scroll bar."""
         return self.scrollable_content_region.size
 
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Whether the list may be scrolled; Textual asks a scroll bar of its own, which hears of more lines late."""
+        return not self.disabled
+
     # Drawing
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:

@@ -285,3 +285,14 @@ async def test_a_theme_switch_redraws_in_its_colours(table: RowTable) -> None:
         app.theme = "karptui-colour-blind-light"
         await pilot.pause()
         assert app.export_screenshot() != dark
+
+
+async def test_rows_that_come_late_are_scrolled_to(table: RowTable) -> None:
+    async with WidgetApp(table).run_test(size=(40, 12)) as pilot:
+        table.focus()
+        await shown(pilot, table, rows_of("a"))
+        await shown(pilot, table, many(100))
+        await pilot.press("G")
+        assert (await shown(pilot, table))[-1].startswith("▌ row-000099")
+        await shown(pilot, table, rows_of("a"))
+        assert table.scroll_offset.y == 0

@@ -1,0 +1,90 @@
+"""A terminal emulator that remembers what a program asked it for, to see whether all of it was taken back."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import defaultdict
+from typing import Any, Final
+
+import pyte
+from pyte import modes
+
+ALTERNATE: Final = 1049
+MOUSE: Final = frozenset({1000, 1002, 1003, 1006, 1015, 1016})
+FOCUS: Final = 1004
+PASTE: Final = 2004
+IN_BAND_RESIZE: Final = 2048
+
+_PRIVATE: Final = re.compile("\x1b\\[([<>=])([\\d;]*)([a-zA-Z])")
+"""Sequences that pyte takes for text: kitty's keyboard protocol and xterm's key options."""
+_UNFINISHED: Final = re.compile("\x1b(?:\\[[^a-zA-Z]*)?$")
+
+
+class Emulator(pyte.Screen):
+    """A screen with an alternate one, and a record of the modes that are on."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self.on: set[int] = set()
+        """Private modes that were switched on, and not off since."""
+        self.keyboard: list[str] = []
+        """What was asked of the keyboard, the last on top."""
+        self._kept: dict[int, Any] | None = None
+        self._kept_cursor = (0, 0)
+        self._held = ""
+        super().__init__(columns, lines)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._stream = pyte.Stream(self)
+
+    def feed(self, data: bytes) -> None:
+        """Take what a program wrote."""
+        text = self._held + self._decoder.decode(data)
+        unfinished = _UNFINISHED.search(text)
+        self._held = unfinished[0] if unfinished else ""
+        self._stream.feed(_PRIVATE.sub(self._ask, text.removesuffix(self._held)))
+
+    def _ask(self, asked: re.Match[str]) -> str:
+        if asked[3] == "u" and asked[1] == ">":
+            self.keyboard.append(asked[2])
+        elif asked[3] == "u" and asked[1] == "<" and self.keyboard:
+            self.keyboard.pop()
+        return ""
+
+    def set_mode(self, *numbers: int, private: bool = False, **given: Any) -> None:
+        """Switch modes on."""
+        if private:
+            if ALTERNATE in numbers and ALTERNATE not in self.on:
+                self._kept, self._kept_cursor = dict(self.buffer), (self.cursor.x, self.cursor.y)
+                self.buffer.clear()
+            self.on.update(numbers)
+        super().set_mode(*numbers, private=private, **given)
+
+    def reset_mode(self, *numbers: int, private: bool = False, **given: Any) -> None:
+        """Switch modes off."""
+        if private:
+            if ALTERNATE in numbers and self._kept is not None:
+                self.buffer.clear()
+                self.buffer.update(self._kept)
+                self.cursor.x, self.cursor.y = self._kept_cursor
+                self._kept = None
+                self.dirty.update(range(self.lines))
+            self.on.difference_update(numbers)
+        super().reset_mode(*numbers, private=private, **given)
+
+    @property
+    def is_cursor_hidden(self) -> bool:
+        """Whether the terminal's own cursor is not shown."""
+        return modes.DECTCEM not in self.mode
+
+    def leftovers(self) -> list[str]:
+        """Return what a program should have taken back before it left."""
+        left: dict[str, bool] = defaultdict(bool)
+        left["the alternate screen"] = ALTERNATE in self.on
+        left["mouse reports"] = bool(MOUSE & self.on)
+        left["focus reports"] = FOCUS in self.on
+        left["bracketed paste"] = PASTE in self.on
+        left["in-band resize reports"] = IN_BAND_RESIZE in self.on
+        left["a hidden cursor"] = self.is_cursor_hidden
+        left["cut lines"] = modes.DECAWM not in self.mode
+        left["a keyboard protocol"] = bool(self.keyboard)
+        return [name for name, is_left in left.items() if is_left]

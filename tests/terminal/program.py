@@ -1,0 +1,244 @@
+"""A program in a pseudo-terminal: keys go in, and what a person would see comes out."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+from tests.terminal.emulator import Emulator
+
+PATIENCE_SECONDS: Final = 40.0
+"""How long something may take to show up; on a machine with nothing else to do it is a fraction of a second."""
+AGAIN_SECONDS: Final = 2.0
+"""How long after a key it is pressed again where what it reached has moved on."""
+KEYS: Final = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "pageup": "\x1b[5~",
+    "pagedown": "\x1b[6~",
+    "backspace": "\x7f",
+}
+SHELL: Final = Path(__file__).with_name("shell.py")
+CURSOR: Final = "▌"
+_ROW: Final = re.compile(r"[ ▌][ ✓].*\S.")
+_TITLE: Final = re.compile(r"─ (\w[\w' -]*?) (?:\[(\d+)|─|·|\()")
+
+
+class View:
+    """What is on the screen."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    @property
+    def text(self) -> str:
+        """Everything as one text."""
+        return "\n".join(self.lines)
+
+    @property
+    def title(self) -> str:
+        """The word in the rule above the list; empty where there is none."""
+        found = next((found for line in self.lines if (found := _TITLE.match(line))), None)
+        return found[1] if found else ""
+
+    @property
+    def count(self) -> int:
+        """How many rows the title says there are; 0 where it does not say."""
+        found = next((found for line in self.lines if (found := _TITLE.match(line))), None)
+        return int(found[2] or 0) if found else 0
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows of the list that are seen, the scroll bar left out."""
+        start = next((y for y, line in enumerate(self.lines) if _TITLE.match(line)), len(self.lines))
+        rows: list[str] = []
+        for line in self.lines[start + 2 :]:
+            if not _ROW.match(line):
+                break
+            rows.append(line[:-1].rstrip())
+        return rows
+
+    @property
+    def cursor(self) -> int:
+        """The row the cursor is on, from the first that is seen; -1 where it is out of view."""
+        return next((at for at, row in enumerate(self.rows) if row.startswith(CURSOR)), -1)
+
+    @property
+    def under_cursor(self) -> str:
+        """The first word under the cursor, by which the row is known."""
+        return self.rows[self.cursor][1:].removeprefix("✓").split()[0] if self.cursor >= 0 else ""
+
+
+class Program:
+    """Runs until it ends or the block is left."""
+
+    def __init__(
+        self, *command: str, columns: int = 120, lines: int = 30, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.emulator = Emulator(columns, lines)
+        self._master, self.terminal = pty.openpty()
+        self._set_size(columns, lines)
+        self.before = termios.tcgetattr(self.terminal)
+        self._reports, reports = os.pipe()
+        orders, self._orders = os.pipe()
+        self._shell = subprocess.Popen(
+            [sys.executable, "-S", "-E", str(SHELL), str(reports), str(orders), *command],
+            stdin=self.terminal,
+            stdout=self.terminal,
+            stderr=self.terminal,
+            pass_fds=(reports, orders),
+            start_new_session=True,
+            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})},
+        )
+        os.close(reports)
+        os.close(orders)
+        self._told = ""
+        self.pid = int(self.report("started").split()[1])
+
+    # What a person does
+
+    def press(self, *keys: str) -> None:
+        """Press keys: characters, names such as ``pagedown``, or ``ctrl+t``."""
+        for key in keys:
+            ctrl = key.removeprefix("ctrl+")
+            self.type(chr(ord(ctrl) & 31) if ctrl != key else KEYS.get(key, key))
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        data = text.encode()
+        while data:
+            self._take_in(0)
+            data = data[os.write(self._master, data) :]
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Make the terminal larger or smaller."""
+        self._take_in(0)
+        self.emulator.resize(lines, columns)
+        self._set_size(columns, lines)
+
+    def _set_size(self, columns: int, lines: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the program."""
+        os.kill(self.pid, number)
+
+    def go_on(self) -> None:
+        """Let the program go on after it stopped, as ``fg`` does."""
+        os.write(self._orders, b"\n")
+
+    def hang_up(self) -> None:
+        """Close the terminal as its window is closed."""
+        os.close(self._master)
+        os.close(self.terminal)
+        self._master = self.terminal = -1
+
+    # What a person sees
+
+    @property
+    def view(self) -> View:
+        """What is on the screen now."""
+        return View(list(self.emulator.display))
+
+    def wait(self, what: str, is_so: Callable[[View], object]) -> View:
+        """Wait until something is seen, and return the screen on which it is."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        view = self.view
+        while not is_so(view):
+            left = until - time.monotonic()
+            if left < 0 or not self._take_in(left):
+                raise AssertionError(f"not seen: {what}\n{view.text}")
+            view = self.view
+        return view
+
+    def reach(self, what: str, is_so: Callable[[View], object], *keys: str) -> View:
+        """Press keys until something is seen: again where rows that came meanwhile have moved the one they reached."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            self.press(*keys)
+            again = time.monotonic() + AGAIN_SECONDS
+            while not is_so(view := self.view):
+                if time.monotonic() > until:
+                    raise AssertionError(f"not seen: {what}\n{view.text}")
+                if not self._take_in(again - time.monotonic()) or time.monotonic() > again:
+                    break
+            else:
+                return view
+
+    def report(self, word: str) -> str:
+        """Wait until the shell reports something, and return the whole of it."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not self._told.endswith("\n") or not self._told.splitlines()[-1].startswith(word):
+            sources = [self._reports, *([self._master] if self._master >= 0 else [])]
+            ready, _, _ = select.select(sources, [], [], max(until - time.monotonic(), 0))
+            if not ready:
+                raise AssertionError(f"the shell said {self._told!r}, not {word!r}\n{self.view.text}")
+            if self._reports in ready:
+                said = os.read(self._reports, 1024)
+                if not said:
+                    raise AssertionError(f"the shell ended after {self._told!r}\n{self.view.text}")
+                self._told += said.decode()
+            if self._master in ready:
+                self._take_in(0)
+        self._take_in(0)
+        return self._told.splitlines()[-1]
+
+    def _take_in(self, seconds: float) -> bool:
+        """Wait for output, take all there is, and return whether there was any."""
+        came = False
+        while select.select([self._master], [], [], 0 if came else max(seconds, 0))[0]:
+            self.emulator.feed(os.read(self._master, 1 << 16))
+            came = True
+        return came
+
+    # How it ends
+
+    def leftovers(self) -> list[str]:
+        """Return in what the terminal differs from before."""
+        after = termios.tcgetattr(self.terminal)
+        names = ("input flags", "output flags", "control flags", "local flags", "speed", "speed", "characters")
+        changed = [name for name, old, new in zip(names, self.before, after, strict=True) if old != new]
+        return [*self.emulator.leftovers(), *changed]
+
+    def close(self) -> None:
+        """End it whatever it is doing."""
+        if self._shell.poll() is None:
+            os.killpg(self.pid, signal.SIGKILL)
+            os.close(self._orders)
+            self._shell.wait(PATIENCE_SECONDS)
+        else:
+            os.close(self._orders)
+        os.close(self._reports)
+        if self._master >= 0:
+            self.hang_up()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def karptui(*arguments: str, environment: Mapping[str, str] | None = None, **given: Any) -> Program:
+    """Start the installed program: the console script beside the interpreter that runs the tests."""
+    script = Path(sys.executable).with_name("karptui")
+    return Program(str(script), *arguments, environment={"ESCDELAY": "25", **(environment or {})}, **given)

@@ -1,0 +1,47 @@
+"""What an interactive shell does around a program: gives it the terminal, notices when it stops, lets it go on.
+
+Started with a pseudo-terminal as standard input, output and error, and with two pipes. The first takes a line for each
+report: ``started PID``, ``stopped``, ``exited STATUS``, ``killed SIGNAL``. A line on the second lets the program go on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import termios
+
+
+def main() -> None:
+    """Run a command line in the foreground until it ends."""
+    reports, orders = os.fdopen(int(sys.argv[1]), "w"), os.fdopen(int(sys.argv[2]))
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    pid = os.fork()
+    if not pid:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.closerange(3, 64)
+        os.execvp(sys.argv[3], sys.argv[3:])
+
+    def report(text: str) -> None:
+        print(text, file=reports, flush=True)
+
+    report(f"started {pid}")
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        os.tcsetpgrp(0, os.getpgrp())
+        if not os.WIFSTOPPED(status):
+            break
+        report("stopped")
+        if not orders.readline():
+            os.killpg(pid, signal.SIGKILL)
+        os.tcsetpgrp(0, pid)
+        os.killpg(pid, signal.SIGCONT)
+    report(f"killed {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exited {os.WEXITSTATUS(status)}")
+
+
+if __name__ == "__main__":
+    main()
