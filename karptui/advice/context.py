@@ -14,7 +14,7 @@ from karptui.aws.errors import NodeClassError
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.nodeclass import Ec2NodeClass, is_ec2, parse_nodeclass
 from karptui.aws.observed import observed_types
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.churn.loops import Loop
@@ -23,7 +23,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.history import NO_HISTORY, ClusterHistory
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
@@ -330,7 +330,7 @@ class AdviceContext:
     @cached_property
     def _parsed(self) -> dict[str, Ec2NodeClass]:
         found = {}
-        for nodeclass in filter(is_ec2_nodeclass, self.inventory.nodeclasses):
+        for nodeclass in filter(is_ec2, self.inventory.nodeclasses):
             try:
                 found[nodeclass.name] = parse_nodeclass(nodeclass)
             except NodeClassError:
@@ -345,8 +345,7 @@ class AdviceContext:
     def ec2_nodeclass_of(self, pool: NodePool) -> Ec2NodeClass | None:
         """Return a NodePool's EC2NodeClass, None for other providers and where it is missing."""
         ref = pool.node_class_ref
-        is_ec2 = ref.kind == KIND and ref.group in ("", AWS_GROUP)
-        return self._parsed.get(ref.name) if is_ec2 else None
+        return self._parsed.get(ref.name) if is_ec2(ref) else None
 
     def pools_with(self, nodeclass: str) -> tuple[NodePool, ...]:
         """Return the served NodePools that use an EC2NodeClass."""

@@ -14,11 +14,12 @@ from karptui.aws.errors import NodeClassError
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
 from karptui.aws.market import Market, built_in_market, region_of
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, Subnet, SubnetZone, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, Subnet, SubnetZone, is_ec2, parse_nodeclass
 from karptui.aws.place import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import REGION
+from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 
@@ -49,6 +50,10 @@ class ClusterTypes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Why a NodeClass has no types, by its name."""
     notes: tuple[str, ...]
     """What was assumed, in sentences."""
+
+    def of(self, ref: NodeClassRef) -> NodeClassTypes | None:
+        """Return what a NodePool's NodeClass comes to; None for other providers', and where nothing is known."""
+        return self.by_nodeclass.get(ref.name) if is_ec2(ref) else None
 
 
 def cluster_types(
@@ -110,7 +115,7 @@ def _resolved(
 
 def _parse(inventory: Inventory) -> tuple[list[Ec2NodeClass], dict[str, str]]:
     parsed, problems = [], {}
-    for nodeclass in filter(is_ec2_nodeclass, inventory.nodeclasses):
+    for nodeclass in filter(is_ec2, inventory.nodeclasses):
         try:
             parsed.append(parse_nodeclass(nodeclass))
         except NodeClassError as error:

@@ -16,6 +16,7 @@ from karptui.aws.errors import NodeClassError
 from karptui.decode.validation import field_error
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.kube.node_selector import NodeSelectorRequirement
 
 KIND: Final = "EC2NodeClass"
@@ -216,9 +217,9 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 _NO_KUBELET: Final = Kubelet()
 
 
-def is_ec2_nodeclass(nodeclass: NodeClass) -> bool:
-    """Tell whether a NodeClass is the AWS provider's."""
-    return nodeclass.group == AWS_GROUP and nodeclass.kind == KIND
+def is_ec2(nodeclass: NodeClass | NodeClassRef) -> bool:
+    """Tell whether a NodeClass, or what refers to one, is the AWS provider's; a reference may leave the group out."""
+    return nodeclass.kind == KIND and nodeclass.group in ("", AWS_GROUP)
 
 
 def parse_nodeclass(nodeclass: NodeClass) -> Ec2NodeClass:

@@ -10,7 +10,7 @@ import msgspec
 from karptui.aws.errors import NodeClassError
 from karptui.aws.labels import ZONE_ID
 from karptui.aws.market import region_of
-from karptui.aws.nodeclass import SubnetZone, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.nodeclass import SubnetZone, is_ec2, parse_nodeclass
 from karptui.karpenter.labels import ZONE
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.node import Node
@@ -38,7 +38,7 @@ def place_of(nodes: Iterable[Node], nodeclasses: Iterable[NodeClass]) -> Place:
         nodeclasses: EC2NodeClasses name zones before there are nodes, and the ids of zones.
     """
     ids: dict[str, str] = {}
-    for nodeclass in filter(is_ec2_nodeclass, nodeclasses):
+    for nodeclass in filter(is_ec2, nodeclasses):
         try:
             zones = parse_nodeclass(nodeclass).zones
         except NodeClassError:

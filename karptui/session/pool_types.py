@@ -17,11 +17,10 @@ from karptui.aws.lint.pod_slots import too_few_pod_slots
 from karptui.aws.lint.user_data import user_data_settings
 from karptui.aws.lint.wildcard import wildcard_values
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2, parse_nodeclass
 from karptui.aws.observed import ObservedType, observed_types
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
-from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources
@@ -107,10 +106,10 @@ def _entries(view: ClusterView, resolved: ClusterTypes) -> tuple[PoolEntry, ...]
     seen = seen_types(inventory.nodes)
     offered: dict[str, tuple[InstanceType, ...]] = {}
     for pool in inventory.nodepools:
-        found = resolved.by_nodeclass.get(pool.node_class_ref.name) if _is_ec2(pool) else None
+        found = resolved.of(pool.node_class_ref)
         if evidence.instance_types is not None:
             offered[pool.name] = evidence.instance_types
-        elif _is_ec2(pool):
+        elif is_ec2(pool.node_class_ref):
             offered[pool.name] = found.types if found is not None else ()
         else:
             offered[pool.name] = seen
@@ -118,11 +117,6 @@ def _entries(view: ClusterView, resolved: ClusterTypes) -> tuple[PoolEntry, ...]
     observed = observed_types(inventory.nodes)
     pending = [pod for pod in view.state.pending_pods.values() if pod.is_active]
     return tuple(_entry(view, one, resolved, observed, pending) for one in found_pools)
-
-
-def _is_ec2(pool: NodePool) -> bool:
-    ref = pool.node_class_ref
-    return ref.kind == KIND and ref.group in ("", AWS_GROUP)
 
 
 def _entry(
@@ -133,7 +127,7 @@ def _entry(
     pending: Iterable[Pod],
 ) -> PoolEntry:
     evidence, pool = view.evidence, found.pool
-    nodeclass_types = resolved.by_nodeclass.get(pool.node_class_ref.name) if _is_ec2(pool) else None
+    nodeclass_types = resolved.of(pool.node_class_ref)
     nodeclass = nodeclass_types.nodeclass if nodeclass_types is not None else _nodeclass(view, pool)
     context = PoolContext(
         pool_name=pool.name,
@@ -167,7 +161,7 @@ def _entry(
 def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
     """Return the NodeClass of a pool whose types came with a snapshot."""
     known = view.state.nodeclasses.get(nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name))
-    if known is None or not is_ec2_nodeclass(known):
+    if known is None or not is_ec2(known):
         return None
     try:
         return parse_nodeclass(known)
@@ -179,7 +173,7 @@ def _origin(pool: NodePool, evidence: Evidence) -> str:
     if evidence.instance_types is not None:
         return "recorded with the snapshot"
     ref = pool.node_class_ref
-    if not _is_ec2(pool):
+    if not is_ec2(pool.node_class_ref):
         return "what nodes report: the provider's list is not known"
     has_facts = evidence.facts.instance_types is not None
     return f"{KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"
@@ -189,7 +183,7 @@ def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_
     ref = pool.node_class_ref
     if has_types:
         return ""
-    if evidence.instance_types is None and not _is_ec2(pool):
+    if evidence.instance_types is None and not is_ec2(pool.node_class_ref):
         return f"{ref.kind} {ref.name}: its types are not known, and no node tells"
     return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} is not there"
 

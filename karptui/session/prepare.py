@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from karptui.aws.cluster_types import cluster_types
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import KIND
+from karptui.aws.nodeclass import KIND, is_ec2
 from karptui.disruption.pdb_limits import refused_selectors
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import AWS_GROUP
-from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import InstanceTypes, Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
@@ -63,17 +61,12 @@ def pool_instance_types(
     by_pool: dict[str, Sequence[InstanceType]] = {}
     notes = [*resolved.notes, *resolved.problems.values()]
     for pool in inventory.nodepools:
-        found = resolved.by_nodeclass.get(pool.node_class_ref.name) if _is_ec2(pool) else None
+        found = resolved.of(pool.node_class_ref)
         if found is not None:
             by_pool[pool.name] = found.types
-        elif not _is_ec2(pool):
+        elif not is_ec2(pool.node_class_ref):
             by_pool[pool.name] = seen_types(inventory.nodes)
             notes.append(f"NodePool {pool.name}: its instance types are taken from what nodes report")
         else:
             notes.append(f"NodePool {pool.name}: no instance types are known for {KIND} {pool.node_class_ref.name}")
     return by_pool, tuple(notes)
-
-
-def _is_ec2(pool: NodePool) -> bool:
-    ref = pool.node_class_ref
-    return ref.kind == KIND and ref.group in ("", AWS_GROUP)

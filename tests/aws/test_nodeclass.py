@@ -8,8 +8,9 @@ import pytest
 
 from karptui.aws.ami_family import AL2, AL2023, BOTTLEROCKET, CUSTOM, WINDOWS_2022
 from karptui.aws.errors import NodeClassError
-from karptui.aws.nodeclass import SubnetZone, is_ec2_nodeclass, parse_nodeclass, parse_spec_and_status
+from karptui.aws.nodeclass import SubnetZone, is_ec2, parse_nodeclass, parse_spec_and_status
 from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodeclass_ref import NodeClassRef
 from tests.aws.builders import a_nodeclass
 
 
@@ -72,6 +73,9 @@ def test_efa_only_interfaces_are_counted() -> None:
 
 def test_which_nodeclasses_are_amazons() -> None:
     ours = NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec={"amiFamily": "AL2"})
-    assert is_ec2_nodeclass(ours)
-    assert not is_ec2_nodeclass(NodeClass(name="default", group="karpenter.kwok.sh", kind="KWOKNodeClass"))
+    assert is_ec2(ours)
+    assert not is_ec2(NodeClass(name="default", group="karpenter.kwok.sh", kind="KWOKNodeClass"))
     assert parse_nodeclass(ours).family == AL2
+    assert is_ec2(NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"))
+    assert is_ec2(NodeClassRef("", "EC2NodeClass", "default"))
+    assert not is_ec2(NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default"))

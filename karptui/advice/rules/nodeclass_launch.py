@@ -12,7 +12,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, joined, listed
 from karptui.aws.ami_family import AL2023
 from karptui.aws.errors import NodeClassError
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2, parse_nodeclass
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
@@ -100,7 +100,7 @@ def _not_ready_fact(nodeclass: NodeClass) -> str:
         own = [one for one in failing if one.type != "Ready"] or failing
         words = [f"{one.type} is {one.status}" + (f" ({one.message})" if one.message else "") for one in own]
         return f"is not ready: {'; '.join(words)}"
-    if is_ec2_nodeclass(nodeclass):
+    if is_ec2(nodeclass):
         try:
             parse_nodeclass(nodeclass)
         except NodeClassError as error:

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.errors import NodeClassError
 from karptui.aws.ledger import PERCENT_DIGITS, build_ledger, fitting_overhead_percent, rounded_down
-from karptui.aws.nodeclass import KIND, is_ec2_nodeclass, parse_nodeclass
+from karptui.aws.nodeclass import KIND, is_ec2, parse_nodeclass
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
@@ -101,9 +101,9 @@ def _guess(question: Question, pool: NodePool, miss: PoolExplanation) -> float |
 
 
 def _nodeclass(question: Question, pool: NodePool) -> NodeClass | None:
-    name = pool.node_class_ref.name
-    found = next((one for one in question.base.inventory.nodeclasses if one.kind == KIND and one.name == name), None)
-    return found if found is not None and is_ec2_nodeclass(found) else None
+    ref = pool.node_class_ref
+    nodeclasses = question.base.inventory.nodeclasses if is_ec2(ref) else ()
+    return next((one for one in nodeclasses if is_ec2(one) and one.name == ref.name), None)
 
 
 def _max_pods(question: Question, pool: NodePool, miss: PoolExplanation) -> Iterator[Trial]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from msgspec.structs import replace
 
 from karptui.aws.cluster_types import cluster_types
 from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclass_ref import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
 from karptui.state.inventory import inventory_of
 from karptui.whatif.apply import apply
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.remedies.amount import amount_words, quantity_text, whole_nano
+from karptui.whatif.remedies.node_trials import _nodeclass
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
@@ -75,6 +79,15 @@ def test_more_pod_slots_through_the_nodeclass(tmp_path, monkeypatch):
     assert remedy.edits[0].path == ("spec", "kubelet", "maxPods")
     assert remedy.edits[0].value == 12
     assert remedy.gain.instance_type == "t3.small"
+
+
+def test_no_pod_slots_through_the_nodeclass_of_another_provider(tmp_path):
+    base = base_of(story_view(tmp_path))
+    pool = next(one for one in base.inventory.nodepools if one.name == "small")
+    question = SimpleNamespace(base=base)
+    assert _nodeclass(question, pool) is not None
+    foreign = replace(pool, node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "small"))
+    assert _nodeclass(question, foreign) is None
 
 
 @pytest.mark.parametrize(
