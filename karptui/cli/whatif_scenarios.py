@@ -76,7 +76,7 @@ def run_scenarios(args: argparse.Namespace) -> int:
     for named in bases(args):
         status = max(status, named.tell("simulate"))
         for scenario in scenarios:
-            document, failures = answer(named, scenario, replay, args.fail_on or ())
+            document, failures = scenario_answer(named, scenario, replay, args.fail_on or ())
             if "error" in document:
                 status = max(status, 1)
             elif failures:
@@ -162,7 +162,7 @@ def read_files(paths: Sequence[str]) -> list[Scenario]:
     return found
 
 
-def answer(
+def scenario_answer(
     named: NamedBase, scenario: Scenario, mode: Replay | None, conditions: Sequence[Condition]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what a scenario changes about a cluster, and the conditions that are met, in words.
@@ -173,28 +173,19 @@ def answer(
         mode: What is replayed, instead of what the scenario says.
         conditions: Of ``--fail-on``.
     """
-    from karptui.whatif.apply import apply
-    from karptui.whatif.blocker_difference import blocker_changes
-    from karptui.whatif.difference import difference
-    from karptui.whatif.errors import EditError
-    from karptui.whatif.honesty import honesty
-    from karptui.whatif.json_form import blockers_json, difference_json, honesty_json
-    from karptui.whatif.replay import replay
+    from msgspec.structs import replace
+
+    from karptui.whatif.answer import answer, with_blockers
+    from karptui.whatif.json_form import answer_json
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}
     if named.base is None:
         return {**document, "error": named.problem}, []
-    chosen = mode or scenario.replay
-    try:
-        edited = apply(named.base, scenario.edits)
-    except EditError as error:
-        return {**document, "error": str(error)}, []
-    found = difference(replay(named.base, chosen), replay(edited, chosen))
-    document |= difference_json(found)
-    document |= blockers_json(*blocker_changes(named.base, edited))
-    document["notes"] = list(edited.notes)
-    document |= honesty_json(honesty(named.base, edited, chosen))
-    failures = [f"--fail-on {one.text}: {why}" for one in conditions if (why := one.met(found))]
+    found = with_blockers(answer(named.base, replace(scenario, replay=mode) if mode else scenario))
+    document |= answer_json(found)
+    if found.difference is None:
+        return document, []
+    failures = [f"--fail-on {one.text}: {why}" for one in conditions if (why := one.met(found.difference))]
     document["failed"] = failures
     return document, failures
 

@@ -1,4 +1,4 @@
-"""A difference in the form of ``karptui simulate --scenario FILE -o json``."""
+"""An answer in the form of ``karptui simulate --scenario FILE -o json``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ from typing import Any
 
 import msgspec
 
-from karptui.whatif.blocker_difference import BlockerLine
+from karptui.whatif.answer import Answer
 from karptui.whatif.difference import Difference
 from karptui.whatif.honesty import Honesty
 from karptui.whatif.lines import ClaimLine, MoveLine, NextLines, PoolChange, Unplaced
 from karptui.whatif.outcome import Place
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """Return an answer as plain values; nothing but the problem where there is no difference."""
+    if answer.difference is None or answer.edited is None or answer.honesty is None:
+        return {"error": answer.problem}
+    return {
+        **difference_json(answer.difference),
+        "blockersGained": _lines(answer.blockers_gained or ()),
+        "blockersLost": _lines(answer.blockers_lost or ()),
+        "notes": list(answer.edited.notes),
+        **_honesty(answer.honesty),
+    }
 
 
 def difference_json(difference: Difference) -> dict[str, Any]:
@@ -41,12 +54,7 @@ def difference_json(difference: Difference) -> dict[str, Any]:
     return document
 
 
-def blockers_json(gained: Iterable[BlockerLine], lost: Iterable[BlockerLine]) -> dict[str, Any]:
-    """Return blockers that come and go."""
-    return {"blockersGained": _lines(gained), "blockersLost": _lines(lost)}
-
-
-def honesty_json(honesty: Honesty) -> dict[str, Any]:
+def _honesty(honesty: Honesty) -> dict[str, Any]:
     """Return how far a result can be trusted."""
     return {
         "exact": list(honesty.exact),

@@ -12,7 +12,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.replayer import Question, Replayer, _Report
 from karptui.session.session import Session
 from karptui.sources.demo.source import DemoSource
-from karptui.views.whatif.answer import Answer
+from karptui.whatif.answer import Answer
 from karptui.whatif.edits import ObjectRef, SetField
 from karptui.whatif.scenario import Scenario
 from tests.builders import NOW_NS

@@ -14,7 +14,7 @@ from karptui.screens.whatif.offering import Offering
 from karptui.screens.whatif.typing import Typing
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pace import KEYBOARD
-from karptui.views.whatif.answer import Answer
+from karptui.whatif.answer import Answer
 from karptui.whatif.scenario import Scenario
 
 REPLAY_AFTER_SECONDS: Final = 0.08

@@ -62,7 +62,7 @@ class CompareScreen(FrameScreen):
     @work(exclusive=True, group="compare", exit_on_error=False)
     async def _replay(self) -> None:
         from karptui.provisioning.reporter import silent  # noqa: PLC0415 - only when scenarios are compared
-        from karptui.views.whatif.answer import Answer, answer  # noqa: PLC0415 - as above
+        from karptui.whatif.answer import Answer, answer  # noqa: PLC0415 - as above
 
         indices = range(self._first, min(self._first + self._room, len(self._desk.sheets)))
         self._compared = [Compared(self._desk.sheets[at].name, None) for at in indices]

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from karptui.session.replayer import Replayer
-from karptui.views.whatif.answer import Answer
+from karptui.whatif.answer import Answer
 from karptui.whatif.documents import Parsed, Schemas, parse
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING, History

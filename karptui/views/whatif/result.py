@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from karptui.views.row import Tone
-from karptui.views.whatif.answer import Answer
 from karptui.views.whatif.consequences import blocker_lines, budget_lines, drift_lines, next_lines
 from karptui.views.whatif.line import ResultLine, wrapped
 from karptui.views.whatif.placements import claim_lines, fit_lines, move_lines, node_lines, still_pending_lines
 from karptui.views.whatif.totals import pool_lines
 from karptui.views.whatif.trust import trust_section
+from karptui.whatif.answer import Answer
 from karptui.whatif.difference import Difference
 
 

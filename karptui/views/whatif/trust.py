@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.answer import Answer
 from karptui.views.whatif.line import ResultLine, heading
+from karptui.whatif.answer import Answer
 from karptui.whatif.honesty import Honesty
 
 

@@ -17,7 +17,7 @@ from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
 from karptui.session.replayer import Question, Replayer
 from karptui.sources.demo.source import DemoSource
-from karptui.views.whatif.answer import Answer
+from karptui.whatif.answer import Answer
 from karptui.whatif.scenario import Scenario
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.prompt import PromptInput

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
-from karptui.provisioning.reporter import Reporter
+from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.apply import apply
 from karptui.whatif.blocker_difference import BlockerLine, blocker_changes
 from karptui.whatif.difference import Difference, difference
@@ -35,7 +35,14 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     blockers_lost: tuple[BlockerLine, ...] | None = None
 
 
-def answer(base: WhatIfBase, scenario: Scenario, reporter: Reporter, clock: Callable[[], float]) -> Answer:
+def no_clock() -> float:
+    """Return 0: nobody asks how long it takes."""
+    return 0.0
+
+
+def answer(
+    base: WhatIfBase, scenario: Scenario, reporter: Reporter = silent, clock: Callable[[], float] = no_clock
+) -> Answer:
     """Return what a scenario changes.
 
     Args:
@@ -58,7 +65,7 @@ def answer(base: WhatIfBase, scenario: Scenario, reporter: Reporter, clock: Call
     return Answer(scenario, base, edited, found, honesty(base, edited, scenario.replay), clock() - began)
 
 
-def with_blockers(known: Answer, reporter: Reporter) -> Answer:
+def with_blockers(known: Answer, reporter: Reporter = silent) -> Answer:
     """Return an answer with the blockers that its edits bring and take away.
 
     Raises:
