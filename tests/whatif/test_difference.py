@@ -15,6 +15,7 @@ from karptui.karpenter.overlay import NodeOverlay
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
+from karptui.whatif.answer import answer, with_blockers
 from karptui.whatif.apply import apply
 from karptui.whatif.blocker_difference import blocker_changes
 from karptui.whatif.difference import Difference, difference
@@ -31,12 +32,12 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.honesty import honesty
-from karptui.whatif.json_form import blockers_json, difference_json, honesty_json
+from karptui.whatif.json_form import answer_json, difference_json
 from karptui.whatif.lines import Unplaced
 from karptui.whatif.next_difference import next_lines
 from karptui.whatif.outcome import ABSENT, NOWHERE, Place, PlaceKind
 from karptui.whatif.replay import replay
-from karptui.whatif.scenario import Replay
+from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import (
     DAY_NS,
@@ -329,7 +330,8 @@ def test_blockers_that_come_and_go() -> None:
     policy = apply(start, (SetField(GENERAL, ("spec", "disruption", "consolidateAfter"), "Never"),))
     gained, _ = blocker_changes(start, policy)
     assert {line.code for line in gained} == {"CONSOLIDATION_DISABLED"}
-    assert blockers_json(gained, ())["blockersGained"][0]["nodePool"] == "general"
+    found = with_blockers(answer(start, Scenario("never", edits=policy.edits)))
+    assert answer_json(found)["blockersGained"][0]["nodePool"] == "general"
 
 
 def test_replays_can_be_cancelled_and_report() -> None:
@@ -397,7 +399,13 @@ def test_honesty() -> None:
     assert any("NodeOverlays" in one for one in priced)
     start.karpenter_version = "v1.14.0"
     assert not honesty(start, side, Replay.NEXT).is_other_version
-    assert honesty_json(said)["karpenterModelled"] == "1.14.1"
+    assert said.modelled_version == "1.14.1"
+
+
+def test_an_answer_without_difference_is_its_problem() -> None:
+    found = answer(fleet(), Scenario("none", edits=(RemoveNode("nobody"),)))
+    assert answer_json(found) == {"error": found.problem}
+    assert "nobody" in found.problem
 
 
 def test_nothing_is_said_of_what_no_edit_touches() -> None:
