@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from karptui.aws.money import per_hour_text
 from karptui.kube.durations import format_duration
 from karptui.kube.quantity import NANO, Quantity
+from karptui.kube.units import mebibytes_text
 
 NAMES_SHOWN: Final = 3
-_MIB: Final = 1 << 20
 _EMPTY_PARTS: Final = re.compile(r"(?<=[hm])0[ms](?:0s)?$")
 
 
@@ -38,7 +39,7 @@ def span(duration_ns: int) -> str:
 
 def memory(amount_bytes: int) -> str:
     """Return memory in whole MiB."""
-    return f"{amount_bytes // _MIB:,}Mi"
+    return mebibytes_text(amount_bytes)
 
 
 def amount(quantity: Quantity, resource: str) -> str:
@@ -57,7 +58,7 @@ def nano_amount(nano: int, resource: str) -> str:
 
 def money(per_hour: float) -> str:
     """Return ``$1.23/h``."""
-    return f"${per_hour:,.2f}/h"
+    return per_hour_text(per_hour)
 
 
 def at_cost(per_hour: float | None) -> str:

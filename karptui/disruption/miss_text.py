@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
+
+from karptui.kube.units import lacking_text
 
 if TYPE_CHECKING:
     from karptui.disruption.no_place import PoolMiss, Shortage
@@ -24,19 +25,23 @@ _WORDS: Final = {
 """By gate, what it says; ``asked`` is what is missing."""
 
 
-def miss_text(miss: PoolMiss, pool: str, shortage_text: Callable[[Shortage], str]) -> str:
+def miss_text(miss: PoolMiss, pool: str) -> str:
     """Return why NodePools that fail alike do not take a pod, with names as they are in the cluster.
 
     Args:
         miss: Of one of them.
         pool: What they are called together, such as ``NodePool general`` or ``any of 3 NodePools``.
-        shortage_text: Says how much of what is short, such as ``memory 6,846Mi``.
     """
     if miss.shortages:
         short = ", ".join(map(shortage_text, miss.shortages))
         return f"{miss.instance_type} of {pool} comes nearest and is short by {short}"
     asked = ", ".join(map(_plain, miss.asked)) or "labels, room and an offering together"
     return _WORDS.get(miss.gate, "no node of {pool} takes it").format(pool=pool, asked=asked)
+
+
+def shortage_text(shortage: Shortage) -> str:
+    """Return what is short and by how much, never understated: ``memory 6,846Mi``."""
+    return f"{shortage.resource} {lacking_text(shortage.resource, shortage.need.nano - shortage.room.nano)}"
 
 
 def _plain(requirement: str) -> str:

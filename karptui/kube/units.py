@@ -8,6 +8,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
 
 NA: Final = "n/a"
@@ -39,6 +41,30 @@ def memory_text(memory_bytes: int) -> str:
     if size >= _KI:
         return f"{_rounded(memory_bytes, _KI)}Ki"
     return f"{memory_bytes}B" if memory_bytes else "0"
+
+
+def mebibytes_text(memory_bytes: int, *, rounds_up: bool = False) -> str:
+    """Return memory in whole Mi where amounts are compared or added up: ``239,554Mi``.
+
+    Args:
+        memory_bytes: the amount.
+        rounds_up: for what is lacking, which is never understated; what there is is never overstated.
+    """
+    return f"{-(-memory_bytes >> 20) if rounds_up else memory_bytes >> 20:,}Mi"
+
+
+def is_in_bytes(resource: str) -> bool:
+    """Whether a resource is counted in bytes."""
+    return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX)
+
+
+def lacking_text(resource: str, nano: int) -> str:
+    """Return an amount of a resource that is lacking, rounded up: ``6,846Mi``, ``490m``, ``3``."""
+    if resource == CPU:
+        return cpu_text(-(-nano // NANO_PER_MILLI))
+    if is_in_bytes(resource):
+        return mebibytes_text(-(-nano // NANO), rounds_up=True)
+    return count_text(-(-nano // NANO))
 
 
 def cpu_pair_text(used_millis: int, total_millis: int) -> str:

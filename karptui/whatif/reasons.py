@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.disruption.miss_text import NO_TYPES, miss_text
-from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, no_place
+from karptui.disruption.no_place import NoPlace, PoolMiss, no_place
 from karptui.kube.pod import Pod
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.provisioning.rejection import PodError
 from karptui.whatif.outcome import Outcome
 
@@ -16,7 +15,6 @@ PASSED_OVER: Final = "Karpenter does not look at it"
 KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes over it without a word"
 MOST_EXPLAINED: Final = 16
 """Kinds of pods that are explained with numbers; each takes some milliseconds."""
-_MIB: Final = 1 << 20
 
 
 class Reasons:
@@ -71,15 +69,6 @@ def reason_of(found: NoPlace) -> tuple[str, str]:
     alike = found.like(nearest)
     names = [miss.pool_name for miss in alike if miss.pool_name]
     pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
-    text = miss_text(nearest, pool, _short)
+    text = miss_text(nearest, pool)
     others = len(found.pools) - len(alike)
     return f"{text} ({others} other NodePool{'s' if others > 1 else ''} further off)" if others else text, nearest.gate
-
-
-def _short(shortage: Shortage) -> str:
-    missing = shortage.need - shortage.room
-    if shortage.resource == CPU:
-        return f"cpu {missing.millis}m"
-    if shortage.resource in (MEMORY, EPHEMERAL_STORAGE):
-        return f"{shortage.resource} {-(-missing.units // _MIB):,}Mi"
-    return f"{shortage.resource} {missing}"

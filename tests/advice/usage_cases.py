@@ -57,7 +57,7 @@ CASES = [
     Case(
         RULE,
         partial(asking, cpu="15", memory="3Gi"),
-        ("request cpu 60.0, used 4000m; memory 12,288Mi, used 400Mi",),
+        ("request cpu 60, used 4000m; memory 12,288Mi, used 400Mi",),
         Severity.INFO,
         usage=measured((1000, 100 << 20)),
         types=(),

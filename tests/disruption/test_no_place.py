@@ -6,6 +6,7 @@ import pytest
 
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.miss_text import shortage_text
 from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.removal import EngineSimulator
@@ -15,7 +16,7 @@ from karptui.karpenter import labels
 from karptui.kube.quantity import QuantityFormat, parse_quantity
 from karptui.kube.taints import Taint
 from karptui.provisioning.rejection import PodError
-from karptui.views.why.no_place import cause_text, no_place_text, shortage_text
+from karptui.views.why.no_place import cause_text, no_place_text
 from tests.builders import a_node, a_nodepool, a_pod
 from tests.disruption.making import a_claim, consolidatable, node_of, prepared
 
@@ -130,7 +131,9 @@ def test_a_node_that_is_not_initialised_does_not_count():
     [
         ("cpu", "4", "3500m", "cpu 500m"),
         ("memory", "12Gi", "8Gi", "memory 4096Mi"),
-        ("ephemeral-storage", "2Gi", "1Gi", "ephemeral-storage 1024Mi"),
+        ("memory", "12Gi", "12884901887", "memory 1Mi"),
+        ("ephemeral-storage", "30Gi", "17Gi", "ephemeral-storage 13312Mi"),
+        ("cpu", "14", "1500m", "cpu 12.5"),
         ("nvidia.com/gpu", "2", "0", "nvidia.com/gpu 2"),
     ],
 )

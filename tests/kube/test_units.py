@@ -93,3 +93,23 @@ def test_ages_and_instants() -> None:
     zone = timezone(timedelta(hours=1), "CET")
     assert units.instant_text(noon, zone) == "2026-11-24 12:00:07Z (13:00 CET)"
     assert units.instant_text(noon, UTC) == "2026-11-24 12:00:07Z"
+
+
+@pytest.mark.parametrize(
+    ("resource", "nano", "text"),
+    [
+        ("cpu", 12_500_000_000, "12.5"),
+        ("cpu", 1, "1m"),
+        ("memory", 1, "1Mi"),
+        ("memory", 6846 * MI * 10**9, "6,846Mi"),
+        ("hugepages-2Mi", 3 * MI * 10**9, "3Mi"),
+        ("pods", 3 * 10**9, "3"),
+    ],
+)
+def test_what_is_lacking_is_never_understated(resource: str, nano: int, text: str) -> None:
+    assert units.lacking_text(resource, nano) == text
+
+
+def test_what_there_is_is_never_overstated() -> None:
+    assert units.mebibytes_text(239_555 * MI - 1) == "239,554Mi"
+    assert units.mebibytes_text(-1) == "-1Mi"

@@ -17,6 +17,7 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import cpu_text
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
@@ -254,7 +255,7 @@ class _Waste(NamedTuple):
 
     @property
     def text(self) -> str:
-        unit = _cores if self.resource == resources.CPU else memory
+        unit = cpu_text if self.resource == resources.CPU else memory
         name = "cpu" if self.resource == resources.CPU else "memory"
         return f"{name} {unit(self.requested)}, used {unit(self.used)}"
 
@@ -336,7 +337,3 @@ def _seen(pods: Iterable[_Measured]) -> str:
     if most.samples == 1:
         return "one sample, which says nothing of peaks"
     return f"the most of {most.samples:,} samples seen over {span(most.latest.at_ns - most.first_ns)}"
-
-
-def _cores(millis: int) -> str:
-    return f"{millis}m" if millis < 10_000 else f"{millis / 1000:.1f}"

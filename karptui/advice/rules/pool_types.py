@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import REQUIREMENTS_PATH, pool_ref, requirement_form
 from karptui.advice.rule import rule
-from karptui.advice.words import amount, at_cost, counted, joined, listed, share, verb
+from karptui.advice.words import amount, at_cost, counted, joined, listed, memory, share, verb
 from karptui.aws.lint.operator import unknown_operators
 from karptui.aws.lint.wildcard import wildcard_values
 from karptui.aws.nodeclass import KIND, Ec2NodeClass
@@ -18,6 +18,7 @@ from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.karpenter.requirement import OPERATORS, Requirement
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
+from karptui.kube.units import cpu_text
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.template import Template
 from karptui.provisioning.type_verdict import Filter, FilterCount, PoolTypes, TypeVerdict
@@ -153,8 +154,8 @@ def _is_crowded(template: Template) -> bool:
 def _finding(template: Template, found: PoolTypes, removed: list[TypeVerdict]) -> Finding:
     allowed = template.types.bit_count()
     heaviest = max(removed, key=lambda one: (one.daemon_pods, one.instance_type.name))
-    mebibytes = memory_bytes(heaviest.daemons) >> 20
-    carried = f"{counted(heaviest.daemon_pods, 'DaemonSet pod')} ({cpu_millis(heaviest.daemons)}m, {mebibytes:,}Mi)"
+    amounts = f"{cpu_text(cpu_millis(heaviest.daemons))}, {memory(memory_bytes(heaviest.daemons))}"
+    carried = f"{counted(heaviest.daemon_pods, 'DaemonSet pod')} ({amounts})"
     is_dead = not any(one.removed_by in (None, Filter.LIMITS) for one in found.verdicts)
     consequence = "it can launch no node" if is_dead else "they are left out without a message"
     pool = template.pool

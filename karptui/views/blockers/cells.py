@@ -109,7 +109,8 @@ def held_cell(entry: BlockerEntry, _: int) -> Cell:
     if held is None:
         waiting = entry.findings is not None and entry.findings.outlook is None
         return Cell("…", Tone.ACTIVE) if waiting else NOT_AVAILABLE
-    text = node_price_text(held)
+    price = entry.node.price if entry.node is not None else None
+    text = node_price_text(held, price.currency if price is not None else "USD")
     return Cell(text, Tone.NORMAL, text.lstrip("$¥")) if held else Cell("0", Tone.MUTED)
 
 

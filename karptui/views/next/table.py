@@ -42,9 +42,9 @@ def going_nodes(view: ClusterView) -> tuple[NodeEntry, ...]:
 
 def _saves(entry: NodeEntry, _: int) -> Cell:
     saved = saved_per_hour(entry)
-    if saved is None:
+    if saved is None or entry.price is None:
         return NOT_AVAILABLE
-    text = node_price_text(saved)
+    text = node_price_text(saved, entry.price.currency)
     return Cell(text, Tone.STRONG if saved > 0 else Tone.MUTED, text.lstrip("$¥"))
 
 

@@ -6,7 +6,7 @@ from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
 from karptui.kube import resources
 from karptui.kube.resources import CPU, MEMORY, PODS
-from karptui.kube.units import count_text
+from karptui.kube.units import count_text, lacking_text
 from karptui.provisioning import Gate, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import GATES, NearestMiss, Shortfall
 from karptui.provisioning.rejection import (
@@ -19,7 +19,6 @@ from karptui.provisioning.rejection import (
     VolumeUnreachable,
 )
 from karptui.views.sanitize import clean
-from karptui.views.types.words import amount_text
 
 
 def miss_text(pool: PoolExplanation) -> str:
@@ -88,8 +87,8 @@ def nearest_text(nearest: NearestMiss) -> str:
 def _short_text(one: Shortfall) -> str:
     name, need, room = clean(one.resource), one.need.nano, one.room.nano
     if name == PODS:
-        return f"{name} {amount_text(name, room)} of {amount_text(name, need)}"
-    amount = amount_text(name, need - room)
+        return f"{name} {lacking_text(name, room)} of {lacking_text(name, need)}"
+    amount = lacking_text(name, need - room)
     return f"{name} short by {amount}{' cores' if name == CPU and not amount.endswith('m') else ''}"
 
 
@@ -146,7 +145,7 @@ def carried_text(pool: PoolExplanation) -> str:
     if not loads:
         return ""
     most = resources.maximum(loads)
-    parts = [amount_text(name, resources.nano(most, name)) for name in (CPU, MEMORY) if resources.nano(most, name)]
+    parts = [lacking_text(name, resources.nano(most, name)) for name in (CPU, MEMORY) if resources.nano(most, name)]
     return " ".join(parts)
 
 

@@ -10,7 +10,7 @@ from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS
-from karptui.kube.units import count_text, cpu_text, memory_text
+from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import TypeEntry
 from karptui.views.column import Column, Heading
@@ -56,12 +56,7 @@ def _rank(entry: TypeEntry, _: int) -> Cell:
 
 
 def _memory(entry: TypeEntry, _: int) -> Cell:
-    return Cell(f"{memory_text(memory_bytes(entry))}/{mebibytes(allocatable_bytes(entry))}", Tone.NORMAL)
-
-
-def mebibytes(amount: int) -> str:
-    """Return memory in whole Mi, rounded down: ``239,554Mi``."""
-    return f"{amount >> 20:,}Mi"
+    return Cell(f"{memory_text(memory_bytes(entry))}/{mebibytes_text(allocatable_bytes(entry))}", Tone.NORMAL)
 
 
 def _largest(entry: TypeEntry, _: int) -> Cell:
@@ -70,7 +65,7 @@ def _largest(entry: TypeEntry, _: int) -> Cell:
     largest = entry.largest_pod
     if not resources.nano(largest, PODS):
         return Cell("no slot", Tone.WARNING)
-    cpu, memory = resources.nano(largest, "cpu") // 1_000_000, mebibytes(_bytes(largest))
+    cpu, memory = resources.nano(largest, "cpu") // 1_000_000, mebibytes_text(_bytes(largest))
     return Cell(f"{cpu_text(cpu)} {memory}", Tone.NORMAL, memory)
 
 

@@ -12,14 +12,14 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
-from karptui.kube.units import count_text, memory_text
+from karptui.kube.units import count_text, lacking_text, mebibytes_text, memory_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.columns import mebibytes, price_cell
+from karptui.views.types.columns import price_cell
 from karptui.views.types.fit import Fit, fit_of, matching_percent, reported_bytes, safe_percent
-from karptui.views.types.words import amount_text, shortages_text
+from karptui.views.types.words import shortages_text
 
 _FIRST: Final = (MEMORY, CPU, PODS, EPHEMERAL_STORAGE)
 _TITLES: Final = {MEMORY: "memory Mi", CPU: "cpu m", PODS: "pods", EPHEMERAL_STORAGE: "disk Mi"}
@@ -184,7 +184,7 @@ def fit_lines(pool: PoolEntry, entry: TypeEntry, pod: Pod | None) -> tuple[Piece
         lines.append((("✔ ", Tone.GOOD), (f"{name} fits", Tone.NORMAL)))
         return tuple(lines)
     missing = ", ".join(
-        f"{clean(resource)} short by {amount_text(resource, amount.nano)}" for resource, amount in fit.short.items()
+        f"{clean(resource)} short by {lacking_text(resource, amount.nano)}" for resource, amount in fit.short.items()
     )
     lines.append((("✘ ", Tone.FAULT), (f"{name} does not fit: {missing}", Tone.NORMAL)))
     lines += _remedies(entry, fit)
@@ -213,7 +213,7 @@ def _remedies(entry: TypeEntry, fit: Fit) -> list[Pieces]:
             lines.append((("  · no VM_MEMORY_OVERHEAD_PERCENT makes it fit", Tone.MUTED),))
         left = resources.nano(entry.largest_pod, MEMORY) // NANO
         whole = f" ({left // (1 << 30):,}Gi)" if left >= _GIB_IN_MIB << 20 else ""
-        lines.append((("  → ", Tone.GOOD), (f"or with a pod of at most {mebibytes(left)}{whole}", Tone.NORMAL)))
+        lines.append((("  → ", Tone.GOOD), (f"or with a pod of at most {mebibytes_text(left)}{whole}", Tone.NORMAL)))
     if fit.next_type is not None:
         price = fit.next_type.on_demand or fit.next_type.spot
         cost = f" {node_price_text(price.per_hour, price.currency)}/h" if price is not None else ""
@@ -235,18 +235,16 @@ def observed_lines(pool: PoolEntry, entry: TypeEntry) -> tuple[Pieces, ...]:
     else:
         many = f"{count_text(observed.node_count)} nodes report" if observed.node_count > 1 else "1 node reports"
         spread = observed.capacity[MEMORY]
-        least = "" if spread.is_uniform else f" (the least of up to {mebibytes(spread.largest.units)})"
-        lines = [((many, Tone.NORMAL), (f" {mebibytes(reported)} of memory{least}", Tone.STRONG))]
+        least = "" if spread.is_uniform else f" (the least of up to {mebibytes_text(spread.largest.units)})"
+        lines = [((many, Tone.NORMAL), (f" {mebibytes_text(reported)} of memory{least}", Tone.STRONG))]
         allocatable = observed.allocatable.get(MEMORY)
         if allocatable is not None:
             planned = resources.nano(entry.allocatable, MEMORY) // NANO
             delta = allocatable.smallest.units - planned
             sign = "+" if delta >= 0 else "−"
             tone = Tone.NORMAL if delta >= 0 else Tone.WARNING
-            text = (
-                f"allocatable {mebibytes(allocatable.smallest.units)}: {sign}{mebibytes(abs(delta))} against the plan"
-            )
-            lines.append(((text, tone),))
+            least = mebibytes_text(allocatable.smallest.units)
+            lines.append(((f"allocatable {least}: {sign}{mebibytes_text(abs(delta))} against the plan", tone),))
         percent = matching_percent(entry)
         if percent is not None:
             lines.append(((f"overhead {percent:.4f} would match them", Tone.NORMAL),))

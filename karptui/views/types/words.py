@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from karptui.kube import resources
-from karptui.kube.quantity import NANO, NANO_PER_MILLI
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
-from karptui.kube.units import count_text, cpu_text, memory_text
+from karptui.kube.resources import PODS, ResourceList
+from karptui.kube.units import cpu_text, lacking_text, memory_text
 from karptui.provisioning.type_verdict import Shortage, TypeVerdict
 from karptui.views.sanitize import clean
-
-
-def amount_text(resource: str, nano: int) -> str:
-    """Return an amount in its unit, rounded up so that what is missing is never understated: ``6,846Mi``, ``490m``."""
-    if resource == CPU:
-        return cpu_text(-(-nano // NANO_PER_MILLI))
-    if resource in (MEMORY, EPHEMERAL_STORAGE):
-        return f"{-(-nano // (NANO << 20)):,}Mi"
-    return count_text(-(-nano // NANO))
 
 
 def carries_text(verdict: TypeVerdict) -> str:
@@ -42,5 +32,5 @@ def shortages_text(shortages: Iterable[Shortage]) -> str:
 def _shortage_text(one: Shortage) -> str:
     name = clean(one.resource)
     if one.resource == PODS:
-        return f"{name} {amount_text(name, one.have.nano)} of {amount_text(name, one.need.nano)} needed"
-    return f"{name} short by {amount_text(one.resource, one.need.nano - one.have.nano)}"
+        return f"{name} {lacking_text(name, one.have.nano)} of {lacking_text(name, one.need.nano)} needed"
+    return f"{name} short by {lacking_text(one.resource, one.need.nano - one.have.nano)}"

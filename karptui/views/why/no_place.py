@@ -6,14 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from karptui.disruption.miss_text import miss_text
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
-from karptui.kube.units import count_text, cpu_text, memory_text
+from karptui.kube.units import count_text
 from karptui.views.sanitize import clean
 
 if TYPE_CHECKING:
-    from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
+    from karptui.disruption.no_place import NoPlace, PoolMiss
 
-_IN_BYTES: Final = (MEMORY, EPHEMERAL_STORAGE)
 _SHORT: Final = {
     "room": "room",
     "taints": "taints",
@@ -61,14 +59,4 @@ def _counts_text(counts: Counter[str]) -> str:
 def _miss_text(miss: PoolMiss, pools: int) -> str:
     """Return why NodePools that fail alike do not take a pod."""
     pool = f"NodePool {miss.pool_name}" if pools == 1 else f"any of {count_text(pools)} NodePools"
-    return clean(miss_text(miss, pool, shortage_text))
-
-
-def shortage_text(shortage: Shortage) -> str:
-    """Return ``memory 6,846Mi`` for what is missing."""
-    name, missing = shortage.resource, shortage.need - shortage.room
-    if name == CPU:
-        return f"cpu {cpu_text(missing.millis)}"
-    if name in _IN_BYTES:
-        return f"{name} {memory_text(missing.units)}"
-    return f"{clean(name)} {missing}"
+    return clean(miss_text(miss, pool))

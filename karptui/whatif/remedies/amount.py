@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+from karptui.kube.resources import CPU
+from karptui.kube.units import is_in_bytes, mebibytes_text
 
 _MIB = 1 << 20
 _GIB_IN_MIB = 1 << 10
-
-
-def is_in_bytes(resource: str) -> bool:
-    """Whether a resource is counted in bytes."""
-    return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX)
 
 
 def whole_nano(resource: str, nano: int, *, is_up: bool) -> int:
@@ -34,4 +30,4 @@ def amount_words(resource: str, nano: int) -> str:
         return quantity_text(resource, nano)
     mib = nano // (NANO * _MIB)
     whole = f" ({mib // _GIB_IN_MIB:,}Gi)" if mib >= 10 * _GIB_IN_MIB else ""
-    return f"{mib:,}Mi{whole}"
+    return f"{mebibytes_text(nano // NANO)}{whole}"

@@ -8,11 +8,12 @@ from typing import Final
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, NODES
+from karptui.kube.units import is_in_bytes
 from karptui.provisioning import NewClaim, PoolExplanation
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.problem import Variant
 from karptui.whatif.edits import AnyEdit
-from karptui.whatif.remedies.amount import amount_words, is_in_bytes, quantity_text
+from karptui.whatif.remedies.amount import amount_words, quantity_text
 from karptui.whatif.remedies.attempt import solved
 from karptui.whatif.remedies.pool_edits import set_pool, subject_of
 from karptui.whatif.remedies.remedy import RemedyKind

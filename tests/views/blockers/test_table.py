@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from karptui.disruption.blocker import Blocker, Code
@@ -223,6 +226,15 @@ def test_rows_of_what_would_go():
     )
     for column in NEXT_TABLE.columns:
         assert len(build_rows(NEXT_TABLE, nodes, sort=Sort(column.heading.id), now_ns=NOW_NS)) == 7
+
+
+def test_what_is_held_and_saved_is_in_the_currency_of_the_price():
+    node = next(one for one in going_nodes(analysed()) if one.price is not None)
+    held = next(one for one in blocker_entries(analysed()) if one.node is not None and one.node.key == node.key)
+    yuan = replace(node, price=msgspec.structs.replace(node.price, currency="CNY"))
+    assert NEXT_TABLE.column("price").cell(yuan, NOW_NS).text.startswith("¥")
+    assert NEXT_TABLE.column("saves").cell(yuan, NOW_NS).text.startswith("¥")
+    assert TABLE.column("held").cell(replace(held, node=yuan), NOW_NS).text.startswith("¥")
 
 
 def test_the_column_of_landing_places():

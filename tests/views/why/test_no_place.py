@@ -4,7 +4,7 @@ import pytest
 
 from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
 from karptui.kube.quantity import parse_quantity
-from karptui.views.why.no_place import cause_text, no_place_text, shortage_text
+from karptui.views.why.no_place import cause_text, no_place_text
 
 
 def short(resource: str, need: str, room: str) -> Shortage:
@@ -12,19 +12,6 @@ def short(resource: str, need: str, room: str) -> Shortage:
 
 
 BIG = PoolMiss("general", "instance types", "m5.xlarge", (short("cpu", "5", "3800m"),))
-
-
-@pytest.mark.parametrize(
-    ("resource", "need", "room", "text"),
-    [
-        ("cpu", "5", "3800m", "cpu 1200m"),
-        ("memory", "32Gi", "26Gi", "memory 6144Mi"),
-        ("ephemeral-storage", "30Gi", "17Gi", "ephemeral-storage 13Gi"),
-        ("example.com/[gpu]", "3", "1", "example.com/[gpu] 2"),
-    ],
-)
-def test_how_much_is_short(resource: str, need: str, room: str, text: str) -> None:
-    assert shortage_text(short(resource, need, room)).replace(",", "") == text
 
 
 @pytest.mark.parametrize(
