@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 import msgspec
 
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_week import PoolBudgets
 from karptui.disruption.budgets import BudgetState
+from karptui.disruption.codes import Code
 from karptui.disruption.drain import DrainState
 from karptui.disruption.gates import GateCheck
 from karptui.disruption.outlook import Outcome

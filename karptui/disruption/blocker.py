@@ -2,73 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import msgspec
 
+from karptui.disruption.codes import CODES, Code, Scope
 from karptui.disruption.command import Method
-
-
-class Code(StrEnum):
-    """What a blocker is."""
-
-    UNSYNCED = "UNSYNCED"
-    """A NodeClaim without provider ID: Karpenter disrupts nothing anywhere until it is launched or gone."""
-    NO_NODEPOOLS = "NO_NODEPOOLS"
-    """No NodePool is there to take pods: every simulated removal fails."""
-    IN_COMMAND = "IN_COMMAND"
-    NO_NODE = "NO_NODE"
-    NOT_INITIALIZED = "NOT_INITIALIZED"
-    DELETING = "DELETING"
-    NOMINATED = "NOMINATED"
-    NODE_DND = "NODE_DND"
-    NO_NODEPOOL_LABEL = "NO_NODEPOOL_LABEL"
-    NODEPOOL_UNRESOLVED = "NODEPOOL_UNRESOLVED"
-    POD_DND = "POD_DND"
-    PDB_MULTIPLE = "PDB_MULTIPLE"
-    PDB_EXHAUSTED = "PDB_EXHAUSTED"
-    TERMINATING = "TERMINATING"
-    """A pod that takes its time: holds a drain only."""
-    BUDGET_ZERO = "BUDGET_ZERO"
-    CONSOLIDATE_AFTER = "CONSOLIDATE_AFTER"
-    CONSOLIDATION_DISABLED = "CONSOLIDATION_DISABLED"
-    """consolidateAfter is Never, or absent."""
-    NOT_CONSOLIDATABLE = "NOT_CONSOLIDATABLE"
-    """The quiet time is over but Karpenter has not said so yet."""
-    WHEN_EMPTY_POLICY = "WHEN_EMPTY_POLICY"
-    INSTANCE_TYPE_UNKNOWN = "INSTANCE_TYPE_UNKNOWN"
-    NO_CAPACITY_TYPE_LABEL = "NO_CAPACITY_TYPE_LABEL"
-    NO_ZONE_LABEL = "NO_ZONE_LABEL"
-    BUFFER_PODS = "BUFFER_PODS"
-    STATIC_SCALING = "STATIC_SCALING"
-    STATIC_NO_HEADROOM = "STATIC_NO_HEADROOM"
-
-
-class Scope(StrEnum):
-    """What a blocker is about: lifting it there lifts it for everything beneath."""
-
-    CLUSTER = "cluster"
-    NODEPOOL = "nodepool"
-    NODE = "node"
-    POD = "pod"
-    PDB = "pdb"
-
-
-SCOPES: dict[Code, Scope] = {
-    Code.UNSYNCED: Scope.CLUSTER,
-    Code.NO_NODEPOOLS: Scope.CLUSTER,
-    Code.NODEPOOL_UNRESOLVED: Scope.NODEPOOL,
-    Code.POD_DND: Scope.POD,
-    Code.PDB_MULTIPLE: Scope.PDB,
-    Code.PDB_EXHAUSTED: Scope.PDB,
-    Code.TERMINATING: Scope.POD,
-    Code.BUDGET_ZERO: Scope.NODEPOOL,
-    Code.CONSOLIDATION_DISABLED: Scope.NODEPOOL,
-    Code.WHEN_EMPTY_POLICY: Scope.NODEPOOL,
-    Code.STATIC_SCALING: Scope.NODEPOOL,
-    Code.STATIC_NO_HEADROOM: Scope.NODEPOOL,
-}
-"""Scope of the codes that are not about a single node."""
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -112,7 +49,22 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def scope(self) -> Scope:
         """What it is about."""
-        return SCOPES.get(self.code, Scope.NODE)
+        return CODES[self.code].scope
+
+    @property
+    def word(self) -> str:
+        """The short word of its code."""
+        return CODES[self.code].word
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether it ends by itself, so that nobody has to lift it."""
+        return CODES[self.code].is_passing or self.until_ns is not None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is a budget in the way of a node that nothing wants: it only would block."""
+        return self.code is Code.BUDGET_ZERO and not self.is_wanted
 
     @property
     def object_ref(self) -> str:

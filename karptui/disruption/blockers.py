@@ -8,7 +8,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.commanded import command_condition
 from karptui.disruption.deadline import deadline_of

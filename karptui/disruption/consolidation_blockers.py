@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.consolidate_after import quiet_period
 from karptui.disruption.emptiness import CONSOLIDATABLE

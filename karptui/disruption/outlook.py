@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.balanced import THRESHOLD, BalancedPolicy, pool_totals
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import methods_for
 from karptui.disruption.candidate import Candidate, find_candidates
+from karptui.disruption.codes import Code
 from karptui.disruption.command import Command, Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Refusal, RefusalCode
 from karptui.disruption.emptiness import CONSOLIDATABLE

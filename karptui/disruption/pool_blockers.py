@@ -8,9 +8,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from karptui.disruption import static_drift
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.budget_calendar import next_opening, opened_at
 from karptui.disruption.budgets import UNLIMITED, BudgetState, PoolUse, Reason, budget_state
+from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation_blockers import consolidation_blockers
 from karptui.disruption.deadline import deadline_of

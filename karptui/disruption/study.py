@@ -22,11 +22,12 @@ from karptui.disruption.analysis import (
 )
 from karptui.disruption.arrivals import arrivals
 from karptui.disruption.billed import billed_command, billed_verdict
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budget_week import PoolBudgets, pool_budgets
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.codes import Code
 from karptui.disruption.command import Command
 from karptui.disruption.drain import Stage, drain_state
 from karptui.disruption.gates import all_gates

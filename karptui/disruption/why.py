@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Final
 
 import msgspec
 
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import Reason, budget_state
+from karptui.disruption.codes import CODES, RANKS, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.consolidation import SPOT_TO_SPOT_TYPES, RefusalCode
 from karptui.disruption.drain import DrainState, Stage
@@ -19,68 +19,6 @@ from karptui.disruption.verdict import Verdict
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode
 
-
-class WhyCode(StrEnum):
-    """A code of the WHY column, worst first."""
-
-    DRAIN = "DRAIN"
-    DELETING = "DELETING"
-    COMMAND = "COMMAND"
-    DND = "DND"
-    NODE_DND = "NODE-DND"
-    PDB = "PDB"
-    NOMINATED = "NOMINATED"
-    INIT = "INIT"
-    NO_POOL = "NO-POOL"
-    AFTER = "AFTER"
-    NEVER = "NEVER"
-    POLICY = "POLICY"
-    BUDGET = "BUDGET"
-    NO_TYPE = "NO-TYPE"
-    NO_LABEL = "NO-LABEL"
-    BUFFER = "BUFFER"
-    NOFIT = "NOFIT"
-    NODES = "NODES"
-    MIN_VALUES = "MINVALUES"
-    PRICE = "PRICE"
-    SPOT = "SPOT"
-    GATE_OFF = "GATE-OFF"
-    SCORE = "SCORE"
-    STATIC = "STATIC"
-    OK = "OK"
-    PENDING = "…"
-    """Nothing is in the way, and the simulated removal has not been made yet."""
-    UNMANAGED = "n/a"
-
-
-CODES: Final = {
-    Code.IN_COMMAND: WhyCode.COMMAND,
-    Code.DELETING: WhyCode.DELETING,
-    Code.POD_DND: WhyCode.DND,
-    Code.NODE_DND: WhyCode.NODE_DND,
-    Code.PDB_MULTIPLE: WhyCode.PDB,
-    Code.PDB_EXHAUSTED: WhyCode.PDB,
-    Code.TERMINATING: WhyCode.DRAIN,
-    Code.NOMINATED: WhyCode.NOMINATED,
-    Code.NO_NODE: WhyCode.INIT,
-    Code.NOT_INITIALIZED: WhyCode.INIT,
-    Code.NO_NODEPOOL_LABEL: WhyCode.NO_POOL,
-    Code.NODEPOOL_UNRESOLVED: WhyCode.NO_POOL,
-    Code.NO_NODEPOOLS: WhyCode.NO_POOL,
-    Code.UNSYNCED: WhyCode.INIT,
-    Code.CONSOLIDATE_AFTER: WhyCode.AFTER,
-    Code.NOT_CONSOLIDATABLE: WhyCode.AFTER,
-    Code.CONSOLIDATION_DISABLED: WhyCode.NEVER,
-    Code.WHEN_EMPTY_POLICY: WhyCode.POLICY,
-    Code.BUDGET_ZERO: WhyCode.BUDGET,
-    Code.INSTANCE_TYPE_UNKNOWN: WhyCode.NO_TYPE,
-    Code.NO_CAPACITY_TYPE_LABEL: WhyCode.NO_LABEL,
-    Code.NO_ZONE_LABEL: WhyCode.NO_LABEL,
-    Code.BUFFER_PODS: WhyCode.BUFFER,
-    Code.STATIC_SCALING: WhyCode.STATIC,
-    Code.STATIC_NO_HEADROOM: WhyCode.STATIC,
-}
-"""The code that each blocker is shown as."""
 _REFUSALS: Final = {
     RefusalCode.UNSCHEDULABLE: WhyCode.NOFIT,
     RefusalCode.NEEDS_NODES: WhyCode.NODES,
@@ -90,8 +28,6 @@ _REFUSALS: Final = {
     RefusalCode.SPOT_FLEXIBILITY: WhyCode.SPOT,
     RefusalCode.SCORE: WhyCode.SCORE,
 }
-RANKS: Final = {code: rank for rank, code in enumerate(WhyCode)}
-"""Place of each code, the worst first."""
 _REASONS: Final = {
     Method.EMPTINESS: Reason.EMPTY,
     Method.DRIFT: Reason.DRIFTED,
@@ -133,7 +69,7 @@ def why_of(fleet: Fleet, node: StateNode, blockers: Sequence[Blocker], drain: Dr
     """
     if node.claim is None:
         return Why(code=WhyCode.UNMANAGED, codes=(WhyCode.UNMANAGED,))
-    found = tuple(sorted({CODES[one.code] for one in blockers}, key=RANKS.__getitem__))
+    found = tuple(sorted({CODES[one.code].why for one in blockers}, key=RANKS.__getitem__))
     if node.is_marked_for_deletion:
         is_draining = drain.stage is Stage.DRAINING
         code = WhyCode.DRAIN if is_draining else WhyCode.DELETING
@@ -143,7 +79,7 @@ def why_of(fleet: Fleet, node: StateNode, blockers: Sequence[Blocker], drain: Dr
         # Drift takes what consolidation may not: with a terminationGracePeriod pods do not keep a node from it.
         return Why(code=WhyCode.OK, outcome=now.outcome, codes=(WhyCode.OK, *found))
     if found:
-        return _of_blockers(fleet, node, found, [one for one in blockers if CODES[one.code] is found[0]])
+        return _of_blockers(fleet, node, found, [one for one in blockers if CODES[one.code].why is found[0]])
     return _of_verdict(fleet, node, now)
 
 

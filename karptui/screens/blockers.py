@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from karptui.aws.money import per_month_text
+from karptui.disruption.codes import CODES
 from karptui.screens.grouped_screen import GroupedScreen
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.table_screen import Recipe
@@ -30,7 +31,6 @@ from karptui.views.table import Rows
 from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.held import Held, held_of, held_text
-from karptui.views.why.kinds import KINDS
 
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
@@ -176,8 +176,9 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
     def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
         """Explain the kinds of blockers beside columns and filters."""
         kinds: dict[str, str] = {}
-        for word, meaning in KINDS.values():
-            kinds[word] = f"{kinds[word]}; {meaning}" if word in kinds else meaning
+        for facts in CODES.values():
+            before = f"{kinds[facts.word]}; " if facts.word in kinds else ""
+            kinds[facts.word] = before + facts.meaning
         analysis = self.host.view.analysis
         assumed = [("assumed", note) for note in (analysis.notes if analysis is not None else ())]
         return (("Kinds of blockers", tuple(kinds.items())), ("What was assumed", assumed), *super().help_text())

@@ -22,7 +22,7 @@ class BlockerLine(msgspec.Struct, frozen=True):
     """One blocker of one node."""
 
     code: str
-    """Of `karptui.disruption.blocker.Code`."""
+    """Of `karptui.disruption.codes.Code`."""
     node_name: str
     """Empty for what holds the whole cluster."""
     pool_name: str

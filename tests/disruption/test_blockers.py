@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.arrivals import arrivals
-from karptui.disruption.blocker import Code, Scope
 from karptui.disruption.blocker_form import blocker_json
 from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.codes import Code, Scope
 from karptui.disruption.command import Method
 from karptui.disruption.outlook import Outcome
 from karptui.karpenter import labels

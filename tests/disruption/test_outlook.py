@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.codes import Code
 from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
 from karptui.disruption.next_pass import next_pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.disruption.analysis import Analysis
-from karptui.disruption.blocker import Code
+from karptui.disruption.codes import Code
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
 from karptui.karpenter import labels

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Code
+from karptui.disruption.codes import CODES, RANKS, Code, WhyCode
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
-from karptui.disruption.why import CODES, RANKS, WhyCode
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, DisruptionBudget
 from karptui.karpenter.settings import parse_settings

@@ -7,10 +7,11 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis, NodeFindings
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.command import Method
 from karptui.disruption.drain import DrainState, Stage
-from karptui.disruption.why import Why, WhyCode
+from karptui.disruption.why import Why
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.decode.yaml_text import load_documents
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL

@@ -10,7 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import node_refs
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, listed, nano_amount, share, span, verb
-from karptui.disruption.blocker import Code
+from karptui.disruption.codes import Code
 from karptui.disruption.deadline import deadline_of
 from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import Stage

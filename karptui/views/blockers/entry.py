@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from karptui.disruption.codes import Code
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.views.grouping import GroupHeading
 from karptui.views.why.held import Held, held_of, held_per_hour
-from karptui.views.why.kinds import PASSING, kind_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import Analysis, NodeFindings
@@ -36,13 +36,13 @@ class BlockerEntry:
         """Identity across refreshes."""
         one = self.blocker
         owner = self.findings.key if self.findings is not None else "cluster"
-        value = one.value if one.code == "BUDGET_ZERO" else "" if self.findings is not None else one.claim_name
+        value = one.value if one.code is Code.BUDGET_ZERO else "" if self.findings is not None else one.claim_name
         return f"{owner}/{one.code}/{one.object_key}/{value}"
 
     @property
     def kind(self) -> str:
         """The short word of its kind."""
-        return kind_text(self.blocker.code)
+        return self.blocker.word
 
     @property
     def object_name(self) -> str:
@@ -92,12 +92,12 @@ class BlockerEntry:
     @property
     def is_idle(self) -> bool:
         """Whether it is a budget in the way of a node that nothing wants: it only would block."""
-        return self.blocker.code == "BUDGET_ZERO" and not self.blocker.is_wanted
+        return self.blocker.is_idle
 
     @property
     def is_passing(self) -> bool:
         """Whether it ends by itself, so that nobody has to lift it."""
-        return self.blocker.code in PASSING or self.blocker.until_ns is not None
+        return self.blocker.is_passing
 
 
 @dataclass(frozen=True, eq=False)

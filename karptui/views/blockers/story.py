@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import per_month_text
+from karptui.disruption.codes import CODES, Code
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
 from karptui.views.blockers.effect import offer_text
@@ -13,12 +14,11 @@ from karptui.views.blockers.entry import BlockerEntry, nodes_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.held import held_of, held_text
-from karptui.views.why.kinds import KINDS
 
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
 
-BOUNDED: Final = frozenset({"POD_DND", "PDB_EXHAUSTED", "PDB_MULTIPLE"})
+BOUNDED: Final = frozenset({Code.POD_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE})
 """What a terminationGracePeriod overrides: of these the sentences say what ends the wait, and what pods come."""
 
 
@@ -66,7 +66,7 @@ def _holds(members: Sequence[BlockerEntry], title: str) -> Pieces:
     on = f" on {counted(len(nodes), 'node')}" if nodes else ""
     if len(members) == 1:
         one = members[0]
-        what = f"{one.object_name or 'the cluster'} ({KINDS[one.blocker.code][1]})"
+        what = f"{one.object_name or 'the cluster'} ({CODES[one.blocker.code].meaning})"
     else:
         kinds = ", ".join(dict.fromkeys(one.kind for one in members))
         things = {one.blocker.object_ref: one.blocker.object_kind for one in members}

@@ -13,7 +13,6 @@ from karptui.views.claims.entry import ClaimEntry
 from karptui.views.instants import in_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
-from karptui.views.why.kinds import kind_text
 from karptui.views.why.sentence import drain_text
 
 _DRIFT: Final = frozenset({Method.DRIFT, Method.STATIC_DRIFT})
@@ -44,7 +43,7 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     first = held[0]
     left = f", {in_text(first.until_ns, now_ns)}" if first.until_ns is not None else ""
     more = f" and {len(held) - 1} more" if len(held) > 1 else ""
-    return f"{kind_text(first.code)} {first.object_key or first.claim_name}".rstrip() + left + more
+    return f"{first.word} {first.object_key or first.claim_name}".rstrip() + left + more
 
 
 def claim_story(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from karptui.disruption.codes import RANKS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import NA, age_text, duration_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
@@ -106,7 +107,7 @@ def why_cell(entry: NodeEntry, now_ns: int) -> Cell:
 def why_sort(entry: NodeEntry) -> tuple[float | str, ...] | None:
     """Return the place of a node by its WHY: worst first, and more of it first."""
     found = entry.findings
-    return None if found is None else (float(_ranks()[found.why.code]), -float(found.why.count))
+    return None if found is None else (float(RANKS[found.why.code]), -float(found.why.count))
 
 
 def why_words(entry: NodeEntry, now_ns: int) -> tuple[str, ...]:
@@ -120,14 +121,3 @@ def why_words(entry: NodeEntry, now_ns: int) -> tuple[str, ...]:
 def is_held(entry: NodeEntry) -> bool:
     """Whether something that somebody has to lift keeps a node."""
     return entry.findings is not None and any(str(code) in BLOCKING for code in entry.findings.why.codes)
-
-
-_RANKS: Final[dict[str, int]] = {}
-
-
-def _ranks() -> Mapping[str, int]:
-    if not _RANKS:
-        from karptui.disruption.why import RANKS  # noqa: PLC0415 - slow to import, and not needed for the first frame
-
-        _RANKS.update({str(code): rank for code, rank in RANKS.items()})
-    return _RANKS

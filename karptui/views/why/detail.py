@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from karptui.disruption.codes import Code
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.why.kinds import kind_text
 from karptui.views.why.no_place import cause_text
 from karptui.views.why.sentence import drain_text, refusal_parts, verdict_text
 
@@ -118,7 +118,7 @@ def _gate_lines(gates: tuple[GateCheck, ...], found: NodeFindings) -> list[Piece
 def _budget_lines(detail: NodeDetail, found: NodeFindings) -> list[Pieces]:
     if not detail.budgets:
         return []
-    shut = any(one.code == "BUDGET_ZERO" for one in found.blockers)
+    shut = any(one.code is Code.BUDGET_ZERO for one in found.blockers)
     problem = next((state.problem for state in detail.budgets if state.problem), "")
     left = [
         f"{state.reason} {f'{state.left} of {state.allowed}' if state.allowed < UNLIMITED_FROM else 'no limit'}"
@@ -187,7 +187,7 @@ def _blocker_line(one: Blocker, outcome: str, now_ns: int) -> Pieces:
     parts = [one.object_key or one.claim_name, one.value, times_text(one, now_ns)]
     reported = (" ◂ reported", Tone.ACTIVE) if one.is_reported else ("", Tone.NORMAL)
     return (
-        (f" {kind_text(one.code):<9} ", Tone.WARNING),
+        (f" {one.word:<9} ", Tone.WARNING),
         (clean("  ".join(part for part in parts if part)), Tone.NORMAL),
         (f"  without it: {outcome}", Tone.MUTED),
         reported,

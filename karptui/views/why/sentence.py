@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import node_price_text
+from karptui.disruption.codes import CODES, codes_shown_as
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
@@ -23,13 +24,6 @@ NAMED: Final = 2
 QUOTED: Final = 300
 """Characters of Karpenter's own words that are shown: it may name every NodePool with all its requirements."""
 _BETWEEN: Final = (" · ", Tone.MUTED)
-_SHOWN_AS: Final = {
-    "DND": ("POD_DND",),
-    "PDB": ("PDB_EXHAUSTED", "PDB_MULTIPLE"),
-    "NODE-DND": ("NODE_DND",),
-    "BUDGET": ("BUDGET_ZERO",),
-    "AFTER": ("CONSOLIDATE_AFTER", "NOT_CONSOLIDATABLE"),
-}
 
 
 def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
@@ -47,7 +41,7 @@ def why_sentence(entry: NodeEntry, now_ns: int) -> Pieces:
 
 def _fact(found: NodeFindings, now_ns: int) -> str:
     code = str(found.why.code)
-    own = [one for one in found.blockers if one.code in _SHOWN_AS.get(code, ())]
+    own = [one for one in found.blockers if CODES[one.code].why is found.why.code]
     match code:
         case "DND":
             return f"{names_of(own)} {'say' if len(own) > 1 else 'says'} do-not-disrupt ({span_text(own, now_ns)})"
@@ -57,7 +51,7 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
         case "NODE-DND":
             return "the node itself says do-not-disrupt, which has no time limit"
         case "BUDGET" | "NEVER" | "POLICY" | "NO-POOL" | "NO-TYPE" | "NO-LABEL" | "AFTER":
-            return _first_message(found)
+            return next((one.message for one in own), "")
         case "DRAIN" | "DELETING":
             return drain_text(found, now_ns)
         case "OK":
@@ -66,12 +60,6 @@ def _fact(found: NodeFindings, now_ns: int) -> str:
         case _:
             refusal = refusal_text(found.outlook.now) if found.outlook is not None else ""
             return refusal or next((text for sample, text in MEANINGS.items() if sample.split(" ")[0] == code), "")
-
-
-def _first_message(found: NodeFindings) -> str:
-    from karptui.disruption.why import CODES  # noqa: PLC0415 - loaded by now, and not needed for the first frame
-
-    return next((one.message for one in found.blockers if CODES[one.code] is found.why.code), "")
 
 
 def names_of(blockers: Sequence[Blocker]) -> str:
@@ -150,9 +138,8 @@ def _without(found: NodeFindings) -> list[tuple[str, Tone]]:
         return []
     if outlook is None:
         return [("would go without: simulating…", Tone.ACTIVE)]
-    codes = [code for code in _SHOWN_AS.get(str(found.why.code), ()) if any(one.code == code for one in found.blockers)]
-    by_code = {str(code): outcome for code, outcome in outlook.without_code.items()}
-    alone = by_code.get(codes[0], outlook.lifted.outcome) if len(codes) == 1 else outlook.lifted.outcome
+    codes = [code for code in codes_shown_as(found.why.code) if any(one.code is code for one in found.blockers)]
+    alone = outlook.without_code.get(codes[0], outlook.lifted.outcome) if len(codes) == 1 else outlook.lifted.outcome
     if alone in ("delete", "replace"):
         saved = f", saves {_money(outlook.lifted.savings_per_hour)}/h" if outlook.lifted.savings_per_hour else ""
         return [(f"would go without: {alone}{saved} (simulated)", Tone.STRONG)]

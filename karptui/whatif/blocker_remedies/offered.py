@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karptui.disruption.analysis import NodeFindings
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
 from karptui.whatif.blocker_remedies.evictions import exhausted_remedies, several_remedies
 from karptui.whatif.blocker_remedies.pool_rules import (
     budget_remedies,

@@ -7,7 +7,8 @@ import shlex
 import pytest
 import yaml
 
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
 from karptui.kube.quantity import parse_quantity
 from karptui.views.blockers.effect import effect_text, nodes_cell, saves_cell, when_cell
 from karptui.views.blockers.entry import BlockerEntry, blocker_entries

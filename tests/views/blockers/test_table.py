@@ -7,7 +7,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
 from karptui.session.pods import PodEntry
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_count, blocker_entries
 from karptui.views.blockers.groups import BlockerGrouping, group_name, grouped, only_blockers

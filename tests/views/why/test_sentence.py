@@ -6,13 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.analysis import NodeFindings, NodeOutlook
-from karptui.disruption.blocker import Blocker, Code
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code, WhyCode
 from karptui.disruption.deadline import Deadline
 from karptui.disruption.drain import DrainState, Hold, Stage, WaitingPod
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.verdict import Verdict
-from karptui.disruption.why import Why, WhyCode
+from karptui.disruption.why import Why
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.codes import is_held
 from karptui.views.why.sentence import drain_text, names_of, refusal_text, span_text, why_sentence
@@ -85,6 +86,18 @@ def _with_outlook(lifted: Verdict, *, without=(Outcome.NO,), by_code=None, codes
 )
 def test_what_would_follow(text, words):
     assert words in text
+
+
+@pytest.mark.parametrize("alone", [Outcome.NO, Outcome.REPLACE])
+def test_one_code_of_several_is_judged_by_itself(alone):
+    """NEVER lifted while the budget stays shut is not what lifting both comes to."""
+    blockers = (a_blocker(Code.CONSOLIDATION_DISABLED), a_blocker(Code.BUDGET_ZERO))
+    outlook = NodeOutlook(now=STAYS, lifted=GOES, without_code={Code.CONSOLIDATION_DISABLED: alone})
+    text = sentence(found(WhyCode.NEVER, *blockers, outlook=outlook))
+    if alone is Outcome.NO:
+        assert "would go only without all of them: replace (simulated)" in text
+    else:
+        assert "would go without: replace" in text
 
 
 def test_also_and_arrivals():

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis, NextCommand, NextReport
+from karptui.disruption.codes import WhyCode
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.study import Study, study_all
 from karptui.disruption.verdict import Landing, Replacement, Verdict
-from karptui.disruption.why import Why, WhyCode
+from karptui.disruption.why import Why
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import prepare_view
@@ -28,7 +29,6 @@ from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_t
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.freshness import freshness, short_freshness, why_unknown
 from karptui.views.why.held import Held, held_fact, held_of, held_per_hour, held_text
-from karptui.views.why.kinds import KINDS, PASSING
 from karptui.views.why.sentence import verdict_text, why_sentence
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node
 from tests.story_e import NODES as STORY_NODES
@@ -103,13 +103,6 @@ def test_every_code_is_explained_and_has_a_word():
     assert explained == {*map(str, WhyCode), "!rbac"}
     assert tone_of("DND") is Tone.WARNING
     assert tone_of("PRICE") is Tone.NORMAL
-
-
-def test_every_kind_of_blocker_has_a_word():
-    from karptui.disruption.blocker import Code
-
-    assert set(KINDS) == {str(code) for code in Code}
-    assert set(KINDS) >= PASSING
 
 
 def test_cells_words_and_order(view):

@@ -1,0 +1,32 @@
+"""The list of codes: complete, and read by everybody."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.disruption.codes import CODES, RANKS, Code, Scope, WhyCode, codes_shown_as
+
+
+def test_every_code_has_its_facts():
+    assert set(CODES) == set(Code)
+    assert all(facts.word and facts.meaning for facts in CODES.values())
+    assert {facts.why for facts in CODES.values()} <= set(RANKS) == set(WhyCode)
+
+
+@pytest.mark.parametrize(
+    ("why", "codes"),
+    [
+        (WhyCode.DND, {Code.POD_DND}),
+        (WhyCode.PDB, {Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE}),
+        (WhyCode.BUDGET, {Code.BUDGET_ZERO}),
+        (WhyCode.NEVER, {Code.CONSOLIDATION_DISABLED}),
+        (WhyCode.OK, set()),
+    ],
+)
+def test_what_a_code_of_the_why_column_stands_for(why, codes):
+    assert set(codes_shown_as(why)) == codes
+
+
+def test_scopes():
+    assert CODES[Code.BUDGET_ZERO].scope is Scope.NODEPOOL
+    assert CODES[Code.NODE_DND].scope is Scope.NODE
