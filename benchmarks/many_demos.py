@@ -52,7 +52,7 @@ class ManyDemos:
                     waiting += 1
                     if waiting > pending:
                         continue
-                self._add(_copy(one, number))
+                self._add(copied(one, number))
         self._fill(pods)
 
     def _add(self, manifest: dict[str, Any]) -> None:
@@ -115,7 +115,7 @@ class ManyDemos:
             mailbox.put(Kind.POD, changed)
 
 
-def _copy(one: dict[str, Any], number: int) -> dict[str, Any]:
+def copied(one: dict[str, Any], number: int) -> dict[str, Any]:
     """Return an object with names of its own."""
     if not number:
         return one
