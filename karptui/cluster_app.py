@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from textual.app import App
 from karptui.clock import Clock
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
+from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
 from karptui.session.session import Session
 
@@ -36,8 +36,7 @@ class ClusterApp(App[None]):
         self._polls = 0
         self._pace = Pace()
         self._is_in_front = True
-        self._is_polling = False
-        self._is_settled = False
+        self._polling: asyncio.Task[None] | None = None
 
     def show_changes(self, *, is_changed: bool) -> None:
         """Show what was taken over.
@@ -64,41 +63,36 @@ class ClusterApp(App[None]):
 
     def _tick(self) -> None:
         KEYBOARD.rested()
+        GARBAGE.search_at_rest()
         self._polls += 1
         if not self._is_in_front and self._polls % IDLE_POLLS:
             return
         if not self.session.is_large:
             self.poll_now()
-        elif not self._is_polling and self._pace.is_due(time.monotonic(), has_news=self.session.has_news):
+        elif self._polling is None and self._pace.is_due(time.monotonic(), has_news=self.session.has_news):
             self._poll_aside()
 
     def poll_now(self) -> None:
         """Take over what the source has said, and show it."""
         self._took_over(is_changed=self.session.poll(self.now_ns()))
 
-    @work(group="poll")
-    async def _poll_aside(self) -> None:
+    def _poll_aside(self) -> None:
         """Do the same in a thread, so that the work a large cluster makes holds up no key."""
-        self._is_polling = True
-        try:
-            session, began = self.session, time.monotonic()
-            is_changed = await asyncio.to_thread(session.poll, self.now_ns())
-            self._pace.took(began, time.monotonic())
-            if session is self.session:
-                self._took_over(is_changed=is_changed)
-                self._settle()
-        finally:
-            self._is_polling = False
+        # No worker: each is a reference cycle with its task, which holds what it worked on until it is searched for.
+        self._polling = asyncio.create_task(self._poll_in_thread())
+        self._polling.add_done_callback(self._polled)
 
-    def _settle(self) -> None:
-        """Once a large cluster is complete, take it out of the garbage collector's sight.
+    async def _poll_in_thread(self) -> None:
+        session, began = self.session, time.monotonic()
+        is_changed = await asyncio.to_thread(session.poll, self.now_ns())
+        self._pace.took(began, time.monotonic())
+        if session is self.session:
+            self._took_over(is_changed=is_changed)
 
-        Walking through it takes a tenth of a second and more, in which no key is heard, and finds nothing.
-        """
-        phases = {status.phase for status in self.view.statuses.values()}
-        if not self._is_settled and phases and not phases & {"connecting", "syncing"}:
-            self._is_settled = True
-            gc.freeze()
+    def _polled(self, task: asyncio.Task[None]) -> None:
+        self._polling = None
+        if not task.cancelled() and task.exception() is not None:
+            self.call_later(task.result)  # where an error ends the app
 
     def _took_over(self, *, is_changed: bool) -> None:
         self.session.analyse(self.now_ns())

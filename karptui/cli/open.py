@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
     from karptui.cli.terminal import check_screen, take_keys
     from karptui.first_frame import FirstFrame
+    from karptui.session.garbage import GARBAGE
     from karptui.session.pace import garbage_put_off, keep_pauses_short
 
     try:
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         frame.wipe()
     keep_pauses_short()
+    GARBAGE.begin()
     app.run()
     return app.return_code or 0
 

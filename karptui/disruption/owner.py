@@ -8,10 +8,12 @@ from typing import Final
 import msgspec
 
 from karptui.kube.owners import OwnerReference, controller_of
-from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 
 _MADE_BY_OTHERS: Final = frozenset({"ReplicaSet", "Job"})
+_MOST_KNOWN: Final = 20_000
+"""So many owners are kept at most: those of pods that are gone must not pile up."""
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):
@@ -34,20 +36,21 @@ class OwnerIndex:
             parent = controller_of(workload.owners)
             if workload.kind in _MADE_BY_OTHERS and parent is not None:
                 self._parents[workload.kind, workload.namespace, workload.name] = parent
-        self._known: dict[PodTemplate, Owner | None] = {}
+        self._known: dict[tuple[str, str, str], Owner] = {}
 
     def of(self, pod: Pod) -> Owner | None:
         """Return a pod's owner, None for a pod that nobody would make again."""
         template = pod.template
-        if template not in self._known:
-            self._known[template] = self._find(template)
-        return self._known[template]
-
-    def _find(self, template: PodTemplate) -> Owner | None:
         controller = controller_of(template.owners)
         if controller is None:
             return None
-        return self.behind(controller.kind, template.namespace, controller.name)
+        key = controller.kind, template.namespace, controller.name
+        owner = self._known.get(key)
+        if owner is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            owner = self._known[key] = self.behind(*key)
+        return owner
 
     def behind(self, kind: str, namespace: str, name: str) -> Owner:
         """Return the object that people write behind a controller; the controller itself where none is known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import pkgutil
 import threading
 from collections.abc import Iterable, Iterator
@@ -59,7 +58,6 @@ class Preloader:
         from karptui.whatif.documents import shipped_schemas  # noqa: PLC0415 - one of those modules
 
         shipped_schemas()
-        gc.freeze()  # what modules consist of stays, and is not looked through for garbage
 
 
 def screen_modules() -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -30,8 +29,6 @@ REST_SECONDS: Final = 1.0
 """For how long those of other nodes are at most: every generation gets on with a few of them."""
 REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
-FREEZE_FROM_PODS: Final = 5_000
-"""From so many pods up the objects of a cluster are kept out of the search for garbage."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
 
@@ -75,7 +72,6 @@ class Analyst:
         self._desk: PendingDesk | None = None
         self._advice: AdviceDesk | None = None
         self._failure = ""
-        self._frozen_pods = FREEZE_FROM_PODS // 2
         self._submitted: tuple[object, object, int] = (None, None, 0)
 
     @property
@@ -175,10 +171,6 @@ class Analyst:
         from karptui.session.pending_questions import PendingDesk  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
 
-        if len(job.view.state.pods) > 2 * self._frozen_pods:
-            # Walking a cluster of 100,000 pods for garbage holds everything up for a quarter of a second.
-            self._frozen_pods = len(job.view.state.pods)
-            gc.freeze()
         turns, began = Turns(), time.monotonic()
         prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings

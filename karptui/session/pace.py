@@ -12,10 +12,6 @@ from typing import Final
 
 SWITCH_SECONDS: Final = 0.001
 """How long a thread that decodes may go on while a key waits; Python's own five milliseconds add up."""
-YOUNG_OBJECTS: Final = 5_000
-"""So many new objects are looked through for garbage at a time."""
-YOUNG_ROUNDS, MIDDLE_ROUNDS = 5, 200
-"""How often the objects that outlive that are looked through: seldom, as walking a cluster takes a while."""
 SLICE_SECONDS: Final = 0.002
 """How long a thread works before it lets the screen have its turn."""
 PAUSE_SECONDS: Final = 0.0005
@@ -55,10 +51,8 @@ def garbage_put_off() -> Iterator[None]:
 
 
 def keep_pauses_short() -> None:
-    """Set up the interpreter for a process that shows a large cluster; done once all that is usual is imported."""
+    """Have the interpreter let other threads go on sooner."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.set_threshold(YOUNG_OBJECTS, YOUNG_ROUNDS, MIDDLE_ROUNDS)
-    gc.freeze()
 
 
 class Keyboard:
@@ -92,6 +86,10 @@ class Keyboard:
     def is_busy(self, now: float) -> bool:
         """Whether somebody is typing, by the monotonic clock."""
         return now - self._pressed_at < KEY_SECONDS
+
+    def is_at_rest(self, now: float, seconds: float) -> bool:
+        """Whether no key was pressed for so long."""
+        return now - self._pressed_at >= seconds
 
 
 KEYBOARD: Final = Keyboard()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
+from karptui.disruption import owner
 from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_move
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
@@ -232,3 +234,14 @@ def test_a_node_is_empty_as_long_as_no_pod_costs_anything(pods, is_empty):
     predicates = fleet.pods
     assert fleet.is_empty(node) is is_empty
     assert (predicates.disruption_cost(filter(predicates.is_reschedulable, node.pods)) <= 1.0) is is_empty
+
+
+def test_an_index_of_owners_keeps_no_template_alive(monkeypatch):
+    monkeypatch.setattr(owner, "_MOST_KNOWN", 3)
+    index = OwnerIndex(())
+    templates = [a_pod_template(owners=(an_owner(name=f"web-{number}"),)) for number in range(5)]
+    before = [sys.getrefcount(template) for template in templates]
+    found = [index.of(a_pod(template=template)) for template in templates]
+    assert [one.name for one in found] == [f"web-{number}" for number in range(5)]
+    assert [sys.getrefcount(template) for template in templates] == before
+    assert len(index._known) <= 3
