@@ -1,4 +1,4 @@
-"""From the command to the first rows: ``python benchmarks/ui_first_frame.py [RUNS] [--live | -- ARGUMENTS OF KARPTUI]``.
+"""From the command to the first rows: ``python benchmarks/ui_first_frame.py [RUNS] [--live | -- ARGUMENTS]``.
 
 Runs karptui on a pseudo-terminal and watches what it writes: the first frame (drawn before the heavy imports), the
 frame of the app itself (the header of its table), and the first node. ``--live`` opens a cluster on loopback with 100
