@@ -133,7 +133,7 @@ class LoopbackServer:
                 outer.calls.append(call)
                 answer(call)
 
-            do_GET = do_POST = do_CONNECT = handle_any  # noqa: N815
+            do_GET = do_POST = do_PATCH = do_CONNECT = handle_any  # noqa: N815
 
             def log_message(self, *args: object) -> None:
                 """Stay silent."""

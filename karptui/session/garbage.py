@@ -27,10 +27,10 @@ REST_SECONDS: Final = 1.5
 """For so long no key must have been pressed."""
 LONGEST_WAIT_SECONDS: Final = 120.0
 """A search that is due waits no longer than that for whoever types."""
-EVERY_SECONDS: Final = (10.0, 120.0)
+EVERY_SECONDS: Final = (10.0, 60.0)
 """Between two searches, within these bounds."""
 COST_FACTOR: Final = 300.0
-"""So many times as long as the last took."""
+"""So many times as long as the last took of the processor."""
 SHORT_SECONDS: Final = 0.03
 """Once a search takes longer, too much has come to stay since the last thorough one."""
 THOROUGH_SECONDS: Final = 600.0
@@ -40,9 +40,22 @@ THOROUGH_SECONDS: Final = 600.0
 class Garbage:
     """Searches everything when it is due and nobody types; does nothing before ``begin``."""
 
-    def __init__(self, keyboard: Keyboard = KEYBOARD, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        keyboard: Keyboard = KEYBOARD,
+        clock: Callable[[], float] = time.monotonic,
+        worked: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """Set up without beginning.
+
+        Args:
+            keyboard: tells when a key was pressed last.
+            clock: tells seconds that pass.
+            worked: tells seconds of the thread's processor time: what else the machine does counts for nothing.
+        """
         self._keyboard = keyboard
         self._clock = clock
+        self._worked = worked
         self._due: float | None = None
         self._thorough_due = 0.0
 
@@ -59,14 +72,13 @@ class Garbage:
             return
         if now < self._due + LONGEST_WAIT_SECONDS and not self._keyboard.is_at_rest(now, REST_SECONDS):
             return
-        is_thorough = now >= self._thorough_due
+        is_thorough, began = now >= self._thorough_due, self._worked()
         if is_thorough:
             gc.unfreeze()
         gc.collect()
         if is_thorough:
             gc.freeze()
-        ended = self._clock()
-        took = ended - now
+        ended, took = self._clock(), self._worked() - began
         least, most = EVERY_SECONDS
         self._due = ended + min(max(least, COST_FACTOR * took), most)
         if is_thorough:

@@ -22,7 +22,7 @@ class Searches:
         self.takes = 0.01
         self.asked: list[str] = []
         self.keyboard = Keyboard()
-        self.garbage = Garbage(self.keyboard, lambda: self.now)
+        self.garbage = Garbage(self.keyboard, lambda: self.now, lambda: self.now)
         monkeypatch.setattr(gc, "collect", self._collect)
         monkeypatch.setattr(gc, "freeze", lambda: self.asked.append("freeze"))
         monkeypatch.setattr(gc, "unfreeze", lambda: self.asked.append("unfreeze"))

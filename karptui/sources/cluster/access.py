@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
 from karptui.sources.cluster.errors import UnreachableError, one_line
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.transport import Transport
-
-REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +16,6 @@ class Permission:
     is_allowed: bool
     reason: str
     """The authorizer's words, which may be empty."""
-
-
-class _Status(msgspec.Struct):
-    allowed: bool = False
-    reason: str | None = None
-
-
-class _Review(msgspec.Struct):
-    status: _Status = msgspec.field(default_factory=_Status)
 
 
 def may(
@@ -47,6 +34,9 @@ def may(
     Raises:
         SourceError: as ``Transport.get``.
     """
+    # Imported by whoever asks first: it takes longer than the first rows.
+    from karptui.sources.cluster.official_client import UnreadableAnswerError, review_access  # noqa: PLC0415
+
     attributes = {
         "verb": verb,
         "group": resource.group,
@@ -56,13 +46,10 @@ def may(
         "namespace": namespace,
         "name": name,
     }
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
-    }
     try:
-        answer = msgspec.json.decode(transport.post(REVIEWS, review), type=_Review)
-    except msgspec.DecodeError as error:
-        raise UnreachableError(f"{transport.server} did not answer with an access review: {error}") from error
-    return Permission(answer.status.allowed, one_line(answer.status.reason or ""))
+        is_allowed, reason = review_access(transport, {key: value for key, value in attributes.items() if value})
+    except UnreadableAnswerError as error:
+        raise UnreachableError(
+            f"{transport.server} did not answer with an access review: {one_line(str(error))}"
+        ) from error
+    return Permission(is_allowed, one_line(reason))

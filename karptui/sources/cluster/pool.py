@@ -1,24 +1,18 @@
-"""The official client's connection pool, set up for TLS, proxies and dead connections.
-
-No other module imports that client, and nothing else of it is used: its models are forty times slower than a typed
-decode, and its watch neither notices a dead connection nor backs off. Importing it takes longer than drawing the first
-frame, so that only source threads do.
-"""
+"""The connections to an API server: TLS, proxies, and probes that notice when one is dead."""
 
 from __future__ import annotations
 
 import importlib.util
+import ipaddress
 import socket
 import ssl
 import tempfile
 import urllib.request
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import urllib3
-from kubernetes.client.configuration import Configuration
-from kubernetes.client.rest import RESTClientObject
 
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.errors import ConfigError, one_line
@@ -28,37 +22,47 @@ POOL_SIZE: Final = 64
 KEEPALIVE_IDLE_SECONDS: Final = 15
 KEEPALIVE_INTERVAL_SECONDS: Final = 5
 KEEPALIVE_PROBES: Final = 3
+SOCKS: Final = ("socks4://", "socks4a://", "socks5://", "socks5h://")
 
 
 def connection_pool(connection: Connection, certificate: Pem | None, key: Pem | None) -> urllib3.PoolManager:
-    """Return the official client's pool, set up for a connection.
+    """Return a pool of connections.
 
     Raises:
         ConfigError: when a certificate, a key or the proxy cannot be used.
     """
-    settings = Configuration()
-    settings.host = connection.server
-    settings.verify_ssl = not connection.skip_tls_verify
-    settings.tls_server_name = connection.tls_server_name or None
-    settings.retries = False
-    settings.connection_pool_maxsize = POOL_SIZE
-    settings.socket_options = _keepalive()
-    settings.proxy, settings.no_proxy = _proxy(connection)
-    if (settings.proxy or "").startswith("socks") and importlib.util.find_spec("socks") is None:
-        what = f"the proxy {_without_password(settings.proxy)} needs the Python package PySocks"
-        raise ConfigError(f"{what}: pipx inject karptui PySocks")
-    try:
-        pool: urllib3.PoolManager = RESTClientObject(settings).pool_manager
-    except (ValueError, urllib3.exceptions.HTTPError) as error:
-        raise ConfigError(
-            f"the proxy {_without_password(settings.proxy)} cannot be used: {one_line(str(error))}"
-        ) from error
+    settings: dict[str, Any] = {
+        "retries": urllib3.Retry(total=False),
+        "maxsize": POOL_SIZE,
+        "socket_options": _keepalive(),
+        "cert_reqs": ssl.CERT_NONE if connection.skip_tls_verify else ssl.CERT_REQUIRED,
+    }
+    if connection.tls_server_name:
+        settings["server_hostname"] = connection.tls_server_name
     if connection.server.startswith("https"):
-        # The pool hands these on to each connection; the client has no setting for a context of one's own.
-        pool.connection_pool_kw["ssl_context"] = tls_context(connection, certificate, key)
+        settings["ssl_context"] = tls_context(connection, certificate, key)
+    proxy = _proxy(connection)
+    try:
+        pool = _pool(proxy, settings)
+    except (ValueError, urllib3.exceptions.HTTPError) as error:
+        what = f"the proxy {_without_password(proxy)} cannot be used"
+        raise ConfigError(f"{what}: {one_line(str(error))}") from error
     if connection.skip_tls_verify:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return pool
+
+
+def _pool(proxy: str, settings: dict[str, Any]) -> urllib3.PoolManager:
+    if not proxy:
+        return urllib3.PoolManager(**settings)
+    if not proxy.lower().startswith(SOCKS):
+        return urllib3.ProxyManager(proxy, **settings)
+    if importlib.util.find_spec("socks") is None:
+        what = f"the proxy {_without_password(proxy)} needs the Python package PySocks"
+        raise ConfigError(f"{what}: pipx inject karptui PySocks")
+    from urllib3.contrib.socks import SOCKSProxyManager  # noqa: PLC0415  needs a package that few have
+
+    return SOCKSProxyManager(proxy, **settings)
 
 
 def tls_context(connection: Connection, certificate: Pem | None, key: Pem | None) -> ssl.SSLContext:
@@ -96,12 +100,33 @@ def _load_pair(context: ssl.SSLContext, certificate: Pem, key: Pem) -> None:
             raise ConfigError(f"{certificate.title} and its key cannot be used: {one_line(str(error))}") from error
 
 
-def _proxy(connection: Connection) -> tuple[str | None, str | None]:
-    """Return the proxy and the hosts that go without; as in kubectl, NO_PROXY is for a proxy of the environment."""
+def _proxy(connection: Connection) -> str:
+    """Return the proxy, empty for none; as in kubectl, NO_PROXY is for a proxy of the environment."""
     if connection.proxy_url:
-        return connection.proxy_url, None
+        return connection.proxy_url
     environment = urllib.request.getproxies_environment()
-    return environment.get(urlsplit(connection.server).scheme), environment.get("no")
+    proxy = environment.get(urlsplit(connection.server).scheme, "")
+    return "" if goes_without_proxy(connection.server, environment.get("no", "")) else proxy
+
+
+def goes_without_proxy(url: str, exceptions: str) -> bool:
+    """Whether NO_PROXY names a server: its host or a domain above it, with or without the port, or its network."""
+    parts = urlsplit(url)
+    host, host_and_port = (parts.hostname or "").lower(), parts.netloc.lower()
+    for entry in (entry.strip().lower() for entry in exceptions.split(",")):
+        if entry == "*" or (entry and _is_in_network(host, entry)):
+            return True
+        name = entry.lstrip(".")
+        if name and any(known == name or known.endswith(f".{name}") for known in (host, host_and_port)):
+            return True
+    return not host
+
+
+def _is_in_network(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
 
 
 def _keepalive() -> list[tuple[int, int, int]]:
@@ -118,6 +143,6 @@ def _keepalive() -> list[tuple[int, int, int]]:
     return options
 
 
-def _without_password(url: str | None) -> str:
-    parts = urlsplit(url or "")
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

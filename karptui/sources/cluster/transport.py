@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +33,7 @@ class _Request:
     query: Mapping[str, str] | None = None
     accept: str = JSON
     body: bytes | None = None
+    content_type: str = JSON
     read_seconds: float | None = None
     compress: bool = False
 
@@ -84,9 +84,9 @@ class Transport:
         )
         return self._body(self._answer(request))
 
-    def post(self, path: str, document: object) -> bytes:
-        """Return the body of the answer to a POST of a JSON document; raises as ``get`` does."""
-        return self._body(self._answer(_Request(method="POST", path=path, body=json.dumps(document).encode())))
+    def write(self, method: str, path: str, body: bytes, *, content_type: str = JSON) -> bytes:
+        """Return the body of the answer to a request that has one itself, such as a POST; raises as ``get`` does."""
+        return self._body(self._answer(_Request(method=method, path=path, body=body, content_type=content_type)))
 
     @contextlib.contextmanager
     def stream(
@@ -183,7 +183,7 @@ class Transport:
         headers = urllib3.HTTPHeaderDict({"Accept": request.accept, "User-Agent": f"karptui/{__version__}"})
         headers["Accept-Encoding"] = "gzip" if request.compress and self._connection.compress else "identity"
         if request.body is not None:
-            headers["Content-Type"] = JSON
+            headers["Content-Type"] = request.content_type
         if grant.authorization:
             headers["Authorization"] = grant.authorization
         self._add_impersonation(headers)

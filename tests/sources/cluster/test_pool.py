@@ -1,4 +1,4 @@
-"""What is relied upon of the official client, which must hold for every version that pyproject.toml allows."""
+"""Connections: TLS, proxies, and the hosts that go without one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import sys
 
 import pytest
 import urllib3
+from kubernetes.client import rest
 
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.pool import POOL_SIZE, connection_pool
+from karptui.sources.cluster.pool import POOL_SIZE, connection_pool, goes_without_proxy
 
 from .live import pem
 
@@ -42,6 +43,28 @@ def test_proxy_that_is_used() -> None:
     assert isinstance(pool, urllib3.ProxyManager)
     assert pool.proxy is not None
     assert pool.proxy.host == "proxy.test"
+
+
+SERVERS = (
+    "https://api.test",
+    "https://API.test:6443",
+    "http://10.1.2.3",
+    "https://[fd00::1]:6443/path",
+    "https:///none",
+)
+EXCEPTIONS = (
+    "", ",", " , *", "*", "api.test", ".test", "test", "st", "other, api.test ", "api.test:6443", "API.TEST",
+    "10.1.2.3", "10.0.0.0/8", "10.1.2.0/33", "fd00::/8", ".", "10.1.2.3:80", "[fd00::1]:6443",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(
+    rest.should_bypass_proxies.__module__ != rest.__name__, reason="the client before 37 reads NO_PROXY otherwise"
+)
+@pytest.mark.parametrize("server", SERVERS)
+def test_exceptions_from_the_proxy_are_those_of_the_official_client(server: str) -> None:
+    ours = [goes_without_proxy(server, entries) for entries in EXCEPTIONS]
+    assert ours == [rest.should_bypass_proxies(server, entries) for entries in EXCEPTIONS]
 
 
 def test_systems_without_all_keepalive_options(monkeypatch: pytest.MonkeyPatch) -> None:

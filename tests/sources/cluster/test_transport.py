@@ -70,9 +70,9 @@ def test_compression_can_be_switched_off(serve: Serve) -> None:
     assert server.calls[0].headers["Accept-Encoding"] == "identity"
 
 
-def test_post(serve: Serve) -> None:
+def test_write(serve: Serve) -> None:
     server = serve(lambda call: call.json({"got": json.loads(call.body)}, 201))
-    assert json.loads(transport_to(server).post("/reviews", {"a": 1})) == {"got": {"a": 1}}
+    assert json.loads(transport_to(server).write("POST", "/reviews", b'{"a": 1}')) == {"got": {"a": 1}}
     assert server.calls[0].headers["Content-Type"] == "application/json"
 
 

@@ -1,0 +1,77 @@
+"""The official client, for access reviews and every write. Its requests go out over karptui's own transport.
+
+So they are sent with the same credentials, certificates and proxies as everything else, and their errors are told in
+the same words. Importing the client takes longer than everything up to the first rows: lists and watches do without.
+Nothing else imports it.
+"""
+
+from __future__ import annotations
+
+import io
+
+import urllib3
+from kubernetes.client.api.authorization_v1_api import AuthorizationV1Api
+from kubernetes.client.api_client import ApiClient
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.exceptions import ApiException
+from kubernetes.client.models.v1_resource_attributes import V1ResourceAttributes
+from kubernetes.client.models.v1_self_subject_access_review import V1SelfSubjectAccessReview
+from kubernetes.client.models.v1_self_subject_access_review_spec import V1SelfSubjectAccessReviewSpec
+
+from karptui.sources.cluster.transport import JSON, Transport
+
+
+class UnreadableAnswerError(Exception):
+    """The server answered with something else than was asked for."""
+
+
+class _Connections:
+    """Takes the place of the client's connection pool."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def request(
+        self, method: str, url: str, *, headers: dict[str, str], body: str | bytes | None = None, **_options: object
+    ) -> urllib3.BaseHTTPResponse:
+        """Send a request; raises as ``Transport.write`` does."""
+        data = self._transport.write(
+            method,
+            url.removeprefix(self._transport.server),
+            body.encode() if isinstance(body, str) else body or b"",
+            content_type=headers.get("Content-Type", JSON),
+        )
+        return urllib3.HTTPResponse(io.BytesIO(data), headers={"Content-Type": JSON}, status=200, reason="OK")
+
+
+def api_client(transport: Transport) -> ApiClient:
+    """Return a client whose requests a transport sends."""
+    settings = Configuration()
+    settings.host = transport.server
+    settings.proxy = None
+    client = ApiClient(settings)
+    client.rest_client.pool_manager = _Connections(transport)
+    return client
+
+
+def review_access(transport: Transport, attributes: dict[str, str]) -> tuple[bool, str]:
+    """Ask whether the user may do something; return the answer and the authorizer's words.
+
+    Args:
+        transport: the connection.
+        attributes: of the resource, as the client names them.
+
+    Raises:
+        UnreadableAnswerError: when the answer is no review.
+        SourceError: as ``Transport.get``.
+    """
+    review = V1SelfSubjectAccessReview(
+        api_version="authorization.k8s.io/v1",
+        kind="SelfSubjectAccessReview",
+        spec=V1SelfSubjectAccessReviewSpec(resource_attributes=V1ResourceAttributes(**attributes)),
+    )
+    try:
+        status = AuthorizationV1Api(api_client(transport)).create_self_subject_access_review(review).status
+    except (ApiException, ValueError, TypeError, AttributeError) as error:
+        raise UnreadableAnswerError(str(error)) from error
+    return (False, "") if status is None else (bool(status.allowed), status.reason or "")
