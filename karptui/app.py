@@ -28,6 +28,7 @@ from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.health import Health, overall
+from karptui.views.nodes.totals import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.palette import OWN_THEMES, variable_defaults
@@ -193,7 +194,7 @@ class KarptuiApp(ClusterApp):
         health = overall(session.view.statuses.values(), self.now_ns())
         if session.failure:
             health = Health(f"✖ {session.failure}", "✖ cannot start", Tone.FAULT)
-        return TopBarValues(session.title, settings.banner, settings.label, session.view.facts, health)
+        return TopBarValues(session.title, settings.banner, settings.label, cluster_facts(session.view.totals), health)
 
     @cached_property
     def desk(self) -> Desk:

@@ -15,6 +15,7 @@ from karptui.screens.object_text import ObjectKeys
 from karptui.screens.table_screen import Recipe
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import Held, held_of
 from karptui.views.blockers.entry import (
     BlockerEntry,
     BlockerGroup,
@@ -30,7 +31,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness, short_freshness
-from karptui.views.why.held import Held, held_of, held_text
+from karptui.views.why.held import held_text
 
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import BlockerRemedy

@@ -16,7 +16,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.views.nodes.explain import explain_node, node_details, node_reason
 from karptui.views.nodes.table import nodes_table
-from karptui.views.nodes.totals import marked_scope, shown_scope
+from karptui.views.nodes.totals import cluster_facts, marked_scope, shown_scope
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
@@ -88,7 +88,8 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
         else:
             entries = rows.items
             scope = shown_scope(entries, view.node_entries, view.hidden)
-        return view.facts_of(entries, sum(entry.pods.requested for entry in entries), scope)
+        totals = view.totals_of(entries, sum(entry.pods.requested for entry in entries))
+        return cluster_facts(totals, scope)
 
     def _apply(self, rows: Rows[NodeEntry]) -> None:
         super()._apply(rows)

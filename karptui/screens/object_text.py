@@ -62,10 +62,11 @@ class ObjectKeys(Screen[None]):
     def show_description(self, kind: str, key: str) -> None:
         """Show an object's description."""
         from karptui.screens.text import TextScreen  # noqa: PLC0415 - only when asked for
+        from karptui.views.describe import describe  # noqa: PLC0415 - as above
 
         host = host_of(self.app)
 
         async def text() -> str:
-            return host.view.describe(kind, key, host.now_ns())
+            return describe(host.view, kind, key, host.now_ns())
 
         self.app.push_screen(TextScreen(f"{kind} {key}", text))

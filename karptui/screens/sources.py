@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from karptui.screens.list_screen import ListScreen
 from karptui.session.cluster_view import ClusterView
+from karptui.session.status import KindStatus
 from karptui.views.evidence import evidence_rows, usage_row
-from karptui.views.health import KindStatus
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.sources import TABLE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
@@ -15,23 +16,17 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.kube.node import Node
+from karptui.session.costs import ClusterTotals, totals_of
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pod_owners import Owners, owners_of
 from karptui.session.pods import PodEntry
+from karptui.session.status import KindStatus
 from karptui.state.cluster import EMPTY, ClusterState
-from karptui.views.health import KindStatus
-from karptui.views.nodes.totals import cluster_facts
-from karptui.views.prices import cost_fact, total_of
-from karptui.views.top_bar import Fact
-from karptui.views.why.held import held_fact, held_of
 
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis, NodeFindings
     from karptui.pending.report import PendingReport
-
-_POD_PARTS: Final = frozenset({"pod_entries", "_pods_by_key"})
-_WORKED_OUT: Final = frozenset({"node_entries", "pod_entries", "facts", "_nodes_by_name", "_pods_by_key"})
 
 
 class _Booked(NamedTuple):
@@ -44,11 +39,39 @@ class _Booked(NamedTuple):
     book: PriceBook
 
 
-class ClusterView:
-    """A state and how its source stands; immutable, compared by identity, safe to read from several threads.
+class _Nodes(NamedTuple):
+    """Every node, and every NodeClaim that has no node, by kind and name."""
 
-    Entries of the view before are taken over where their objects are the same, so that what they have worked out is
-    not worked out again.
+    by_name: Mapping[str, NodeEntry]
+    entries: tuple[NodeEntry, ...]
+
+
+class _Pods(NamedTuple):
+    """Every pod that has not ended, by key."""
+
+    by_key: Mapping[str, PodEntry]
+    entries: tuple[PodEntry, ...]
+
+
+_NO_NODES: Final = _Nodes(MappingProxyType({}), ())
+_NO_PODS: Final = _Pods(MappingProxyType({}), ())
+
+
+class _Known(NamedTuple):
+    """What has been worked out so far, or was taken over where nobody has asked for it yet."""
+
+    booked: _Booked | None = None
+    nodes: _Nodes = _NO_NODES
+    pods: _Pods = _NO_PODS
+    owners: Owners | None = None
+
+
+class ClusterView:
+    """A state, how its source stands, and what was worked out about it; compared by identity.
+
+    What it is made of never changes. What follows from that (entries, prices, totals) is worked out when it is first
+    asked for, in one thread at a time, and is the same object from then on. Entries of the view before are taken over
+    where their objects are the same.
     """
 
     def __init__(
@@ -75,61 +98,142 @@ class ClusterView:
             advice: what the rules find, of this generation or one before it.
             live_usage: what nodes and pods really use, where metrics-server tells; that of the view before when None.
         """
-        self.state = state
-        self.statuses = statuses
-        self.evidence = evidence
-        self.analysis = analysis
-        self.pending = pending
-        self.advice = advice
         known_usage: LiveUsage = before.live_usage if before is not None else NO_LIVE_USAGE
-        self.live_usage: LiveUsage = known_usage if live_usage is None else live_usage
-        self._book_before = before.known_book() if before is not None else None
-        self._node_entries_before = before.known_nodes() if before is not None else {}
-        self._pod_entries_before = before.known_pods() if before is not None else {}
-        self._owners_before = before.known_owners() if before is not None else None
+        self.state: Final = state
+        self.statuses: Final = statuses
+        self.evidence: Final = evidence
+        self.analysis: Final = analysis
+        self.pending: Final = pending
+        self.advice: Final = advice
+        self.live_usage: Final[LiveUsage] = known_usage if live_usage is None else live_usage
+        self.hidden: Final = frozenset(kind for kind, status in statuses.items() if status.phase == "forbidden")
+        """The kinds that may not be listed."""
+        self.access: Final = pod_access(statuses.get(Kind.POD))
+        """Whether pods are known, on their way, or hidden by a missing permission."""
+        self._lock: Final = threading.RLock()
+        self._before = before.known() if before is not None else _Known()
+        self._booked: _Booked | None = None
+        self._nodes: _Nodes | None = None
+        self._pods: _Pods | None = None
+        self._owners: Owners | None = None
+        self._totals: ClusterTotals | None = None
         is_same = before is not None and before.state is state and before.evidence is evidence
-        is_same = is_same and self.live_usage is known_usage
-        if before is not None and is_same and before.access is self.access:
+        if before is not None and is_same and self.live_usage is known_usage and before.access is self.access:
             # Only the source has spoken: everything worked out still holds, as the same objects.
-            kept = _WORKED_OUT if before.analysis is analysis else _POD_PARTS
-            self.__dict__.update((name, made) for name, made in before.__dict__.items() if name in kept)
+            self._pods = before._pods  # noqa: SLF001 - of the same class
+            if before.analysis is analysis:
+                self._nodes, self._totals = before._nodes, before._totals  # noqa: SLF001 - as above
 
-    @cached_property
+    def known(self) -> _Known:
+        """Return what the next view may take over."""
+        with self._lock:
+            before = self._before
+            return _Known(
+                self._booked or before.booked,
+                self._nodes or before.nodes,
+                self._pods or before.pods,
+                self._owners or before.owners,
+            )
+
+    @property
     def node_entries(self) -> tuple[NodeEntry, ...]:
         """An entry for every node, and for every NodeClaim that has no node."""
-        return tuple(self._nodes_by_name.values())
+        return self._known_nodes().entries
 
-    @cached_property
+    @property
     def pod_entries(self) -> tuple[PodEntry, ...]:
         """An entry for every pod that has not ended."""
-        return tuple(self._pods_by_key.values())
+        return self._known_pods().entries
 
-    @cached_property
-    def facts(self) -> tuple[Fact, ...]:
-        """The figures of the top bar."""
-        return self.facts_of(self.node_entries, len(self.state.pods))
+    @property
+    def totals(self) -> ClusterTotals:
+        """What all nodes hold and cost together."""
+        if self._totals is None:
+            with self._lock:
+                if self._totals is None:
+                    self._totals = self.totals_of(self.node_entries, len(self.state.pods))
+        return self._totals
 
-    def facts_of(self, entries: Sequence[NodeEntry], pod_count: int, scope: Fact | None = None) -> tuple[Fact, ...]:
-        """Return the figures of the top bar for nodes and claims; with words for which, where they are not all."""
-        has_prices = not self.evidence.price_settings.is_disabled
-        cost = cost_fact(total_of(entries)) if has_prices else None
-        held = held_fact(held_of(entries)) if has_prices and self.analysis is not None else None
-        return cluster_facts(entries, pod_count, cost, held, self.hidden, scope=scope)
+    def totals_of(self, entries: Sequence[NodeEntry], pod_count: int) -> ClusterTotals:
+        """Return what some nodes and claims hold and cost together."""
+        return totals_of(
+            entries,
+            pod_count,
+            hidden=self.hidden,
+            has_prices=not self.evidence.price_settings.is_disabled,
+            is_analysed=self.analysis is not None,
+        )
 
-    @cached_property
+    @property
     def place(self) -> Place:
         """The region and zones of the cluster."""
-        return self._booked.place
+        return self._known_prices().place
 
-    @cached_property
+    @property
     def prices(self) -> PriceBook:
         """What nodes cost; the same object as long as nobody says anything else."""
-        return self._booked.book
+        return self._known_prices().book
 
-    @cached_property
-    def _booked(self) -> _Booked:
+    def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
+        """Return an entry for every pod of a node."""
+        node = self.state.nodes.get(node_name)
+        pool = _pool(node) if node is not None else ""
+        owners, used = self._known_owners(), self.live_usage.pods
+        return tuple(
+            PodEntry(pod, pool, owners.of(pod), used.get(key)) for key, pod in self.state.pods_on(node_name).items()
+        )
+
+    def pod_entry(self, key: str) -> PodEntry | None:
+        """Return the entry of a pod by ``namespace/name``, None where it is not there or has ended."""
+        return self._known_pods().by_key.get(key)
+
+    def node_entry(self, key: str) -> NodeEntry | None:
+        """Return the entry of a key, None where it is not there (any more)."""
+        return next((entry for entry in self.node_entries if entry.key == key), None)
+
+    def node_of(self, name: str) -> NodeEntry | None:
+        """Return the entry of a node by its name, None where it is not there."""
+        return self._known_nodes().by_name.get(f"Node/{name}")
+
+    def claim_of(self, name: str) -> NodeEntry | None:
+        """Return the entry of a NodeClaim that has no node, by its name; None where there is none such."""
+        return self._known_nodes().by_name.get(f"NodeClaim/{name}")
+
+    # Working out
+
+    def _known_prices(self) -> _Booked:
+        if self._booked is None:
+            with self._lock:
+                if self._booked is None:
+                    self._booked = self._book()
+        return self._booked
+
+    def _known_nodes(self) -> _Nodes:
+        if self._nodes is None:
+            with self._lock:
+                if self._nodes is None:
+                    self._nodes = self._tie_nodes(self._before.nodes.by_name)
+                    self._before = self._before._replace(nodes=_NO_NODES)
+        return self._nodes
+
+    def _known_pods(self) -> _Pods:
+        if self._pods is None:
+            with self._lock:
+                if self._pods is None:
+                    self._pods = self._tie_pods(self._before.pods.by_key)
+                    self._before = self._before._replace(pods=_NO_PODS)
+        return self._pods
+
+    def _known_owners(self) -> Owners:
+        if self._owners is None:
+            with self._lock:
+                if self._owners is None:
+                    self._owners = owners_of(self.state, self._before.owners)
+        return self._owners
+
+    def _book(self) -> _Booked:
         nodes, nodeclasses = self.state.of(Kind.NODE), self.state.of(Kind.NODECLASS)
-        before = self._book_before
+        before = self._before.booked
         if before is not None and before.nodes is nodes and before.nodeclasses is nodeclasses:
             place = before.place
         else:
@@ -138,88 +242,34 @@ class ClusterView:
             return _Booked(nodes, nodeclasses, self.evidence, before.place, before.book)
         return _Booked(nodes, nodeclasses, self.evidence, place, prices_of(self.evidence, place))
 
-    def known_book(self) -> _Booked | None:
-        """Return the prices made so far, or those taken over when none were asked for."""
-        made: _Booked | None = self.__dict__.get("_booked")
-        return self._book_before if made is None else made
-
-    @cached_property
-    def hidden(self) -> frozenset[str]:
-        """The kinds that may not be listed."""
-        return frozenset(kind for kind, status in self.statuses.items() if status.phase == "forbidden")
-
-    @property
-    def access(self) -> PodAccess:
-        """Whether pods are known, on their way, or hidden by a missing permission."""
-        return pod_access(self.statuses.get(Kind.POD))
-
-    def pods_on(self, node_name: str) -> tuple[PodEntry, ...]:
-        """Return an entry for every pod of a node."""
-        node = self.state.nodes.get(node_name)
-        pool = _pool(node) if node is not None else ""
-        used = self.live_usage.pods
-        return tuple(
-            PodEntry(pod, pool, self._owners.of(pod), used.get(key))
-            for key, pod in self.state.pods_on(node_name).items()
-        )
-
-    def node_entry(self, key: str) -> NodeEntry | None:
-        """Return the entry of a key, None where it is not there (any more)."""
-        return next((entry for entry in self.node_entries if entry.key == key), None)
-
-    def node_of(self, name: str) -> NodeEntry | None:
-        """Return the entry of a node by its name, None where it is not there."""
-        return self._nodes_by_name.get(f"Node/{name}")
-
-    def describe(self, kind: str, key: str, now_ns: int) -> str:
-        """Return what is known of an object as text; a sentence when it is not there any more."""
-        from karptui.views.describe import describe_node, describe_pod  # noqa: PLC0415 - only when asked for
-
-        if kind == Kind.POD:
-            pod = self._pods_by_key.get(key)
-            if pod is not None:
-                return describe_pod(pod, self.state, now_ns)
-        else:
-            node = self._nodes_by_name.get(f"{kind}/{key}") or self._nodes_by_name.get(f"Node/{key}")
-            if node is not None:
-                return describe_node(node, self.state, now_ns)
-        return f"{kind} {key} is not there any more"
-
-    @cached_property
-    def _nodes_by_name(self) -> dict[str, NodeEntry]:
-        state, access, before = self.state, self.access, self._node_entries_before
+    def _tie_nodes(self, before: Mapping[str, NodeEntry]) -> _Nodes:
+        state = self.state
         entries: dict[str, NodeEntry] = {}
         for name, node in state.nodes.items():
-            entries[f"Node/{name}"] = self._entry(before.get(f"Node/{name}"), node, state.claim_of(name), access)
+            key = f"Node/{name}"
+            entries[key] = self._entry(before.get(key), node, state.claim_of(name))
         for claim in state.claims_without_node():
-            entries[f"NodeClaim/{claim.name}"] = self._entry(before.get(f"NodeClaim/{claim.name}"), None, claim, access)
-        self._node_entries_before = {}
-        return entries
+            key = f"NodeClaim/{claim.name}"
+            entries[key] = self._entry(before.get(key), None, claim)
+        return _Nodes(entries, tuple(entries.values()))
 
-    def _entry(
-        self, known: NodeEntry | None, node: Node | None, claim: NodeClaim | None, access: PodAccess
-    ) -> NodeEntry:
+    def _entry(self, known: NodeEntry | None, node: Node | None, claim: NodeClaim | None) -> NodeEntry:
         usage = self.state.node_usage.get(node.name) if node is not None else None
         used = self.live_usage.nodes.get(node.name) if node is not None else None
         findings = self._findings_of(node, claim)
+        is_same_object = known is not None and known.node is node and known.claim is claim and self._is_same_book
         if (
             known is not None
-            and known.node is node
-            and known.claim is claim
+            and is_same_object
             and known.usage is usage
-            and known.access is access
+            and known.access is self.access
             and known.findings is findings
             and known.hidden == self.hidden
             and known.used is used
-            and self._is_same_book
         ):
             return known
-        is_same_object = known is not None and known.node is node and known.claim is claim and self._is_same_book
         price = known.price if known is not None and is_same_object else self._price(NodeEntry(node, claim))
-        entry = NodeEntry(node, claim, usage, access, price, findings, self.hidden, used)
-        if known is not None and known.node is node and known.claim is claim and known.usage is usage:
-            entry.take_over(known)
-        return entry
+        return NodeEntry(node, claim, usage, self.access, price, findings, self.hidden, used)
 
     def _findings_of(self, node: Node | None, claim: NodeClaim | None) -> NodeFindings | None:
         if self.analysis is None:
@@ -227,47 +277,28 @@ class ClusterView:
         name = f"claim/{claim.name}" if claim is not None else f"node/{node.name}" if node is not None else ""
         return self.analysis.findings.get(name)
 
-    @cached_property
+    @property
     def _is_same_book(self) -> bool:
-        return self._book_before is not None and self._book_before.book is self.prices
+        before = self._before.booked
+        return before is not None and before.book is self.prices
 
     def _price(self, entry: NodeEntry) -> Price | None:
         return self.prices.price(entry.instance_type, entry.zone, entry.capacity_type) if entry.instance_type else None
 
-    @cached_property
-    def _pods_by_key(self) -> dict[str, PodEntry]:
-        before, used = self._pod_entries_before, self.live_usage.pods
-        pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._owners
+    def _tie_pods(self, before: Mapping[str, PodEntry]) -> _Pods:
+        used = self.live_usage.pods
+        pools, owners = {name: _pool(node) for name, node in self.state.nodes.items()}, self._known_owners()
+        is_same_owners = owners is self._before.owners
         entries: dict[str, PodEntry] = {}
         for key, pod in self.state.pods.items():
             if pod.is_terminal:
                 continue
             pool = pools.get(pod.node_name, "")
             known = before.get(key)
-            same = known is not None and known.pod is pod and known.pool == pool and owners is self._owners_before
+            same = known is not None and known.pod is pod and known.pool == pool and is_same_owners
             same = same and known is not None and known.used is used.get(key)
             entries[key] = known if same and known is not None else PodEntry(pod, pool, owners.of(pod), used.get(key))
-        self._pod_entries_before = {}
-        return entries
-
-    @cached_property
-    def _owners(self) -> Owners:
-        return owners_of(self.state, self._owners_before)
-
-    def known_owners(self) -> Owners | None:
-        """Return what finds owners of pods, or what was taken over when none were asked for."""
-        made: Owners | None = self.__dict__.get("_owners")
-        return self._owners_before if made is None else made
-
-    def known_nodes(self) -> dict[str, NodeEntry]:
-        """Return the entries made so far, or those taken over when none were asked for."""
-        made: dict[str, NodeEntry] | None = self.__dict__.get("_nodes_by_name")
-        return self._node_entries_before if made is None else made
-
-    def known_pods(self) -> dict[str, PodEntry]:
-        """Return the entries made so far, or those taken over when none were asked for."""
-        made: dict[str, PodEntry] | None = self.__dict__.get("_pods_by_key")
-        return self._pod_entries_before if made is None else made
+        return _Pods(entries, tuple(entries.values()))
 
 
 def pod_access(status: KindStatus | None) -> PodAccess:

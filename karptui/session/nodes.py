@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from karptui.aws.prices import Price
 from karptui.decode.kinds import Kind
@@ -19,8 +20,7 @@ from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import ResourceList
 from karptui.kube.timestamps import ABSENT_NS
-from karptui.state.usage import NodeUsage
-from karptui.views.shares import Share
+from karptui.state.usage import NodeUsage, Share
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
 """Label of nodes in EKS managed node groups."""
 _EKS_WORDS: Final = {"ON_DEMAND": "on-demand", "SPOT": "spot", "CAPACITY_BLOCK": "reserved"}
-_WORKED_OUT: Final = frozenset({"cpu", "memory", "pods", "ephemeral", "accelerators", "delta"})
 ACCELERATOR_WORDS: Final = ("gpu", "neuron", "gaudi", "tpu", "/mig-")
 """Parts of the names of extended resources that are counted as accelerators."""
 
@@ -46,8 +45,7 @@ class PodAccess(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(msgspec.Struct, frozen=True, gc=False):
     """Node minus claim; negative means that pods planned for the node may not fit."""
 
     cpu_millis: int
@@ -60,8 +58,7 @@ class Delta:
         return min(self.cpu_millis, self.memory_bytes, self.pods) < 0
 
 
-@dataclass(frozen=True, eq=False)
-class NodeEntry:
+class NodeEntry(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A node, a NodeClaim, or both, and what pods ask of it."""
 
     node: Node | None
@@ -210,10 +207,6 @@ class NodeEntry:
             resources.memory_bytes(real) - resources.memory_bytes(promised),
             resources.pod_count(real) - resources.pod_count(promised),
         )
-
-    def take_over(self, known: NodeEntry) -> None:
-        """Take over what an entry of the same node, claim and usage has worked out already."""
-        self.__dict__.update((name, made) for name, made in known.__dict__.items() if name in _WORKED_OUT)
 
     def _share(self, name: str, unit: int) -> Share:
         return Share(

@@ -12,11 +12,8 @@ from karptui.kube.live_usage import Used
 from karptui.kube.owners import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
-from karptui.kube.timestamps import ABSENT_NS
-from karptui.kube.units import age_text
 from karptui.session.nodes import is_accelerator
 from karptui.session.pod_owners import PodOwner
-from karptui.views.row import Tone
 
 OWNER_WORDS: Final = {
     "ReplicaSet": "rs",
@@ -82,25 +79,3 @@ class PodEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
         if template.is_daemonset_owned:
             return "DaemonSet"
         return "static" if template.is_node_owned else ""
-
-    @property
-    def status(self) -> tuple[str, Tone, int]:
-        """The state that matters most as a word, its tone, and since when (0 where time says nothing)."""
-        pod = self.pod
-        if pod.is_terminating:
-            return "Terminating", Tone.LEAVING, pod.deletion_ns
-        if pod.waiting_reason:
-            is_starting = pod.waiting_reason in ("ContainerCreating", "PodInitializing")
-            return pod.waiting_reason, Tone.ACTIVE if is_starting else Tone.FAULT, ABSENT_NS
-        if pod.phase == "Pending" and not pod.node_name:
-            word = pod.scheduled_reason or "Pending"
-            return word, Tone.WARNING, pod.scheduled_ns or pod.created_ns
-        if pod.phase == "Running" and pod.ready is False:
-            return "NotReady", Tone.WARNING, ABSENT_NS
-        tone = {"Running": Tone.GOOD, "Pending": Tone.ACTIVE, "Failed": Tone.FAULT, "Succeeded": Tone.MUTED}
-        return pod.phase or "Unknown", tone.get(pod.phase, Tone.NORMAL), ABSENT_NS
-
-    def status_text(self, now_ns: int) -> str:
-        """Return the status word, with how long it has been so where that is known."""
-        word, _, since_ns = self.status
-        return f"{word} {age_text(since_ns, now_ns)}" if since_ns else word

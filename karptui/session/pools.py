@@ -18,12 +18,11 @@ from karptui.provisioning.overlap import Overlap, PoolOverlap
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import ControllerCounts, controller_counts, created_lately
+from karptui.session.costs import Total, total_of
 from karptui.session.nodes import NodeEntry
+from karptui.session.pool_limits import LimitUse, allowed_types, limit_uses
 from karptui.session.pool_types import pool_entries
 from karptui.session.types import PoolEntry
-from karptui.views.pools.limits import LimitUse, allowed_types, limit_uses
-from karptui.views.prices import Total, total_of
-from karptui.views.types.pools import carries
 
 NEAR: Final = 10
 """Weights that differ by less are pointed out: they look like shades, and are an order all the same."""
@@ -123,11 +122,6 @@ class PoolRow:
     def excluded(self) -> int:
         """How many types DaemonSets rule out."""
         return sum(one.removed for one in self.types.found.counts if one.filter is Filter.DAEMONSETS)
-
-    @cached_property
-    def carries(self) -> str:
-        """What DaemonSets put on a new node: ``11 ds 490m 938Mi``; empty where no type is known."""
-        return carries(self.types)
 
     @cached_property
     def total(self) -> Total:

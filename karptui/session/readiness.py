@@ -7,8 +7,7 @@ from typing import Final
 from karptui.decode.kinds import Kind
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NEEDED_FOR_WHY
-from karptui.views.health import plural
-from karptui.views.row import Tone
+from karptui.session.status import plural
 
 HEEDED: Final = (Kind.PDB, Kind.DAEMONSET, Kind.NODECLASS)
 """Waited for where they are on their way, and done without where they may not be listed."""
@@ -23,12 +22,6 @@ def unready_because(view: ClusterView) -> str:
 def is_out_of_reach(view: ClusterView) -> bool:
     """Whether nothing can be said as long as a permission or Karpenter is missing."""
     return bool(_out_of_reach(view))
-
-
-def outlook(view: ClusterView, doing: str) -> tuple[str, Tone]:
-    """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
-    missing = _out_of_reach(view)
-    return (f"not worked out: {missing}", Tone.WARNING) if missing else (_on_the_way(view) or doing, Tone.ACTIVE)
 
 
 def _out_of_reach(view: ClusterView) -> str:

@@ -119,7 +119,7 @@ class Session:
             advice=advice,
             live_usage=usage,
         )
-        _ = view.facts  # worked out here, where it may take its time
+        _ = view.totals  # worked out here, where it may take its time
         self.view = view
         self.evidence.use_region(self.view.place.region)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -46,6 +46,43 @@ class NodeUsage(msgspec.Struct, frozen=True, gc=False):
 
 NO_USAGE: Final = NodeUsage()
 _NO_PODS: Final[Mapping[str, Pod]] = MappingProxyType({})
+
+
+class Share(msgspec.Struct, frozen=True, gc=False):
+    """What is asked of one resource: integers of one unit."""
+
+    daemons: int
+    workload: int
+    capacity: int
+    """Allocatable; 0 where the node has not said."""
+
+    @property
+    def requested(self) -> int:
+        """Everything that pods ask for."""
+        return self.daemons + self.workload
+
+    @property
+    def free(self) -> int:
+        """What is left; negative where more is asked than there is."""
+        return self.capacity - self.requested
+
+    @property
+    def percent(self) -> float | None:
+        """Requested of allocatable in percent; None where the node has not said what there is."""
+        return 100 * self.requested / self.capacity if self.capacity > 0 else None
+
+
+NO_SHARE: Final = Share(0, 0, 0)
+
+
+def total_share(shares: Iterable[Share]) -> Share:
+    """Return the sum of shares of one resource."""
+    daemons = workload = capacity = 0
+    for share in shares:
+        daemons += share.daemons
+        workload += share.workload
+        capacity += share.capacity
+    return Share(daemons, workload, capacity)
 
 
 class _Sums:

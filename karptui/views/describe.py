@@ -7,14 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from karptui.decode.kinds import Kind
 from karptui.kube.event import Event
 from karptui.kube.resources import ResourceList
 from karptui.kube.units import age_text, instant_text
+from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.state.cluster import ClusterState
 from karptui.views.nodes.detail import fact_lines, resource_lines
+from karptui.views.pods.status import pod_status_text
 from karptui.views.sanitize import clean
+
+
+def describe(view: ClusterView, kind: str, key: str, now_ns: int) -> str:
+    """Return what is known of an object as text; a sentence when it is not there any more."""
+    if kind == Kind.POD:
+        pod = view.pod_entry(key)
+        if pod is not None:
+            return describe_pod(pod, view.state, now_ns)
+    else:
+        claim = view.claim_of(key) if kind == Kind.NODECLAIM else None
+        node = claim or view.node_of(key)
+        if node is not None:
+            return describe_node(node, view.state, now_ns)
+    return f"{kind} {key} is not there any more"
 
 
 def describe_node(entry: NodeEntry, state: ClusterState, now_ns: int) -> str:
@@ -37,7 +54,7 @@ def describe_pod(entry: PodEntry, state: ClusterState, now_ns: int) -> str:
     rows = [
         ("Name", pod.name),
         ("Namespace", pod.namespace),
-        ("Status", entry.status_text(now_ns)),
+        ("Status", pod_status_text(entry, now_ns)),
         ("Scheduler says", pod.scheduled_message),
         ("Node", pod.node_name),
         ("NodePool", entry.pool),

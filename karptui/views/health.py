@@ -7,12 +7,13 @@ person who waits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import clock_text, count_text, duration_text, instant_text
+from karptui.session.status import KindStatus, plural
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 
@@ -28,62 +29,12 @@ _WORST_LAST: Final = (
 )
 
 
-class KindStatus(Protocol):
-    """How a source stands with one kind; ``sources.base.SourceStatus`` is one."""
-
-    @property
-    def kind(self) -> str:
-        """The kind: ``Pod``."""
-        ...
-
-    @property
-    def phase(self) -> str:
-        """One of the words of ``sources.base.Phase``."""
-        ...
-
-    @property
-    def since_ns(self) -> int:
-        """When the phase began."""
-        ...
-
-    @property
-    def last_error(self) -> str:
-        """Why it is not live; empty when all is well."""
-        ...
-
-    @property
-    def count(self) -> int:
-        """Objects held."""
-        ...
-
-    @property
-    def total_estimate(self) -> int | None:
-        """About how many there will be."""
-        ...
-
-    @property
-    def last_contact_ns(self) -> int:
-        """When the server last said anything; 0 for never."""
-        ...
-
-    @property
-    def retry_at_ns(self) -> int:
-        """When it will be tried again; 0 where it is not waiting."""
-        ...
-
-
 class Health(msgspec.Struct, frozen=True):
     """A phrase about the data and what it means."""
 
     text: str
     short: str
     tone: Tone
-
-
-def plural(kind: str) -> str:
-    """Return how people call the objects of a kind: ``pods``, ``NodeClaims``."""
-    name = kind.lower() if kind in ("Node", "Pod", "Namespace", "Event") else kind
-    return f"{name}es" if name.endswith(("s", "ss")) else f"{name}s"
 
 
 def overall(statuses: Iterable[KindStatus], now_ns: int) -> Health:

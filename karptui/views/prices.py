@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import msgspec
-
 from karptui.aws.money import node_price_text, total_text
 from karptui.aws.prices import Price, PriceBook
 from karptui.karpenter.labels import SPOT
 from karptui.kube.units import NA, count_text
+from karptui.session.costs import Total
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.top_bar import Fact
-
-
-class Total(msgspec.Struct, frozen=True):
-    """What several nodes cost together."""
-
-    per_hour: float = 0.0
-    currency: str = "USD"
-    priced: int = 0
-    """Nodes with a known price."""
-    unpriced: int = 0
-    """Nodes that run and whose price nobody knows."""
 
 
 def price_cell(entry: NodeEntry) -> Cell:
@@ -73,19 +59,6 @@ def book_sentence(book: PriceBook) -> str:
     if settings.surcharge_per_node_hour:
         words += f" · +{node_price_text(settings.surcharge_per_node_hour)} a node"
     return words
-
-
-def total_of(entries: Iterable[NodeEntry]) -> Total:
-    """Return the sum of what nodes cost; claims that have no instance type yet cost nothing and are not missing."""
-    per_hour, priced, unpriced, currency = 0.0, 0, 0, "USD"
-    for entry in entries:
-        if entry.price is not None:
-            per_hour += entry.price.per_hour
-            priced += 1
-            currency = entry.price.currency
-        elif entry.node is not None or entry.instance_type:
-            unpriced += 1
-    return Total(per_hour, currency, priced, unpriced)
 
 
 def total_words(total: Total) -> str:

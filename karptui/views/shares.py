@@ -4,37 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from karptui.kube.units import percent_text
+from karptui.state.usage import Share
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Bar, Cell, Tone
 
-
-class Share(msgspec.Struct, frozen=True, gc=False):
-    """What is asked of one resource: integers of one unit."""
-
-    daemons: int
-    workload: int
-    capacity: int
-    """Allocatable; 0 where the node has not said."""
-
-    @property
-    def requested(self) -> int:
-        """Everything that pods ask for."""
-        return self.daemons + self.workload
-
-    @property
-    def free(self) -> int:
-        """What is left; negative where more is asked than there is."""
-        return self.capacity - self.requested
-
-    @property
-    def percent(self) -> float | None:
-        """Requested of allocatable in percent; None where the node has not said what there is."""
-        return 100 * self.requested / self.capacity if self.capacity > 0 else None
-
-
-NOTHING = Share(0, 0, 0)
 WAITING = Cell("…", Tone.MUTED)
 """On its way."""
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.kube.units import age_text, count_text
+from karptui.session.status import KindStatus
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.health import KindStatus
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.table import Sort, TableSpec

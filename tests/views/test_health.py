@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
+from karptui.session.status import plural
 from karptui.sources.base import Phase, SourceStatus
-from karptui.views.health import no_rows, notice, overall, plural
+from karptui.views.health import no_rows, notice, overall
 from karptui.views.row import Tone
 
 SECOND = 1_000_000_000

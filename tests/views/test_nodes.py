@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.taints import Taint
+from karptui.session.costs import Held, Total, totals_of
 from karptui.session.nodes import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.state.usage import NodeUsage
 from karptui.views.names import short_name, short_zone
@@ -313,9 +315,22 @@ def test_a_node_in_words() -> None:
     assert "pods are on their way" in said(NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING))
 
 
+def facts_of(
+    entries: Sequence[NodeEntry],
+    pod_count: int,
+    *,
+    cost: Total | None = None,
+    held: Held | None = None,
+    hidden: frozenset[str] = frozenset(),
+    scope: Fact | None = None,
+) -> tuple[Fact, ...]:
+    totals = totals_of(entries, pod_count, hidden=hidden, has_prices=False, is_analysed=False)
+    return cluster_facts(replace(totals, cost=cost, held=held), scope)
+
+
 def test_totals() -> None:
     entries = view_of(a_fleet()).node_entries
-    assert [fact.short for fact in cluster_facts(entries, 89)] == [
+    assert [fact.short for fact in facts_of(entries, 89)] == [
         "11 nodes",
         "+2",
         "89 pods",
@@ -324,13 +339,13 @@ def test_totals() -> None:
         "slots 6%",
     ]
     whole = entry_of("12-88")
-    forbidden = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN)], 0)
+    forbidden = facts_of([NodeEntry(whole.node, whole.claim, None, PodAccess.FORBIDDEN)], 0)
     assert [fact.text for fact in forbidden] == ["1 node", "pods !rbac"]
-    coming = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, Fact("$1", "$1"))
-    assert [fact.text for fact in coming] == ["1 node", "$1"]
-    held = cluster_facts([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, None, Fact("held", "held"))
-    assert [fact.text for fact in held] == ["1 node", "held"]
-    assert [fact.text for fact in cluster_facts((), 0)] == ["0 nodes"]
+    coming = facts_of([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, cost=Total(1.0, priced=1))
+    assert [fact.text for fact in coming] == ["1 node", "$1.00/h · $730/mo"]
+    held = facts_of([NodeEntry(whole.node, whole.claim, None, PodAccess.PENDING)], 0, held=Held(2.0, nodes=1))
+    assert [fact.text for fact in held] == ["1 node", "held $2.00/h"]
+    assert [fact.text for fact in facts_of((), 0)] == ["0 nodes"]
 
 
 def test_totals_of_some_nodes_say_of_which() -> None:
@@ -344,29 +359,29 @@ def test_totals_of_some_nodes_say_of_which() -> None:
     assert shown_scope(claims[:1], claims, frozenset({"Node"})).text == "1 of 2 NodeClaims:"
     assert (marked_scope(shown).text, marked_scope(shown).short) == ("4 marked, 2 of them starting:", "4 marked:")
     assert marked_scope(nodes[:1]).text == "1 marked:"
-    facts = [fact.text for fact in view.facts_of(shown, 7, scope)]
+    facts = [fact.text for fact in cluster_facts(view.totals_of(shown, 7), scope)]
     asked, offered = sum(one.cpu.requested for one in shown), sum(one.cpu.capacity for one in shown)
     assert facts[0] == scope.text
     assert "7 pods" in facts
     assert any(text.startswith(f"cpu {100 * asked // offered}% ") for text in facts)
-    assert [fact.text for fact in cluster_facts((), 0, None, None, frozenset({"Node"}), scope=scope)][:2] == [
+    assert [fact.text for fact in facts_of((), 0, hidden=frozenset({"Node"}), scope=scope)][:2] == [
         "nodes !rbac",
         scope.text,
     ]
 
 
 def test_totals_without_permission_are_never_zero() -> None:
-    cost, nodes = Fact("$1.00/h", "$1.00/h"), frozenset({"Node"})
-    assert [fact.text for fact in cluster_facts((), 0, cost, None, nodes)] == ["nodes !rbac"]
+    cost, nodes = Total(1.0, priced=1), frozenset({"Node"})
+    assert [fact.text for fact in facts_of((), 0, cost=cost, hidden=nodes)] == ["nodes !rbac"]
     claims = [NodeEntry(None, claim(), hidden=nodes)]
-    assert [fact.text for fact in cluster_facts(claims, 3, cost, None, nodes)] == [
+    assert [fact.text for fact in facts_of(claims, 3, cost=cost, hidden=nodes)] == [
         "nodes !rbac",
         "1 NodeClaim",
-        "$1.00/h",
+        "$1.00/h · $730/mo",
         "3 pods",
     ]
     both = frozenset({"Node", "Pod"})
-    assert [fact.text for fact in cluster_facts(claims, 0, None, None, both)] == [
+    assert [fact.text for fact in facts_of(claims, 0, hidden=both)] == [
         "nodes !rbac",
         "1 NodeClaim",
         "pods !rbac",

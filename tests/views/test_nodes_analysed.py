@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import msgspec
+from msgspec.structs import replace
 
 from karptui.views.nodes.detail import fact_lines, title_parts
 from karptui.views.nodes.explain import explain_node, node_details, node_reason
@@ -20,7 +18,7 @@ def test_what_keeps_a_node_is_all_that_is_said_of_one_that_is_well() -> None:
 
 def test_it_comes_behind_what_is_wrong() -> None:
     assert ENTRY.node is not None
-    cordoned = replace(ENTRY, node=msgspec.structs.replace(ENTRY.node, is_unschedulable=True))
+    cordoned = replace(ENTRY, node=replace(ENTRY.node, is_unschedulable=True))
     text = said(explain_node(cordoned, NOW_NS))
     assert text.startswith("Cordoned")
     assert " · DND×2  gitlab/runner-7f2c4" in text
@@ -28,7 +26,7 @@ def test_it_comes_behind_what_is_wrong() -> None:
 
 def test_the_reason_stands_alone_and_the_rest_is_told_piece_by_piece() -> None:
     assert ENTRY.node is not None
-    cordoned = replace(ENTRY, node=msgspec.structs.replace(ENTRY.node, is_unschedulable=True))
+    cordoned = replace(ENTRY, node=replace(ENTRY.node, is_unschedulable=True))
     reason, details = said(node_reason(cordoned, NOW_NS)), node_details(cordoned)
     assert said(explain_node(cordoned, NOW_NS)) == " · ".join((reason, *(text for text, _ in details)))
     assert " ask" in details[0][0]

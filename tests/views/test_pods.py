@@ -11,6 +11,8 @@ from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.taints import Toleration
 from karptui.session.pods import PodEntry
 from karptui.sources.base import Phase
+from karptui.views.describe import describe
+from karptui.views.pods.status import pod_status, pod_status_text
 from karptui.views.pods.table import TABLE, explain_pod, pods_of_node_table
 from karptui.views.pods.values import pod_values
 from karptui.views.query import compile_query, parse_query
@@ -44,7 +46,7 @@ def entry(template: dict[str, Any] | None = None, **given: Any) -> PodEntry:
     ],
 )
 def test_the_state_that_matters_most(pod: PodEntry, text: str, tone: Tone) -> None:
-    assert (pod.status_text(NOW_NS), pod.status[1]) == (text, tone)
+    assert (pod_status_text(pod, NOW_NS), pod_status(pod)[1]) == (text, tone)
 
 
 @pytest.mark.parametrize(
@@ -170,16 +172,16 @@ def test_a_pod_in_words() -> None:
 
 def test_descriptions_name_everything_known_and_the_events() -> None:
     view = view_of(a_fleet())
-    text = view.describe("Pod", "gitlab/runner-7f2c4", NOW_NS)
+    text = describe(view, "Pod", "gitlab/runner-7f2c4", NOW_NS)
     for part in ("NodePool:          runners", "karpenter.sh/do-not-disrupt: true", "Events: none seen", "cpu 500m"):
         assert part in text
     node = next(entry for entry in view.node_entries if "71-204" in entry.name)
-    text = view.describe("Node", node.name, NOW_NS)
+    text = describe(view, "Node", node.name, NOW_NS)
     assert "DisruptionBlocked ×14  karpenter: Cannot disrupt Node" in text
     assert "allocatable  15,890m" in text
-    assert "Launching 38s" in view.describe("NodeClaim", "general-x7k2p", NOW_NS)
-    assert view.describe("Pod", "a/b", NOW_NS) == "Pod a/b is not there any more"
-    assert view.describe("Node", "b", NOW_NS) == "Node b is not there any more"
+    assert "Launching 38s" in describe(view, "NodeClaim", "general-x7k2p", NOW_NS)
+    assert describe(view, "Pod", "a/b", NOW_NS) == "Pod a/b is not there any more"
+    assert describe(view, "Node", "b", NOW_NS) == "Node b is not there any more"
     fleet = a_fleet()
     template = PodTemplate(
         namespace="a",
@@ -187,7 +189,7 @@ def test_descriptions_name_everything_known_and_the_events() -> None:
         tolerations=(Toleration("k", "Equal", "v", "NoSchedule"), Toleration(operator="Exists")),
     )
     fleet.add(Kind.POD, Pod(name="b", template=template, volumes=(PodVolume("data", "claim-1"),)))
-    text = view_of(fleet).describe("Pod", "a/b", NOW_NS)
+    text = describe(view_of(fleet), "Pod", "a/b", NOW_NS)
     for part in ("team: ci", "k: Equal v NoSchedule", "every key: Exists", "claim-1"):
         assert part in text
 

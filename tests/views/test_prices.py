@@ -4,17 +4,21 @@ import pytest
 
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable
+from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import total_of
 from karptui.session.nodes import NodeEntry
 from karptui.state.inventory import state_of
 from karptui.views.nodes.columns import COLUMNS
 from karptui.views.nodes.table import nodes_table
+from karptui.views.nodes.totals import cluster_facts
 from karptui.views.nodes.values import node_values
-from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_of, total_words
+from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_words
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders
+from tests.ui.fleet import status
 
 BUILT_IN = PriceOrigin(PriceSource.BUILT_IN, builders.NOW_NS)
 PRICE = Price(0.72, 1.0, "USD", BUILT_IN)
@@ -120,13 +124,13 @@ def test_without_prices_there_is_no_column() -> None:
     assert all(heading.id != "price" for heading in nodes_table(has_prices=False).headings())
     view = a_view(PriceSettings(is_disabled=True))
     assert all(entry.price is None for entry in view.node_entries)
-    assert not any("$" in fact.text for fact in view.facts)
+    assert not any("$" in fact.text for fact in cluster_facts(view.totals))
 
 
 def test_entries_stay_while_prices_stay() -> None:
     first = a_view()
     entries = first.node_entries
-    again = ClusterView(first.state, {"Node": None}, first, evidence=first.evidence)  # type: ignore[dict-item]
+    again = ClusterView(first.state, {"Node": status(Kind.NODE)}, first, evidence=first.evidence)
     assert again.node_entries[0] is entries[0]
     assert again.prices is first.prices
     other = ClusterView(first.state, {}, first, evidence=Evidence(price_settings=PriceSettings(multiplier=2)))

@@ -20,6 +20,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import notes_of, pool_entries
 from karptui.session.types import Standing
 from karptui.state.inventory import state_of
+from karptui.views.nodes.totals import cluster_facts
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from karptui.views.types.fit import fit_of, matching_percent, reported_bytes, safe_percent
@@ -317,7 +318,7 @@ def test_prices_are_off() -> None:
     entry = type_of(pool_of(view, "trino"), "r5a.12xlarge")
     assert entry.on_demand is None
     assert "prices: off" in said(source_lines(None, view.evidence, view.prices))
-    assert not any("$" in fact.text for fact in view.facts)
+    assert not any("$" in fact.text for fact in cluster_facts(view.totals))
 
 
 # Clusters that are not so

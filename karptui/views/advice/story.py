@@ -6,10 +6,10 @@ from karptui.advice.report import AdviceReport
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.session.cluster_view import ClusterView
-from karptui.session.readiness import outlook
 from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.why.freshness import unready_line
 
 
 def story_lines(line: AdviceLine) -> tuple[Pieces, ...]:
@@ -49,7 +49,7 @@ def freshness(report: AdviceReport | None, view: ClusterView, now_ns: int) -> Pi
         problem = view.analysis.problem if view.analysis is not None else ""
         if problem:
             return ((f"the rules could not be asked: {clean(problem)}", Tone.FAULT),)
-        return (outlook(view, "the rules are being asked"),)
+        return (unready_line(view, "the rules are being asked"),)
     age = max(now_ns - report.now_ns, 0) // NS_PER_SECOND
     asked = f"rules asked {f'{duration_text(age)} ago' if age else 'just now'}"
     if report.failures:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from karptui.disruption.codes import Code
 from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.grouping import GroupHeading
-from karptui.views.why.held import Held, held_of, held_per_hour
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import Analysis, NodeFindings

@@ -9,11 +9,12 @@ from karptui.aws.money import per_month_text
 from karptui.disruption.codes import CODES, Code
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
+from karptui.session.costs import held_of
 from karptui.views.blockers.effect import offer_text
 from karptui.views.blockers.entry import BlockerEntry, nodes_of
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.why.held import held_of, held_text
+from karptui.views.why.held import held_text
 
 if TYPE_CHECKING:
     from karptui.whatif.blocker_remedies.remedy import BlockerRemedy

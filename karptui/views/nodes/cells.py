@@ -16,12 +16,13 @@ from karptui.kube.units import (
     memory_text,
 )
 from karptui.session.nodes import Delta, NodeEntry, PodAccess
+from karptui.state.usage import Share
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.status import node_status
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.shares import Share, count_cell, hidden_cell, share_cell
+from karptui.views.shares import count_cell, hidden_cell, share_cell
 
 CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
 

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column
 from karptui.views.fields import Field, FieldKind
@@ -19,7 +20,6 @@ from karptui.views.query import Subject
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.views.why.codes import is_held, why_words
-from karptui.views.why.held import held_per_hour
 
 RESOURCE_COLUMNS: Final[Mapping[str, str]] = {
     "cpu": "cpu",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from karptui.kube.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text
+from karptui.session.costs import ClusterTotals
 from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.views.prices import cost_fact
 from karptui.views.row import Tone
-from karptui.views.shares import Share
 from karptui.views.top_bar import Fact
+from karptui.views.why.held import held_fact
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
@@ -19,58 +21,36 @@ def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:
     return (Fact(text, text),) if pod_count else ()
 
 
-def total_share(shares: Iterable[Share]) -> Share:
-    """Return the sum of shares of one resource."""
-    daemons = workload = capacity = 0
-    for share in shares:
-        daemons += share.daemons
-        workload += share.workload
-        capacity += share.capacity
-    return Share(daemons, workload, capacity)
-
-
-def cluster_facts(
-    entries: Sequence[NodeEntry],
-    pod_count: int,
-    cost: Fact | None = None,
-    held: Fact | None = None,
-    hidden: frozenset[str] = frozenset(),
-    *,
-    scope: Fact | None = None,
-) -> tuple[Fact, ...]:
+def cluster_facts(totals: ClusterTotals, scope: Fact | None = None) -> tuple[Fact, ...]:
     """Return the figures of the top bar: nodes, pods, and how full they are.
 
     Args:
-        entries: every node and claim, or some of them.
-        pod_count: pods there are, bound or not.
-        cost: what the nodes cost, None where prices are off.
-        held: what is spent on nodes that something keeps, None where that is not known.
-        hidden: kinds that may not be listed.
+        totals: of every node and claim, or of some of them.
         scope: in words which nodes the figures are of, where they are not of all; it stands in place of their count.
     """
-    if "Node" in hidden:
-        claims = Fact(counted(len(entries), "NodeClaim"), counted(len(entries), "claim"))
+    cost = cost_fact(totals.cost) if totals.cost is not None else None
+    count = totals.nodes + totals.claims
+    if "Node" in totals.hidden:
+        claims = Fact(counted(count, "NodeClaim"), counted(count, "claim"))
         return (
             Fact("nodes !rbac", "nodes !rbac", Tone.WARNING),
-            *((scope or claims,) if entries or scope else ()),
-            *((cost,) if cost is not None and entries else ()),
-            *_pods(pod_count, hidden),
+            *((scope or claims,) if count or scope else ()),
+            *((cost,) if cost is not None and count else ()),
+            *_pods(totals.pods, totals.hidden),
         )
-    nodes = [entry for entry in entries if entry.node is not None]
-    facts = [scope] if scope is not None else _counts(len(nodes), len(entries) - len(nodes))
+    facts = [scope] if scope is not None else _counts(totals.nodes, totals.claims)
     if cost is not None:
         facts.append(cost)
-    if held is not None:
-        facts.append(held)
-    access = nodes[0].access if nodes else PodAccess.PENDING
-    if access is PodAccess.FORBIDDEN:
+    if totals.held is not None:
+        facts.append(held_fact(totals.held))
+    if totals.access is PodAccess.FORBIDDEN:
         return (*facts, Fact("pods !rbac", "pods !rbac", Tone.WARNING))
-    if access is PodAccess.PENDING:
+    if totals.access is PodAccess.PENDING:
         return tuple(facts)
     return (
         *facts,
-        Fact(counted(pod_count, "pod"), counted(pod_count, "pod")),
-        *_fullness(nodes, is_exact=scope is not None),
+        Fact(counted(totals.pods, "pod"), counted(totals.pods, "pod")),
+        *_fullness(totals, is_exact=scope is not None),
     )
 
 
@@ -110,11 +90,9 @@ def _node_count(entries: Iterable[NodeEntry]) -> int:
     return sum(entry.node is not None for entry in entries)
 
 
-def _fullness(nodes: Sequence[NodeEntry], *, is_exact: bool) -> tuple[Fact, ...]:
+def _fullness(totals: ClusterTotals, *, is_exact: bool) -> tuple[Fact, ...]:
     """Return what pods ask of all nodes together."""
-    cpu = total_share(entry.cpu for entry in nodes)
-    memory = total_share(entry.memory for entry in nodes)
-    slots = total_share(entry.pods for entry in nodes)
+    cpu, memory, slots = totals.cpu, totals.memory, totals.slots
     cpu_percent = percent_text(cpu.requested, cpu.capacity)
     memory_percent = percent_text(memory.requested, memory.capacity)
     cpu_pair = cpu_pair_text(cpu.requested, cpu.capacity)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.state.usage import Share
 from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.status import node_status
-from karptui.views.shares import Share
 from karptui.views.why.codes import why_text
-from karptui.views.why.held import held_per_hour
 
 Values = Mapping[str, Any]
 

@@ -8,11 +8,10 @@ from karptui.decode.kinds import Kind
 from karptui.kube.units import count_text
 from karptui.pending.report import PendingReport
 from karptui.session.cluster_view import ClusterView
-from karptui.session.readiness import outlook
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.why.freshness import computed
+from karptui.views.why.freshness import computed, unready_line
 
 
 def hears_events(view: ClusterView) -> bool:
@@ -43,7 +42,7 @@ def pending_freshness(view: ClusterView, now_ns: int) -> Pieces:
     if analysis is not None and analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     if report is None:
-        return (outlook(view, "being worked out"),)
+        return (unready_line(view, "being worked out"),)
     return (*_age(report, view.state.generation, now_ns), *_notes(report.notes))
 
 

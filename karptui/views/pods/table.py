@@ -16,6 +16,7 @@ from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name
+from karptui.views.pods.status import pod_status, pod_status_text
 from karptui.views.pods.told import TOLD
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
@@ -30,7 +31,7 @@ _RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3
 
 
 def _status(entry: PodEntry, now_ns: int) -> Cell:
-    return text_cell(entry.status_text(now_ns), entry.status[1])
+    return text_cell(pod_status_text(entry, now_ns), pod_status(entry)[1])
 
 
 def _protection(entry: PodEntry, now_ns: int) -> Cell:
@@ -41,7 +42,7 @@ def _protection(entry: PodEntry, now_ns: int) -> Cell:
 
 
 def _is_notable(entry: PodEntry, now_ns: int) -> bool:
-    return entry.status[1] in (Tone.FAULT, Tone.WARNING) or entry.protection(now_ns).is_active
+    return pod_status(entry)[1] in (Tone.FAULT, Tone.WARNING) or entry.protection(now_ns).is_active
 
 
 def _age(entry: PodEntry, now_ns: int) -> Cell:
@@ -68,7 +69,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
             "status", "STATUS", "The state that matters most; worst first when sorted.", min_width=10, max_width=24
         ),
         _status,
-        lambda entry: float(_RANKS.get(entry.status[1], 9)),
+        lambda entry: float(_RANKS.get(pod_status(entry)[1], 9)),
     ),
     Column(
         Heading("cpu", "CPU", "Cpu requested.", min_width=5, is_right_aligned=True, is_descending_first=True),
@@ -173,7 +174,7 @@ FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
     "node": Field(FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"),
     "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
     "owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*"),
-    "status": Field(FieldKind.TEXT, lambda entry, _: entry.status[0], help="Running, Unschedulable…"),
+    "status": Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…"),
     "protection": Field(
         FieldKind.TEXT,
         lambda entry, now_ns: entry.protection_text(now_ns),
@@ -201,7 +202,7 @@ FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
 
 def _text(entry: PodEntry) -> str:
     pod = entry.pod
-    return f"{pod.namespace}/{pod.name} {pod.node_name} {entry.pool} {entry.owner} {entry.status[0]}".lower()
+    return f"{pod.namespace}/{pod.name} {pod.node_name} {entry.pool} {entry.owner} {pod_status(entry)[0]}".lower()
 
 
 TABLE: Final[TableSpec[PodEntry]] = TableSpec(
@@ -225,7 +226,7 @@ def pods_of_node_table() -> TableSpec[PodEntry]:
 def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
     """Return a sentence about a pod: its state, where it runs, and what its node's removal would meet."""
     pod = entry.pod
-    pieces: list[tuple[str, Tone]] = [(clean(entry.status_text(now_ns)), entry.status[1])]
+    pieces: list[tuple[str, Tone]] = [(clean(pod_status_text(entry, now_ns)), pod_status(entry)[1])]
     between = (" · ", Tone.MUTED)
     if not pod.node_name and pod.scheduled_message:
         pieces += [(f": {clean(pod.scheduled_message)}", Tone.NORMAL)]

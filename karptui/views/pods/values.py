@@ -10,12 +10,13 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.session.nodes import is_accelerator
 from karptui.session.pods import PodEntry
 from karptui.views.live_usage import latest_cpu, latest_memory
+from karptui.views.pods.status import pod_status
 
 Values = Mapping[str, Any]
 
 
 def _status(entry: PodEntry, now_ns: int) -> Values:
-    word, _, since = entry.status
+    word, _, since = pod_status(entry)
     return {"status": word, "status_seconds": (now_ns - since) // NS_PER_SECOND if since else None}
 
 

@@ -16,6 +16,7 @@ from karptui.views.pools.readiness import short_reason
 from karptui.views.pools.words import budget_left, budget_text, policy_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
+from karptui.views.types.pools import carries
 
 _WAITING: Final = Cell("…", Tone.MUTED)
 _NODES: Final = (Kind.NODE, Kind.NODECLAIM)
@@ -100,7 +101,7 @@ def carries_cell(row: PoolRow, _: int) -> Cell:
     """Return what a new node carries, and how many types that rules out."""
     if row.hides(Kind.DAEMONSET):
         return FORBIDDEN
-    text = row.carries
+    text = carries(row.types)
     if not text:
         return NOT_APPLICABLE
     more = f" ✘{count_text(row.excluded)}" if row.excluded else ""

@@ -10,10 +10,11 @@ from karptui.kube.units import age_text, count_text, instant_text
 from karptui.provisioning.overlap import Overlap
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import LATELY_SECONDS, count_source
+from karptui.session.costs import total_of
 from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.pools import PoolRow
-from karptui.views.health import plural
-from karptui.views.prices import total_of, total_words
+from karptui.session.status import plural
+from karptui.views.prices import total_words
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 

@@ -9,7 +9,7 @@ from karptui.kube.units import count_text, counted
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.pools import Neighbour, PoolRow
-from karptui.views.health import plural
+from karptui.session.status import plural
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.readiness import ready_lines
 from karptui.views.pools.words import carries_line

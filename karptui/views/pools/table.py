@@ -15,6 +15,7 @@ from karptui.views.pools.words import budget_left, policy_text
 from karptui.views.query import Subject
 from karptui.views.row import Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.types.pools import carries
 
 
 def _number(id_: str, help_: str, *, title: str = "", width: int = 0, drop_order: int = 0) -> Heading:
@@ -85,7 +86,7 @@ COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
             drop_order=3,
         ),
         cells.carries_cell,
-        lambda row: row.carries or None,
+        lambda row: carries(row.types) or None,
     ),
     Column(
         _number(

@@ -11,8 +11,8 @@ from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.overlap import PoolOverlap
 from karptui.provisioning.type_verdict import Filter
+from karptui.session.pool_limits import LimitUse
 from karptui.session.pools import PoolRow
-from karptui.views.pools.limits import LimitUse
 from karptui.views.pools.readiness import is_ready, short_reason
 from karptui.views.pools.story import pool_story
 from karptui.views.pools.words import budget_left

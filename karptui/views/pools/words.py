@@ -12,6 +12,7 @@ from karptui.provisioning.type_verdict import Filter
 from karptui.session.pools import PoolRow
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.types.pools import carries
 from karptui.views.types.words import requests_text, shortages_text
 
 _POLICIES: Final = {
@@ -52,7 +53,7 @@ def budget_text(row: PoolRow) -> str:
 
 def carries_line(row: PoolRow) -> Pieces:
     """Return what a new node carries, and the types that this rules out."""
-    if not row.carries or row.types.problem:
+    if not carries(row.types) or row.types.problem:
         return ()
     pods = {one.verdict.daemon_pods for one in row.types.left} or {
         one.verdict.daemon_pods for one in row.types.types if one.verdict.daemon_pods

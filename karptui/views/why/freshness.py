@@ -5,9 +5,15 @@ from __future__ import annotations
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
 from karptui.session.cluster_view import ClusterView
-from karptui.session.readiness import is_out_of_reach, outlook, unready_because
+from karptui.session.readiness import is_out_of_reach, unready_because
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+
+
+def unready_line(view: ClusterView, doing: str) -> tuple[str, Tone]:
+    """Return why there is no answer: what is missing, what is on its way, or else what is being done."""
+    reason = unready_because(view)
+    return (f"not worked out: {reason}", Tone.WARNING) if is_out_of_reach(view) else (reason or doing, Tone.ACTIVE)
 
 
 def freshness(view: ClusterView, now_ns: int) -> Pieces:
@@ -19,7 +25,7 @@ def freshness(view: ClusterView, now_ns: int) -> Pieces:
     """
     analysis = view.analysis
     if analysis is None:
-        return (outlook(view, "being worked out"),)
+        return (unready_line(view, "being worked out"),)
     if analysis.problem:
         return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
     still_open = f"{count_text(analysis.simulated)} of {count_text(analysis.managed)} nodes simulated"

@@ -11,12 +11,12 @@ from karptui.aws.prices import PriceSettings
 from karptui.clock import FrozenClock
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import total_of
 from karptui.session.known_values import known_values
 from karptui.session.session import Session
 from karptui.session.whatif_base import base_of
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
-from karptui.views.prices import total_of
 from karptui.views.whatif.opening import Opening, opening_for, ref_of
 from karptui.views.whatif.result import answer_lines
 from karptui.views.whatif.trust import price_note, trust_lines, trust_section, version_text

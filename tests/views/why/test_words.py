@@ -13,6 +13,7 @@ from karptui.disruption.study import Study, study_all
 from karptui.disruption.verdict import Landing, Replacement, Verdict
 from karptui.disruption.why import Why
 from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unheeded, unready_because
@@ -28,7 +29,7 @@ from karptui.views.table import build_rows
 from karptui.views.why.codes import MEANINGS, tone_of, why_cell, why_sort, why_text, why_words
 from karptui.views.why.detail import landing_cell, why_lines
 from karptui.views.why.freshness import freshness, short_freshness, why_unknown
-from karptui.views.why.held import Held, held_fact, held_of, held_per_hour, held_text
+from karptui.views.why.held import held_fact, held_text
 from karptui.views.why.sentence import verdict_text, why_sentence
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_node
 from tests.story_e import NODES as STORY_NODES

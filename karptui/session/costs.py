@@ -1,0 +1,139 @@
+"""What nodes cost together, what is spent on those that something keeps, and how full all of them are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.state.usage import NO_SHARE, Share, total_share
+
+
+class Total(msgspec.Struct, frozen=True):
+    """What several nodes cost together."""
+
+    per_hour: float = 0.0
+    currency: str = "USD"
+    priced: int = 0
+    """Nodes with a known price."""
+    unpriced: int = 0
+    """Nodes that run and whose price nobody knows."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """What several nodes hold together."""
+
+    per_hour: float = 0.0
+    currency: str = "USD"
+    nodes: int = 0
+    """Nodes that would go."""
+    unpriced: int = 0
+    """Those of them whose price nobody knows."""
+    waiting: int = 0
+    """Nodes that are not looked into yet, or have something in their way and are not simulated yet."""
+
+
+def held_per_hour(entry: NodeEntry) -> float | None:
+    """Return what would be saved per hour if nothing were in a node's way; None where that is not known.
+
+    Zero where the node would stay anyway, and where nothing is in its way. The saving is the share that Karpenter
+    reckons with, of the price that is shown for the node.
+    """
+    found = entry.findings
+    if found is None or (found.blockers and found.outlook is None):
+        return None
+    if not found.blockers or found.outlook is None:
+        return 0.0
+    lifted = found.outlook.lifted
+    keeps_drain = any(blocker.blocks_drain for blocker in found.blockers)
+    if not lifted.goes or (found.outlook.now.goes and not keeps_drain):
+        return 0.0
+    if entry.price is None:
+        return None
+    if lifted.outcome == "delete" or not found.price_per_hour:
+        return entry.price.per_hour
+    return entry.price.per_hour * min(lifted.savings_per_hour / found.price_per_hour, 1.0)
+
+
+def held_of(entries: Iterable[NodeEntry]) -> Held:
+    """Return what nodes hold together."""
+    per_hour, currency, nodes, unpriced, waiting = 0.0, "USD", 0, 0, 0
+    for entry in entries:
+        found = entry.findings
+        if found is None:
+            waiting += entry.node is not None and entry.is_managed
+            continue
+        if not found.blockers:
+            continue
+        amount = held_per_hour(entry)
+        if amount is None:
+            waiting += found.outlook is None
+            unpriced += found.outlook is not None
+        elif amount > 0:
+            per_hour += amount
+            nodes += 1
+            currency = entry.price.currency if entry.price is not None else currency
+    return Held(per_hour, currency, nodes + unpriced, unpriced, waiting)
+
+
+def total_of(entries: Iterable[NodeEntry]) -> Total:
+    """Return the sum of what nodes cost; claims that have no instance type yet cost nothing and are not missing."""
+    per_hour, priced, unpriced, currency = 0.0, 0, 0, "USD"
+    for entry in entries:
+        if entry.price is not None:
+            per_hour += entry.price.per_hour
+            priced += 1
+            currency = entry.price.currency
+        elif entry.node is not None or entry.instance_type:
+            unpriced += 1
+    return Total(per_hour, currency, priced, unpriced)
+
+
+class ClusterTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What nodes and NodeClaims hold and cost together."""
+
+    nodes: int = 0
+    claims: int = 0
+    """NodeClaims that have no node yet."""
+    pods: int = 0
+    """Bound or not."""
+    access: PodAccess = PodAccess.PENDING
+    """Whether what pods ask of the nodes is known."""
+    hidden: frozenset[str] = frozenset()
+    """Kinds that may not be listed."""
+    cost: Total | None = None
+    """None where prices are off."""
+    held: Held | None = None
+    """What is spent on nodes that something keeps; None where that is not known, and where prices are off."""
+    cpu: Share = NO_SHARE
+    memory: Share = NO_SHARE
+    slots: Share = NO_SHARE
+    """For pods."""
+
+
+def totals_of(
+    entries: Sequence[NodeEntry], pod_count: int, *, hidden: frozenset[str], has_prices: bool, is_analysed: bool
+) -> ClusterTotals:
+    """Return what nodes and claims hold and cost together.
+
+    Args:
+        entries: All of them, or some.
+        pod_count: Pods there are, bound or not.
+        hidden: Kinds that may not be listed.
+        has_prices: Whether prices are shown.
+        is_analysed: Whether what keeps nodes has been looked into.
+    """
+    nodes = [entry for entry in entries if entry.node is not None]
+    return ClusterTotals(
+        nodes=len(nodes),
+        claims=len(entries) - len(nodes),
+        pods=pod_count,
+        access=nodes[0].access if nodes else PodAccess.PENDING,
+        hidden=hidden,
+        cost=total_of(entries) if has_prices else None,
+        held=held_of(entries) if has_prices and is_analysed else None,
+        cpu=total_share(entry.cpu for entry in nodes),
+        memory=total_share(entry.memory for entry in nodes),
+        slots=total_share(entry.pods for entry in nodes),
+    )

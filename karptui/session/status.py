@@ -1,0 +1,55 @@
+"""How a source stands with each kind of object."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class KindStatus(Protocol):
+    """How a source stands with one kind; ``sources.base.SourceStatus`` is one."""
+
+    @property
+    def kind(self) -> str:
+        """The kind: ``Pod``."""
+        ...
+
+    @property
+    def phase(self) -> str:
+        """One of the words of ``sources.base.Phase``."""
+        ...
+
+    @property
+    def since_ns(self) -> int:
+        """When the phase began."""
+        ...
+
+    @property
+    def last_error(self) -> str:
+        """Why it is not live; empty when all is well."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Objects held."""
+        ...
+
+    @property
+    def total_estimate(self) -> int | None:
+        """About how many there will be."""
+        ...
+
+    @property
+    def last_contact_ns(self) -> int:
+        """When the server last said anything; 0 for never."""
+        ...
+
+    @property
+    def retry_at_ns(self) -> int:
+        """When it will be tried again; 0 where it is not waiting."""
+        ...
+
+
+def plural(kind: str) -> str:
+    """Return how people call the objects of a kind: ``pods``, ``NodeClaims``."""
+    name = kind.lower() if kind in ("Node", "Pod", "Namespace", "Event") else kind
+    return f"{name}es" if name.endswith(("s", "ss")) else f"{name}s"
