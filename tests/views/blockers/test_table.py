@@ -232,7 +232,7 @@ def test_rows_of_what_would_go():
 def test_what_is_held_and_saved_is_in_the_currency_of_the_price():
     node = next(one for one in going_nodes(analysed()) if one.price is not None)
     held = next(one for one in blocker_entries(analysed()) if one.node is not None and one.node.key == node.key)
-    yuan = replace(node, price=msgspec.structs.replace(node.price, currency="CNY"))
+    yuan = msgspec.structs.replace(node, price=msgspec.structs.replace(node.price, currency="CNY"))
     assert NEXT_TABLE.column("price").cell(yuan, NOW_NS).text.startswith("¥")
     assert NEXT_TABLE.column("saves").cell(yuan, NOW_NS).text.startswith("¥")
     assert TABLE.column("held").cell(replace(held, node=yuan), NOW_NS).text.startswith("¥")
