@@ -12,8 +12,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from karptui.whatif.documents import KnownValues, check, complete, parse, set_value, shipped_schemas
-from karptui.whatif.documents.render import as_document
+from karptui.whatif.schema.complete import complete
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.schema.schema import shipped_schemas
+from karptui.whatif.schema.validate import check
+from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.splice import set_value
+from karptui.whatif.yaml.write import as_document
 
 ROUNDS = 30
 

@@ -1,6 +1,6 @@
 r"""Make the schemas that the what-if editor checks and completes with where no cluster says otherwise.
 
-    python tools/make_schemas.py CRDS OPENAPI [--out karptui/whatif/documents/data]
+    python tools/make_schemas.py CRDS OPENAPI [--out karptui/whatif/schema/data]
 
 CRDS is a folder with one JSON file per kind of Karpenter: source, group, kind, plural, scope and versions, each with
 its openAPIV3Schema as `schema`. OPENAPI is a folder with the API server's own description of its kinds:

@@ -55,7 +55,7 @@ class Preloader:
                 return
             with contextlib.suppress(Exception):  # whoever opens the screen is told
                 import_module(name)
-        from karptui.whatif.documents import shipped_schemas  # noqa: PLC0415 - one of those modules
+        from karptui.whatif.schema.schema import shipped_schemas  # noqa: PLC0415 - one of those modules
 
         shipped_schemas()
 

@@ -12,7 +12,7 @@ from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import pool_instance_types
 from karptui.state.inventory import WORKLOAD_KINDS, inventory_of
-from karptui.whatif.documents import KnownValues
+from karptui.whatif.schema.offers import KnownValues
 
 MOST_VALUES = 1_200
 """Values of a label that are offered; every instance type is fewer."""

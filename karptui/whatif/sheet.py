@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.whatif.documents.parse import Document, Parsed, parse
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject
 from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.yaml.parse import Document, Parsed, parse
 
 SEPARATOR: Final = "---\n"
 

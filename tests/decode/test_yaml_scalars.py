@@ -8,7 +8,7 @@ import pytest
 
 from karptui.decode.yaml_scalars import Scalar, key_text, resolve_plain
 from karptui.decode.yaml_text import load_documents
-from karptui.whatif.documents.read import read
+from karptui.whatif.yaml.tree import read
 
 
 @pytest.mark.parametrize(

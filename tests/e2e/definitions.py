@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from karptui.whatif.documents.schema import KindSchema, shipped_schemas
+from karptui.whatif.schema.schema import KindSchema, shipped_schemas
 
 from .control_plane import Client
 

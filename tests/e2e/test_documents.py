@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 from sources.cluster.live import WatchedMailbox
-from whatif.documents.mutations import mutate
-from whatif.documents.objects import DEPLOYMENT, OBJECTS, PDB
+from whatif.schema.mutations import mutate
+from whatif.schema.objects import DEPLOYMENT, OBJECTS, PDB
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.source import ClusterSource
-from karptui.whatif.documents.patch import strategic_patch
-from karptui.whatif.documents.problem import Severity
-from karptui.whatif.documents.schema import Origin, schemas_from_crds, shipped_schemas
-from karptui.whatif.documents.validate import object_findings
+from karptui.whatif.schema.schema import Origin, schemas_from_crds, shipped_schemas
+from karptui.whatif.schema.validate import object_violations
+from karptui.whatif.yaml.export import strategic_patch
+from karptui.whatif.yaml.tree import Severity
 
 from .control_plane import Client, ControlPlane
 from .definitions import collection, install_definitions
@@ -49,9 +49,9 @@ def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
     """Returns what the editor objects to."""
     kind = shipped_schemas().get(body["apiVersion"], body["kind"])
     assert kind is not None
-    findings, unchecked = object_findings(body, kind, old)
+    violations, unchecked = object_violations(body, kind, old)
     assert not unchecked
-    return "; ".join(f"{one.path}: {one.message}" for one in findings if one.severity is Severity.ERROR)
+    return "; ".join(f"{one.path}: {one.message}" for one in violations if one.severity is Severity.ERROR)
 
 
 def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Iterator[str]:

@@ -15,19 +15,13 @@ from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.row import Tone
 from karptui.views.whatif.edit_text import edit_text
 from karptui.views.whatif.opening import ref_of
-from karptui.whatif.documents import Document
-from karptui.whatif.documents.quick import (
-    QUICK_ACTIONS,
-    SETTING_EDITS,
-    QuickAction,
-    add_daemonset,
-    own_pool,
-    split_pool,
-)
-from karptui.whatif.documents.splice import EditRefusedError
 from karptui.whatif.edits import ObjectRef
+from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction
+from karptui.whatif.quick_edits.pools import add_daemonset, own_pool, split_pool
 from karptui.whatif.scenario import Replay
 from karptui.whatif.sheet import joined
+from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.splice import EditRefusedError
 
 MOST_PODS = 2_000
 """Pods that are offered: those without a node first, then one of each workload."""

@@ -19,12 +19,12 @@ from karptui.sources.base import SourceError
 from karptui.views.row import Tone
 from karptui.views.whatif.opening import Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.documents import parse
-from karptui.whatif.documents.render import as_document
-from karptui.whatif.documents.splice import REMOVE, EditRefusedError, set_value
 from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.sheet import Sheet, joined, sheet_of, with_document
+from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
+from karptui.whatif.yaml.write import as_document
 
 if TYPE_CHECKING:
     from karptui.screens.whatif.desk import Desk

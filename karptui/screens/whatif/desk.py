@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from karptui.session.replayer import Replayer
 from karptui.whatif.answer import Answer
-from karptui.whatif.documents import Parsed, Schemas, parse
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING, History
 from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.schema.schema import Schemas
 from karptui.whatif.sheet import Sheet, scenario_of
+from karptui.whatif.yaml.parse import Parsed, parse
 
 
 class Desk:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from karptui.whatif.documents import (
-    Completion,
-    KnownValues,
-    Parsed,
-    Problem,
-    Schemas,
-    Severity,
-    parse,
-    shipped_schemas,
-)
-from karptui.whatif.documents.complete import complete
-from karptui.whatif.documents.validate import Checked, check_parsed
+from karptui.whatif.schema.complete import Completion, complete
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.schema.schema import Schemas, shipped_schemas
+from karptui.whatif.schema.validate import Checked, check_parsed
 from karptui.whatif.sheet import Originals
+from karptui.whatif.yaml.parse import Parsed, parse
+from karptui.whatif.yaml.tree import Problem, Severity
 
 
 class Documents:

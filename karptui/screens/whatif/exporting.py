@@ -9,8 +9,8 @@ from karptui.screens.whatif.desk import Desk
 from karptui.screens.whatif.documents import Documents
 from karptui.screens.whatif.question import question
 from karptui.views.row import Tone
-from karptui.whatif.documents.export import changes_of, export_commands, export_diff, export_yaml
 from karptui.whatif.scenario_file import write_scenarios
+from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
 
 CHOICES = (
     Choice("patch", "kubectl commands", "a patch for each object, and what else can be done by hand"),

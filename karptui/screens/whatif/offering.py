@@ -12,7 +12,7 @@ from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.documents import Documents
 from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
-from karptui.whatif.documents import KnownValues
+from karptui.whatif.schema.offers import KnownValues
 
 FOLLOW_AFTER_NS: Final = 5_000_000_000
 """How long names may be behind a cluster that keeps changing; reading a large one takes half a second."""

@@ -10,11 +10,14 @@ from karptui.screens.whatif.offering import Offering
 from karptui.screens.whatif.question import question
 from karptui.views.row import Tone
 from karptui.views.whatif.controls import EDIT, QUICK, SETTING, setting_value
-from karptui.whatif.documents import Document, KnownValues
-from karptui.whatif.documents.quick import QUICK_EDITS, SETTING_EDITS, Input, QuickEdit, SettingEdit
-from karptui.whatif.documents.splice import REMOVE, EditRefusedError, set_value
 from karptui.whatif.edits import SetSetting
 from karptui.whatif.path import value_at
+from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
+from karptui.whatif.quick_edits.catalogue import QUICK_EDITS
+from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
 from karptui.widgets.control_list import ControlList
 
 ADD = "+ add"

@@ -23,7 +23,7 @@ from karptui.views.sanitize import clean
 from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.documents import Severity
+from karptui.whatif.yaml.tree import Severity
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.titled_pane import TitledPane
 from karptui.widgets.yaml_editor import CompletionList, YamlEditor

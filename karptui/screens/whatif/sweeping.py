@@ -13,10 +13,12 @@ from karptui.screens.whatif.question import question
 from karptui.screens.whatif.quick import QuickEditing
 from karptui.views.whatif.controls import setting_value
 from karptui.views.whatif.self_check import self_check_text
-from karptui.whatif.documents import Document
-from karptui.whatif.documents.quick import SETTING_EDITS, Input, quick_edits_for
 from karptui.whatif.path import path_text
+from karptui.whatif.quick_edits.actions import SETTING_EDITS
+from karptui.whatif.quick_edits.catalogue import quick_edits_for
+from karptui.whatif.quick_edits.quick_edit import Input
 from karptui.whatif.sweep import SweepError, parse_sweep
+from karptui.whatif.yaml.parse import Document
 
 SWEPT = frozenset({Input.NUMBER, Input.QUANTITY, Input.DURATION})
 EXAMPLES = {

@@ -15,8 +15,9 @@ from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.controls import controls_of, focused
 from karptui.views.whatif.notes import line_notes
-from karptui.whatif.documents import Document, schemas_from_crds
 from karptui.whatif.history import TYPING
+from karptui.whatif.schema.schema import schemas_from_crds
+from karptui.whatif.yaml.parse import Document
 from karptui.widgets.control_list import ControlList
 from karptui.widgets.titled_pane import TitledPane
 from karptui.widgets.yaml_editor import CompletionItem, Completions, LineNote, YamlEditor

@@ -8,10 +8,12 @@ from typing import Any, Final
 from karptui.karpenter.settings import Settings
 from karptui.views.control import Control
 from karptui.views.whatif.edit_text import edit_text
-from karptui.whatif.documents import Document, Parsed
-from karptui.whatif.documents.quick import SETTING_EDITS, QuickEdit, SettingEdit, quick_edits_for
 from karptui.whatif.edits import AnyEdit, SetSetting
+from karptui.whatif.quick_edits.actions import SETTING_EDITS, SettingEdit
+from karptui.whatif.quick_edits.catalogue import quick_edits_for
+from karptui.whatif.quick_edits.quick_edit import QuickEdit
 from karptui.whatif.sheet import Originals
+from karptui.whatif.yaml.parse import Document, Parsed
 
 QUICK: Final = "quick"
 SETTING: Final = "setting"

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from karptui.views.row import Tone
-from karptui.whatif.documents import Parsed, Problem, Severity
-from karptui.whatif.documents.tree import Node, NodeKind
 from karptui.whatif.path import Path, path_text, value_at
 from karptui.whatif.sheet import Originals
+from karptui.whatif.yaml.parse import Parsed
+from karptui.whatif.yaml.tree import Node, NodeKind, Problem, Severity
 
 MOST_WORDS = 40
 """Characters of an old value that are shown."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from karptui.whatif.documents.schema import shipped_schemas
 from karptui.whatif.editing.document_path import with_field
 from karptui.whatif.path import Path, value_at
+from karptui.whatif.schema.schema import shipped_schemas
 
 _MISSING: Final = object()
 

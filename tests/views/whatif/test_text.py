@@ -13,8 +13,6 @@ from karptui.views.whatif.edit_text import edit_text
 from karptui.views.whatif.notes import line_notes, problem_at
 from karptui.views.whatif.self_check import self_check_text
 from karptui.views.whatif.sweep import sweep_lines
-from karptui.whatif.documents import Problem, Severity, parse
-from karptui.whatif.documents.quick import SETTING_EDITS
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -28,9 +26,12 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
+from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
 from karptui.whatif.self_check import ClaimFinding, Finding, SelfCheck
 from karptui.whatif.sweep import SweepPoint
+from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.tree import Problem, Severity
 from tests.views.whatif.differences import a_difference, a_pool, totals, unplaced
 
 POOL = ObjectRef("NodePool", "general")

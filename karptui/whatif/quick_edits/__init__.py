@@ -1,0 +1,3 @@
+"""Edits without typing YAML."""
+
+from __future__ import annotations

@@ -1,0 +1,209 @@
+"""Quick edits that are not text: settings, scale, copies, outages, nodes and objects that go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from karptui.karpenter.settings import GATE_DEFAULTS
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    ObjectRef,
+    RemoveNode,
+    ScaleWorkload,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.quick_edits.quick_edit import Input, refuse
+
+_TRUTH: Final = ("true", "false")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingEdit:
+    """One of Karpenter's own settings."""
+
+    name: str
+    """As in ``SetSetting``."""
+    title: str
+    input: Input
+    default: str
+    """What Karpenter takes where it is not set."""
+    choices: tuple[str, ...] = ()
+    stride: float = 0
+    """How far a step goes."""
+    hint: str = ""
+
+    def fault(self, text: str) -> str:
+        """Says what is wrong with a value; empty if nothing."""
+        if self.choices:
+            return "" if text in self.choices else f"must be {' or '.join(self.choices)}"
+        if self.name == "RESERVED_ENIS":
+            return "" if re.fullmatch(r"[0-9]{1,4}", text) else "must be a whole number of at least 0"
+        if self.input is Input.DURATION:
+            return (
+                "" if re.fullmatch(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+", text) else "must be a duration such as 10s"
+            )
+        return "" if re.fullmatch(r"0?\.[0-9]+|0|[0-9]\.[0-9]+", text) else "must be a share such as 0.075"
+
+    def step(self, text: str, direction: int) -> str:
+        """Gives the value one step up or down; choices go round."""
+        if self.choices:
+            at = self.choices.index(text) if text in self.choices else -1
+            return self.choices[(at + direction) % len(self.choices)]
+        if self.fault(text) or not self.stride:
+            return self.default
+        return f"{max(0.0, float(text) + direction * self.stride):.10g}"
+
+    def edit(self, text: str) -> SetSetting:
+        """Makes the edit.
+
+        Raises:
+            EditRefusedError: where Karpenter would not take the value.
+        """
+        sentence = self.fault(text)
+        if sentence:
+            raise refuse(f"{self.name} {sentence}")
+        return SetSetting(self.name, text)
+
+
+SETTING_EDITS: Final[tuple[SettingEdit, ...]] = (
+    SettingEdit(
+        name="VM_MEMORY_OVERHEAD_PERCENT",
+        title="VM overhead",
+        input=Input.NUMBER,
+        default="0.075",
+        stride=0.005,
+        hint="share of a type's memory that its machines do not have",
+    ),
+    SettingEdit(
+        name="RESERVED_ENIS",
+        title="reserved ENIs",
+        input=Input.NUMBER,
+        default="0",
+        stride=1,
+        hint="network interfaces that are not for pods",
+    ),
+    SettingEdit(
+        name="PREFERENCE_POLICY",
+        title="preferences",
+        input=Input.CHOICE,
+        default="Respect",
+        choices=("Respect", "Ignore"),
+        hint="whether preferred affinities count",
+    ),
+    SettingEdit(
+        name="MIN_VALUES_POLICY",
+        title="minValues",
+        input=Input.CHOICE,
+        default="Strict",
+        choices=("Strict", "BestEffort"),
+        hint="whether minValues may be missed",
+    ),
+    SettingEdit(
+        name="IGNORE_DRA_REQUESTS", title="ignore DRA requests", input=Input.CHOICE, default="true", choices=_TRUTH
+    ),
+    SettingEdit(name="BATCH_MAX_DURATION", title="batch at most", input=Input.DURATION, default="10s"),
+    *(
+        SettingEdit(
+            name=f"FEATURE_GATES.{gate}",
+            title=f"gate {gate}",
+            input=Input.CHOICE,
+            default=str(is_on).lower(),
+            choices=_TRUTH,
+        )
+        for gate, is_on in GATE_DEFAULTS.items()
+    ),
+)
+"""Karpenter's settings that change decisions, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuickAction:
+    """An edit of something that is in the cluster, made from the object in focus and a number or name."""
+
+    id: str
+    title: str
+    kinds: frozenset[str]
+    """Of the object in focus; empty where none is needed."""
+    asks: tuple[tuple[str, str], ...]
+    """What is asked for: names with their titles; empty answers are allowed where the title ends in ``(any)``."""
+    make: Callable[[ObjectRef, Mapping[str, str]], tuple[AnyEdit, ...]]
+    """Makes the edits from the object in focus and the answers; raises ``EditRefusedError`` with a sentence."""
+
+
+def scale_workload(ref: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
+    """Gives a workload another number of pods."""
+    return (ScaleWorkload(ref, _count(answers, "replicas", low=0)),)
+
+
+def copy_pod(ref: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
+    """Adds pending pods like one."""
+    return (CopyPod(ref, _count(answers, "count", low=1)),)
+
+
+def delete_object(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
+    """Takes an object away."""
+    return (DeleteObject(ref),)
+
+
+def remove_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
+    """Takes a node away; its pods look for another place."""
+    return (RemoveNode(ref.name),)
+
+
+def cordon_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
+    """Keeps new pods from a node."""
+    return (CordonNode(ref.name),)
+
+
+def take_out(_: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
+    """Makes offerings unavailable."""
+    edit = TakeOut(
+        answers.get("type", "").strip(), answers.get("zone", "").strip(), answers.get("capacityType", "").strip()
+    )
+    if edit == TakeOut():
+        raise refuse("name an instance type, a zone or a capacity type: without one every offering would be out")
+    return (edit,)
+
+
+def _count(answers: Mapping[str, str], name: str, *, low: int) -> int:
+    text = answers.get(name, "").strip()
+    if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) < low:
+        raise refuse(f"must be a whole number of at least {low}")
+    return int(text)
+
+
+_SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "Job"})
+QUICK_ACTIONS: Final[tuple[QuickAction, ...]] = (
+    QuickAction(id="scale", title="scale to n", kinds=_SCALED, asks=(("replicas", "replicas"),), make=scale_workload),
+    QuickAction(
+        id="copies", title="add n pods like this", kinds=frozenset({"Pod"}), asks=(("count", "pods"),), make=copy_pod
+    ),
+    QuickAction(
+        id="outage",
+        title="take an offering or zone out",
+        kinds=frozenset(),
+        asks=(
+            ("type", "instance type, * for any part (any)"),
+            ("zone", "zone (any)"),
+            ("capacityType", "capacity type (any)"),
+        ),
+        make=take_out,
+    ),
+    QuickAction(id="remove-node", title="remove this node", kinds=frozenset({"Node"}), asks=(), make=remove_node),
+    QuickAction(id="cordon", title="cordon this node", kinds=frozenset({"Node"}), asks=(), make=cordon_node),
+    QuickAction(
+        id="delete",
+        title="take this object away",
+        kinds=frozenset({"PodDisruptionBudget", "NodePool", "DaemonSet", "Deployment", "StatefulSet", "Job", "Pod"}),
+        asks=(),
+        make=delete_object,
+    ),
+)
+"""Edits beside the documents, in the order in which they are shown."""

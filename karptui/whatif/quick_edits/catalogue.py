@@ -1,0 +1,274 @@
+"""Every quick edit of a document, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.whatif.path import Path
+from karptui.whatif.quick_edits.fields import (
+    DURATION,
+    choice_field,
+    duration_field,
+    number_field,
+    quantity_fault,
+    quantity_field,
+    quantity_value,
+    requirement_field,
+    text_field,
+)
+from karptui.whatif.quick_edits.item_fields import budgets_field, label_value_fault, pairs_field, taints_field
+from karptui.whatif.quick_edits.quick_edit import QuickEdit
+
+_POOL: Final = ("NodePool",)
+_CLASS: Final = ("EC2NodeClass",)
+_TEMPLATED: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
+_SCALED: Final = ("Deployment", "StatefulSet", "ReplicaSet")
+_PDB: Final = ("PodDisruptionBudget",)
+_SPEC: Final[Path] = ("spec", "template", "spec")
+_META: Final[Path] = ("spec", "template", "metadata")
+_KUBELET: Final[Path] = ("spec", "kubelet")
+_DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+_LIMIT_HINT: Final = "resource=amount, such as cpu=400 or nvidia.com/gpu=8"
+
+
+def _disrupt_fault(text: str) -> str:
+    return "" if text in {"", "true"} or DURATION.match(text) else "must be true, or a duration such as 4h"
+
+
+def _count_or_percent(text: str) -> str:
+    return (
+        "" if not text or text.removesuffix("%").isdigit() else "must be a number of pods, or a percentage such as 50%"
+    )
+
+
+_POLICIES: Final = (
+    ("WhenEmpty", "only nodes without workload pods"),
+    ("WhenEmptyOrUnderutilized", "also nodes whose pods fit elsewhere"),
+    ("Balanced", "also, where the saving is worth the disruption"),
+)
+_POOL_EDITS: Final = (
+    number_field(
+        "nodepool.weight",
+        "weight",
+        _POOL,
+        ("spec", "weight"),
+        low=1,
+        high=100,
+        hint="1 to 100, the highest is tried first",
+    ),
+    number_field("nodepool.replicas", "replicas", _POOL, ("spec", "replicas"), hint="nodes of a static pool"),
+    quantity_field(
+        "nodepool.limits.cpu", "limit cpu", _POOL, ("spec", "limits", "cpu"), start="100", hint="cores, such as 400"
+    ),
+    quantity_field(
+        "nodepool.limits.memory",
+        "limit memory",
+        _POOL,
+        ("spec", "limits", "memory"),
+        start="400Gi",
+        hint="such as 1600Gi",
+    ),
+    quantity_field(
+        "nodepool.limits.nodes", "limit nodes", _POOL, ("spec", "limits", "nodes"), start="10", hint="such as 20"
+    ),
+    pairs_field(
+        "nodepool.limits",
+        "limits",
+        _POOL,
+        ("spec", "limits"),
+        value_fault=lambda text: quantity_fault(text) or ("" if text else "the amount is missing"),
+        value_of=quantity_value,
+        hint=_LIMIT_HINT,
+    ),
+    requirement_field(
+        "nodepool.capacity-type",
+        "capacity type",
+        "karpenter.sh/capacity-type",
+        usual=("spot", "on-demand", "reserved"),
+    ),
+    requirement_field("nodepool.arch", "arch", "kubernetes.io/arch", usual=("amd64", "arm64")),
+    requirement_field("nodepool.zone", "zones", "topology.kubernetes.io/zone"),
+    requirement_field("nodepool.category", "categories", "karpenter.k8s.aws/instance-category"),
+    requirement_field("nodepool.family", "families", "karpenter.k8s.aws/instance-family"),
+    requirement_field("nodepool.size", "sizes", "karpenter.k8s.aws/instance-size"),
+    requirement_field("nodepool.type", "instance types", "node.kubernetes.io/instance-type"),
+    taints_field("nodepool.taints", "taints", _POOL, (*_SPEC, "taints")),
+    taints_field("nodepool.startup-taints", "startup taints", _POOL, (*_SPEC, "startupTaints")),
+    pairs_field(
+        "nodepool.labels",
+        "node labels",
+        _POOL,
+        (*_META, "labels"),
+        value_fault=label_value_fault,
+        hint="key=value, such as team=ml",
+    ),
+    pairs_field(
+        "nodepool.annotations",
+        "node annotations",
+        _POOL,
+        (*_META, "annotations"),
+        value_fault=lambda _: "",
+        hint="key=value, such as karpenter.sh/do-not-disrupt=true",
+    ),
+    choice_field("nodepool.policy", "policy", _POOL, ("spec", "disruption", "consolidationPolicy"), choices=_POLICIES),
+    duration_field(
+        "nodepool.consolidate-after",
+        "consolidateAfter",
+        _POOL,
+        ("spec", "disruption", "consolidateAfter"),
+        ladder=("0s", "30s", "1m", "2m", "5m", "10m", "15m", "30m", "1h", "Never"),
+        removable=False,
+    ),
+    budgets_field("nodepool.budgets", "budgets", _POOL, ("spec", "disruption", "budgets")),
+    duration_field(
+        "nodepool.expire-after",
+        "expireAfter",
+        _POOL,
+        (*_SPEC, "expireAfter"),
+        ladder=("24h", "72h", "168h", "336h", "720h", "Never"),
+    ),
+    duration_field(
+        "nodepool.termination-grace-period",
+        "terminationGracePeriod",
+        _POOL,
+        (*_SPEC, "terminationGracePeriod"),
+        ladder=("30s", "1m", "5m", "15m", "30m", "1h", "4h", "24h", "48h"),
+    ),
+)
+
+
+def _reserved(field: str, title: str) -> QuickEdit:
+    return pairs_field(
+        f"nodeclass.{title}",
+        title,
+        _CLASS,
+        (*_KUBELET, field),
+        value_fault=lambda text: quantity_fault(text) or ("" if text else "the amount is missing"),
+        hint="resource=amount, such as memory=500Mi (cpu, memory, ephemeral-storage, pid)",
+    )
+
+
+def _eviction_fault(text: str) -> str:
+    if text.endswith("%"):
+        return "" if text[:-1].replace(".", "", 1).isdigit() else "must be a percentage such as 5%"
+    return quantity_fault(text) or ("" if text else "the amount is missing")
+
+
+def _eviction(field: str) -> QuickEdit:
+    return pairs_field(
+        f"nodeclass.{field}",
+        field,
+        _CLASS,
+        (*_KUBELET, field),
+        value_fault=_eviction_fault,
+        hint="signal=amount, such as memory.available=5% or nodefs.available=10Gi",
+    )
+
+
+_CLASS_EDITS: Final = (
+    number_field("nodeclass.maxPods", "maxPods", _CLASS, (*_KUBELET, "maxPods"), hint="pods per node"),
+    number_field("nodeclass.podsPerCore", "podsPerCore", _CLASS, (*_KUBELET, "podsPerCore"), hint="pods per vCPU"),
+    _reserved("systemReserved", "systemReserved"),
+    _reserved("kubeReserved", "kubeReserved"),
+    _eviction("evictionHard"),
+    _eviction("evictionSoft"),
+    pairs_field(
+        "nodeclass.evictionSoftGracePeriod",
+        "evictionSoftGracePeriod",
+        _CLASS,
+        (*_KUBELET, "evictionSoftGracePeriod"),
+        value_fault=lambda text: "" if DURATION.match(text) else "must be a duration such as 2m",
+        hint="signal=duration, such as memory.available=2m",
+    ),
+    number_field(
+        "nodeclass.evictionMaxPodGracePeriod",
+        "evictionMaxPodGracePeriod",
+        _CLASS,
+        (*_KUBELET, "evictionMaxPodGracePeriod"),
+        hint="seconds",
+    ),
+    number_field(
+        "nodeclass.imageGCHighThresholdPercent",
+        "imageGCHighThresholdPercent",
+        _CLASS,
+        (*_KUBELET, "imageGCHighThresholdPercent"),
+        high=100,
+    ),
+    number_field(
+        "nodeclass.imageGCLowThresholdPercent",
+        "imageGCLowThresholdPercent",
+        _CLASS,
+        (*_KUBELET, "imageGCLowThresholdPercent"),
+        high=100,
+    ),
+    choice_field(
+        "nodeclass.cpuCFSQuota",
+        "cpuCFSQuota",
+        _CLASS,
+        (*_KUBELET, "cpuCFSQuota"),
+        choices=(("true", "limits are enforced"), ("false", "limits are not enforced")),
+        truth=True,
+    ),
+)
+_WORKLOAD_EDITS: Final = (
+    number_field("workload.replicas", "replicas", _SCALED, ("spec", "replicas"), hint="pods"),
+    text_field(
+        "workload.do-not-disrupt",
+        "do-not-disrupt",
+        _TEMPLATED,
+        (*_META, "annotations", _DO_NOT_DISRUPT),
+        fault=_disrupt_fault,
+        hint="true, or a duration such as 4h; nothing removes it",
+    ),
+    text_field(
+        "pod.do-not-disrupt",
+        "do-not-disrupt",
+        ("Pod",),
+        ("metadata", "annotations", _DO_NOT_DISRUPT),
+        fault=_disrupt_fault,
+        hint="true, or a duration such as 4h; nothing removes it",
+    ),
+    pairs_field(
+        "workload.node-selector",
+        "nodeSelector",
+        _TEMPLATED,
+        (*_SPEC, "nodeSelector"),
+        value_fault=label_value_fault,
+        hint="key=value, such as karpenter.sh/nodepool=general",
+    ),
+    *(
+        quantity_field(
+            f"{prefix}.{resource}",
+            f"{resource} request",
+            kinds,
+            (*spec, "containers", 0, "resources", "requests", resource),
+            start=example,
+            hint=f"of the first container, such as {example}",
+        )
+        for prefix, kinds, spec in (("workload", _TEMPLATED, _SPEC), ("pod", ("Pod",), ("spec",)))
+        for resource, example in (("cpu", "500m"), ("memory", "2Gi"))
+    ),
+    text_field(
+        "pdb.maxUnavailable",
+        "maxUnavailable",
+        _PDB,
+        ("spec", "maxUnavailable"),
+        fault=_count_or_percent,
+        hint="pods, or a percentage",
+    ),
+    text_field(
+        "pdb.minAvailable",
+        "minAvailable",
+        _PDB,
+        ("spec", "minAvailable"),
+        fault=_count_or_percent,
+        hint="pods, or a percentage",
+    ),
+)
+QUICK_EDITS: Final[tuple[QuickEdit, ...]] = (*_POOL_EDITS, *_CLASS_EDITS, *_WORKLOAD_EDITS)
+"""All of them; each changes the field at its path and nothing else."""
+
+
+def quick_edits_for(kind: str) -> tuple[QuickEdit, ...]:
+    """Lists the quick edits of a kind, in order."""
+    return tuple(edit for edit in QUICK_EDITS if kind in edit.kinds)

@@ -1,0 +1,363 @@
+"""Quick edits of one value, and of requirements: numbers, quantities, durations, choices, values of a label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from karptui.kube.quantity import QuantityError, parse_quantity
+from karptui.whatif.path import Path, value_at
+from karptui.whatif.quick_edits.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.yaml.splice import REMOVE, append_item, get_value, remove_item, set_value
+
+DURATION: Final = re.compile(r"(?:[0-9]+[smh])+\Z")
+NEVER: Final = "Never"
+_QUANTITY_PARTS: Final = re.compile(r"([0-9]+)(?:\.[0-9]+)?([a-zA-Z]*)\Z")
+
+
+def _scalar_field(
+    id_: str,
+    title: str,
+    kinds: Iterable[str],
+    path: Path,
+    input_: Input,
+    *,
+    fault: Callable[[str], str],
+    hint: str,
+    convert: Callable[[str], Any] = str,
+    step: Callable[[Body, int], str] | None = None,
+    options: Callable[[Body], Sequence[Option]] = lambda _: (),
+) -> QuickEdit:
+    """Makes a quick edit of one value that is read and written as text.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        input_: How its value is asked for.
+        fault: Says what is wrong with a text.
+        hint: The form of the value.
+        convert: Makes a value of a text without fault.
+        step: Gives the value one step up or down.
+        options: Lists what can be chosen.
+    """
+
+    def put(text: str, at: At, value: str) -> str:
+        sentence = fault(value)
+        if sentence:
+            raise refuse(sentence)
+        return set_value(text, at, path, convert(value) if value else REMOVE, prune=True)
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset(kinds),
+        path=path,
+        input=input_,
+        current=lambda body: as_text(value_at(body, path)),
+        put=put,
+        fault=fault,
+        options=lambda body, _: tuple(options(body)),
+        step=step,
+        hint=hint,
+    )
+
+
+def number_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, low: int = 0, high: int | None = None, hint: str = ""
+) -> QuickEdit:
+    """Makes a quick edit of a whole number.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        low: The least value.
+        high: The greatest, if there is one.
+        hint: What the number means.
+    """
+
+    def fault(text: str) -> str:
+        if not text:
+            return ""
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= (int(text) if high is None else high):
+            return f"must be a whole number {f'from {low} to {high}' if high is not None else f'of at least {low}'}"
+        return ""
+
+    def step(body: Body, direction: int) -> str:
+        value = value_at(body, path)
+        start = value if isinstance(value, int) else low if direction < 0 else low - 1
+        most = start + direction if high is None else min(start + direction, high)
+        return str(max(low, most))
+
+    words = hint or (f"{low} to {high}" if high is not None else "a whole number")
+    return _scalar_field(id_, title, kinds, path, Input.NUMBER, fault=fault, convert=int, step=step, hint=words)
+
+
+def quantity_field(id_: str, title: str, kinds: Iterable[str], path: Path, *, start: str, hint: str) -> QuickEdit:
+    """Makes a quick edit of an amount of a resource, see ``number_field``; the first step from nothing is ``start``."""
+
+    def step(body: Body, direction: int) -> str:
+        current = as_text(value_at(body, path))
+        return step_quantity(current, direction) if current else start
+
+    return _scalar_field(
+        id_, title, kinds, path, Input.QUANTITY, fault=quantity_fault, convert=quantity_value, step=step, hint=hint
+    )
+
+
+def duration_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, ladder: Sequence[str], removable: bool = True
+) -> QuickEdit:
+    """Makes a quick edit of a duration.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        ladder: Durations that a step goes through, the shortest first; ``Never`` among them allows it.
+        removable: The field may be missing.
+    """
+    words = "a duration such as 30s, 5m or 720h" + (", or Never" if NEVER in ladder else "")
+
+    def fault(text: str) -> str:
+        if not text:
+            return "" if removable else "must be given"
+        return "" if DURATION.match(text) or (text == NEVER and NEVER in ladder) else f"must be {words}"
+
+    def step(body: Body, direction: int) -> str:
+        return step_ladder(as_text(value_at(body, path)), ladder, direction)
+
+    def options(body: Body) -> list[Option]:
+        current = as_text(value_at(body, path))
+        return [Option(one, one == current) for one in ladder]
+
+    return _scalar_field(id_, title, kinds, path, Input.DURATION, fault=fault, step=step, options=options, hint=words)
+
+
+def choice_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, choices: Sequence[tuple[str, str]], truth: bool = False
+) -> QuickEdit:
+    """Makes a quick edit of one of a few values.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        kinds: Of the documents that have the field.
+        path: The field.
+        choices: Values, each with what it means.
+        truth: The values are true and false, not text.
+    """
+    values = [value for value, _ in choices]
+
+    def fault(text: str) -> str:
+        return "" if not text or text in values else f"must be one of {', '.join(values)}"
+
+    def options(body: Body) -> list[Option]:
+        current = as_text(value_at(body, path))
+        return [Option(value, value == current, meaning) for value, meaning in choices]
+
+    def step(body: Body, direction: int) -> str:
+        current = as_text(value_at(body, path))
+        return values[(values.index(current) + direction) % len(values)] if current in values else values[0]
+
+    return _scalar_field(
+        id_,
+        title,
+        kinds,
+        path,
+        Input.CHOICE,
+        fault=fault,
+        convert=(lambda text: text == "true") if truth else str,
+        step=step,
+        options=options,
+        hint=", ".join(values),
+    )
+
+
+def text_field(
+    id_: str, title: str, kinds: Iterable[str], path: Path, *, fault: Callable[[str], str], hint: str
+) -> QuickEdit:
+    """Makes a quick edit of a line of text, see ``number_field``."""
+    return _scalar_field(id_, title, kinds, path, Input.TEXT, fault=fault, hint=hint)
+
+
+def quantity_fault(text: str) -> str:
+    """Says what is wrong with an amount; nothing is wrong with none."""
+    if not text:
+        return ""
+    try:
+        return "must not be negative" if parse_quantity(text).nano < 0 else ""
+    except QuantityError:
+        return "must be a quantity such as 500m, 16 or 64Gi"
+
+
+def quantity_value(text: str) -> int | str:
+    """Gives an amount the type people write it with: a number where it is one, else text."""
+    return int(text) if re.fullmatch(r"0|[1-9][0-9]{0,17}", text) else text
+
+
+def step_quantity(text: str, direction: int) -> str:
+    """Goes one step up or down in the second digit of an amount: 400 to 410, 64Gi to 65Gi, 1000 to 1100."""
+    match = _QUANTITY_PARTS.match(text)
+    if match is None:
+        return text
+    number, suffix = int(match[1]), match[2]
+    stride = 10 ** max(0, len(match[1]) - 2)
+    if direction < 0 and number == 10 ** (len(match[1]) - 1) and number > 1:
+        stride = max(1, stride // 10)
+    return f"{max(0, number + direction * stride)}{suffix}"
+
+
+def step_ladder(text: str, ladder: Sequence[str], direction: int) -> str:
+    """Goes to the next longer or shorter of the usual durations."""
+    here = _seconds(text)
+    if here is None:
+        return ladder[0]
+    if direction > 0:
+        return next((one for one in ladder if _order(one) > here), ladder[-1])
+    return next((one for one in reversed(ladder) if _order(one) < here), ladder[0])
+
+
+def _order(text: str) -> float:
+    seconds = _seconds(text)
+    assert seconds is not None
+    return seconds
+
+
+def _seconds(text: str) -> float | None:
+    if text == NEVER:
+        return float("inf")
+    if not DURATION.match(text):
+        return None
+    units = {"s": 1, "m": 60, "h": 3600}
+    return float(sum(int(number) * units[unit] for number, unit in re.findall(r"([0-9]+)([smh])", text)))
+
+
+REQUIREMENTS: Final[Path] = ("spec", "template", "spec", "requirements")
+_COUNTED: Final = frozenset({"In", "NotIn"})
+
+
+def requirement_field(
+    id_: str, title: str, key: str, *, usual: tuple[str, ...] = (), path: Path = REQUIREMENTS, kind: str = "NodePool"
+) -> QuickEdit:
+    """Makes a quick edit of the values that a requirement allows.
+
+    Args:
+        id_: Its name.
+        title: As the pane shows it.
+        key: The label.
+        usual: Values that are offered also where the cluster knows none.
+        path: The list of requirements.
+        kind: Of the documents.
+    """
+
+    def options(body: Body, known: KnownValues) -> tuple[Option, ...]:
+        requirements = value_at(body, path)
+        named = [value for one in _of_key(requirements, key) for value in one.get("values") or ()]
+        values = dict.fromkeys((*usual, *known.labels.get(key, ()), *(str(value) for value in named)))
+        return tuple(Option(value, allows(requirements, key, value)) for value in values)
+
+    return QuickEdit(
+        id=id_,
+        title=title,
+        kinds=frozenset({kind}),
+        path=path,
+        input=Input.TOGGLES,
+        current=lambda body: requirement_text(value_at(body, path), key),
+        put=_toggler(key, path, usual),
+        options=options,
+        hint=f"values of {key}",
+    )
+
+
+def toggle_value(
+    text: str, at: At, key: str, value: str, *, path: Path = REQUIREMENTS, others: tuple[str, ...] = ()
+) -> str:
+    """Turns one value of a requirement over.
+
+    A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Where there is neither,
+    the value is on, and is turned off by ``In`` with the ``others`` if these are all the values there are, else by
+    ``NotIn``.
+
+    Raises:
+        EditRefusedError: where the last value would go, which would leave a requirement that nothing meets.
+    """
+    requirements = get_value(text, at, path)
+    index, requirement = _counted(requirements, key)
+    if requirement is None:
+        rest = [other for other in others if other != value]
+        new = {"key": key, "operator": "In" if rest else "NotIn", "values": rest or [value]}
+        return append_item(text, at, path, new)
+    values = [str(one) for one in requirement.get("values") or ()]
+    inner = (*path, index, "values")
+    if value not in values:
+        return append_item(text, at, inner, value)
+    if len(values) > 1:
+        return remove_item(text, at, inner, requirement["values"][values.index(value)])
+    if requirement["operator"] == "In":
+        raise refuse(f"{value} is the last value of {key}: a requirement without values matches nothing")
+    return set_value(text, at, (*path, index), REMOVE)
+
+
+def set_requirement(
+    text: str, at: At, key: str, operator: str, values: Iterable[str], *, path: Path = REQUIREMENTS
+) -> str:
+    """Gives a requirement an operator and values, in the place of the first one of that key if there is one."""
+    requirements = get_value(text, at, path)
+    new = {"key": key, "operator": operator, "values": list(values)}
+    for index, one in enumerate(requirements if isinstance(requirements, list) else ()):
+        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED:
+            return set_value(text, at, (*path, index), {**one, **new})
+    return append_item(text, at, path, new)
+
+
+def allows(requirements: Any, key: str, value: str) -> bool:
+    """Says whether the In and NotIn requirements of a key leave a value."""
+    for one in _of_key(requirements, key):
+        values = [str(item) for item in one.get("values") or ()]
+        if (one.get("operator") == "In" and value not in values) or (
+            one.get("operator") == "NotIn" and value in values
+        ):
+            return False
+    return True
+
+
+def requirement_text(requirements: Any, key: str) -> str:
+    """Writes the requirements of a key on one line; empty where there is none."""
+    words: list[str] = []
+    for one in _of_key(requirements, key):
+        values = ", ".join(str(value) for value in one.get("values") or ())
+        operator = str(one.get("operator", ""))
+        words.append(values if operator == "In" else f"{operator} {values}".strip())
+    return " and ".join(words)
+
+
+def _of_key(requirements: Any, key: str) -> list[Mapping[str, Any]]:
+    found = requirements if isinstance(requirements, list) else []
+    return [one for one in found if isinstance(one, dict) and one.get("key") == key]
+
+
+def _counted(requirements: Any, key: str) -> tuple[int, dict[str, Any] | None]:
+    found = [
+        (index, one)
+        for index, one in enumerate(requirements if isinstance(requirements, list) else [])
+        if isinstance(one, dict) and one.get("key") == key and one.get("operator") in _COUNTED
+    ]
+    # In decides what is left; NotIn only takes from it.
+    found.sort(key=lambda pair: pair[1]["operator"] != "In")
+    return found[0] if found else (0, None)
+
+
+def _toggler(key: str, path: Path, usual: tuple[str, ...]) -> Callable[[str, At, str], str]:
+    def put(text: str, at: At, value: str) -> str:
+        if not value:
+            raise refuse("choose a value")
+        return toggle_value(text, at, key, value, path=path, others=usual if value in usual else ())
+
+    return put

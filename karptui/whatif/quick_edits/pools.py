@@ -1,0 +1,146 @@
+"""Quick edits that write whole documents: a pool split in two, workloads in a pool of their own, a DaemonSet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.whatif.edits import ObjectRef
+from karptui.whatif.path import value_at
+from karptui.whatif.quick_edits.fields import set_requirement
+from karptui.whatif.quick_edits.quick_edit import At, refuse
+from karptui.whatif.yaml.parse import Document, parse
+from karptui.whatif.yaml.splice import append_item, get_value, set_value
+from karptui.whatif.yaml.write import as_document
+
+PREFERRED_WEIGHT: Final = 100
+FALLBACK_WEIGHT: Final = 1
+_SEPARATOR: Final = "---\n"
+
+
+def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...]) -> str:
+    """Splits a pool in a preferred one, which takes only some values of a label, and itself as the fallback.
+
+    Both have the same taints, labels and everything else, so that every pod fits either; the preferred pool has weight
+    100 and is tried first, the other has weight 1. The text of the pool is kept, and the preferred one is a copy of it.
+
+    Args:
+        text: The buffer.
+        at: The pool.
+        name: Of the preferred pool.
+        key: The label that is preferred, e.g. ``karpenter.k8s.aws/instance-family``.
+        values: The preferred values.
+
+    Raises:
+        EditRefusedError: where the pool is static, the name is taken or no value is given.
+    """
+    document = _document(text, at)
+    if document.kind != "NodePool":
+        raise refuse("only a NodePool can be split")
+    if value_at(document.body or {}, ("spec", "replicas")) is not None:
+        raise refuse("a static pool has replicas in the place of a weight: it cannot be preferred")
+    if not values:
+        raise refuse("choose what the preferred pool takes")
+    _check_free(text, ObjectRef("NodePool", name))
+    copy = document.text
+    copy = set_value(copy, 0, ("metadata", "name"), name)
+    copy = set_value(copy, 0, ("spec", "weight"), PREFERRED_WEIGHT)
+    copy = set_requirement(copy, 0, key, "In", values)
+    fallback = set_value(text, at, ("spec", "weight"), FALLBACK_WEIGHT)
+    return append_document(fallback, copy)
+
+
+def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedicated") -> str:
+    """Gives a workload a pool of its own: a copy of a pool with a taint, which the workload's pods tolerate and select.
+
+    Args:
+        text: The buffer, which holds both.
+        pool: The pool that is copied.
+        workload: The workload.
+        name: Of the new pool.
+        key: Of the taint.
+
+    Raises:
+        EditRefusedError: where one of them is not there or of the wrong kind, or the name is taken.
+    """
+    original = _document(text, pool)
+    if original.kind != "NodePool":
+        raise refuse("a pool of its own is a copy of a NodePool")
+    _check_free(text, ObjectRef("NodePool", name))
+    copy = set_value(original.text, 0, ("metadata", "name"), name)
+    taint = {"key": key, "value": name, "effect": "NoSchedule"}
+    copy = append_item(copy, 0, ("spec", "template", "spec", "taints"), taint)
+    spec = _pod_spec(_document(text, workload))
+    text = set_value(text, workload, (*spec, "nodeSelector", "karpenter.sh/nodepool"), name)
+    toleration = {"key": key, "operator": "Equal", "value": name, "effect": "NoSchedule"}
+    if toleration not in (get_value(text, workload, (*spec, "tolerations")) or ()):
+        text = append_item(text, workload, (*spec, "tolerations"), toleration)
+    return append_document(text, copy)
+
+
+def daemonset(name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace: str = "kube-system") -> str:
+    """Writes a DaemonSet that runs on every node, to see what one more costs."""
+    labels = {"app.kubernetes.io/name": name}
+    container = {
+        "name": name,
+        "image": "registry.k8s.io/pause:3.10",
+        "resources": {"requests": {"cpu": cpu, "memory": memory}},
+    }
+    return as_document(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"tolerations": [{"operator": "Exists"}], "containers": [container]},
+                },
+            },
+        }
+    )
+
+
+def add_daemonset(
+    text: str, name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace: str = "kube-system"
+) -> str:
+    """Adds ``daemonset`` to the buffer.
+
+    Raises:
+        EditRefusedError: where it is there already.
+    """
+    _check_free(text, ObjectRef("DaemonSet", name, namespace))
+    return append_document(text, daemonset(name, cpu=cpu, memory=memory, namespace=namespace))
+
+
+def append_document(text: str, document: str) -> str:
+    """Adds a document to the end of a buffer."""
+    if not text.strip():
+        return document
+    return f"{text if text.endswith(chr(10)) else text + chr(10)}{_SEPARATOR}{document.rstrip(chr(10))}\n"
+
+
+def _pod_spec(document: Document) -> tuple[str, ...]:
+    match document.kind:
+        case "Pod":
+            return ("spec",)
+        case "CronJob":
+            return ("spec", "jobTemplate", "spec", "template", "spec")
+        case "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job":
+            return ("spec", "template", "spec")
+    raise refuse(f"a {document.kind or 'document without a kind'} has no pods that could be moved")
+
+
+def _document(text: str, at: At) -> Document:
+    get_value(text, at, ())
+    parsed = parse(text)
+    document = parsed.documents[at] if isinstance(at, int) else parsed.find(at)
+    assert document is not None
+    return document
+
+
+def _check_free(text: str, ref: ObjectRef) -> None:
+    if not ref.name:
+        raise refuse("give it a name")
+    if parse(text).find(ref) is not None:
+        raise refuse(f"{ref.kind} {ref.key} is in the text already")

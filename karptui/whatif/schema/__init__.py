@@ -1,0 +1,3 @@
+"""What documents may say: schemas, validation, rules and completion."""
+
+from __future__ import annotations

@@ -1,0 +1,214 @@
+"""Values a cluster and its provider know, offered while typing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from karptui.whatif.path import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownValues:
+    """What can be offered besides the schema; everything is optional."""
+
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Requirement and selector keys with their values: instance families and types, zones, capacity types, arch, …"""
+    node_pools: tuple[str, ...] = ()
+    node_classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names by kind, e.g. ``EC2NodeClass``."""
+    namespaces: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    """Names of what a ``scalableRef`` may point to."""
+    priority_classes: tuple[str, ...] = ()
+    taints: tuple[str, ...] = ()
+    """Taint keys of the pools and nodes."""
+
+
+Taken = Mapping[Path, Mapping[str, str]]
+"""Fields that the document has already, by the path of their mapping, with their values."""
+
+
+class Offer(NamedTuple):
+    """A value and why it is offered."""
+
+    value: str
+    detail: str = ""
+
+
+WELL_KNOWN_KEYS: Final = (
+    "karpenter.sh/capacity-type",
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "node.kubernetes.io/windows-build",
+    "karpenter.k8s.aws/instance-category",
+    "karpenter.k8s.aws/instance-family",
+    "karpenter.k8s.aws/instance-generation",
+    "karpenter.k8s.aws/instance-size",
+    "karpenter.k8s.aws/instance-cpu",
+    "karpenter.k8s.aws/instance-cpu-manufacturer",
+    "karpenter.k8s.aws/instance-memory",
+    "karpenter.k8s.aws/instance-hypervisor",
+    "karpenter.k8s.aws/instance-local-nvme",
+    "karpenter.k8s.aws/instance-network-bandwidth",
+    "karpenter.k8s.aws/instance-ebs-bandwidth",
+    "karpenter.k8s.aws/instance-gpu-name",
+    "karpenter.k8s.aws/instance-gpu-count",
+    "karpenter.k8s.aws/instance-gpu-manufacturer",
+    "karpenter.k8s.aws/instance-gpu-memory",
+    "karpenter.k8s.aws/instance-accelerator-name",
+    "karpenter.k8s.aws/instance-accelerator-count",
+    "karpenter.k8s.aws/instance-accelerator-manufacturer",
+    "karpenter.k8s.aws/instance-encryption-in-transit-supported",
+)
+"""Labels that Karpenter and its AWS provider put on every node (their well-known labels)."""
+_WELL_KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
+    "karpenter.sh/capacity-type": ("on-demand", "reserved", "spot"),
+    "kubernetes.io/arch": ("amd64", "arm64"),
+    "kubernetes.io/os": ("linux", "windows"),
+}
+_RESOURCES: Final = (
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "pods",
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "vpc.amazonaws.com/efa",
+)
+_SIGNALS: Final = (
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    "pid.available",
+)
+_RESERVED: Final = ("cpu", "memory", "ephemeral-storage", "pid")
+_DURATIONS: Mapping[str, tuple[str, ...]] = {
+    "consolidateAfter": ("0s", "30s", "1m", "5m", "15m", "1h", "Never"),
+    "expireAfter": ("Never", "24h", "168h", "336h", "720h"),
+    "terminationGracePeriod": ("30s", "5m", "30m", "1h", "24h", "48h"),
+    "duration": ("10m", "1h", "8h", "12h", "24h"),
+}
+_COMMON: Mapping[str, tuple[str, ...]] = {
+    "schedule": ("@hourly", "@daily", "@weekly", "0 9 * * mon-fri", "0 0 * * sat,sun"),
+    "alias": ("al2023@latest", "bottlerocket@latest", "al2@latest", "windows2022@latest"),
+    "karpenter.sh/do-not-disrupt": ("true", "1h", "24h"),
+}
+_ANNOTATIONS: Final = ("karpenter.sh/do-not-disrupt",)
+_LABEL_MAPS: Final = frozenset({"labels", "nodeSelector", "matchLabels"})
+
+
+def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
+    """Offers names for a mapping whose names its schema leaves open.
+
+    Args:
+        path: Of the mapping.
+        known: What the cluster knows.
+        kind: Of the document.
+    """
+    last = path[-1] if path else ""
+    if last == "limits" and kind == "NodePool":
+        yield from (Offer(name, "resource") for name in ("cpu", "memory", "nodes", *_RESOURCES[2:]))
+    elif last in {"requests", "limits", "capacity", "resources"}:
+        yield from (Offer(name, "resource") for name in _RESOURCES)
+    elif last in {"kubeReserved", "systemReserved"}:
+        yield from (Offer(name, "resource") for name in _RESERVED)
+    elif last in {"evictionHard", "evictionSoft", "evictionSoftGracePeriod"}:
+        yield from (Offer(name, "eviction signal") for name in _SIGNALS)
+    elif last == "annotations":
+        yield from (Offer(name, "Karpenter") for name in _ANNOTATIONS)
+    elif last in _LABEL_MAPS:
+        yield from _label_keys(known)
+
+
+def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Offer]:
+    """Offers values for a field or list item.
+
+    Args:
+        path: Of the value.
+        known: What the cluster knows.
+        taken: The document's other fields.
+    """
+    names = [step for step in path if isinstance(step, str)]
+    last = names[-1] if names else ""
+    around = names[-2] if len(names) > 1 else ""
+    siblings = taken.get(path[:-1], {})
+    if last == "values":
+        yield from _label_values(_requirement_key(path, taken), known)
+    elif around in _LABEL_MAPS and isinstance(path[-1], str):
+        yield from _label_values(last, known)
+    elif last == "key":
+        yield from _keys(around, known)
+    elif last == "value" and around in _TAINT_LISTS:
+        yield from _label_values(siblings.get("key", ""), known)
+    elif last == "nodes" and around == "budgets":
+        yield from (Offer(value) for value in ("0", "1", "10%", "20%", "50%", "100%"))
+    elif around == "nodeClassRef":
+        yield from _node_class(last, siblings.get("kind", ""), known)
+    elif last in _DURATIONS or last in _COMMON:
+        yield from (Offer(value) for value in _DURATIONS.get(last) or _COMMON[last])
+    else:
+        yield from _NAMED.get((around, last), _NAMED.get(("", last), _nothing))(known)
+
+
+_TAINT_LISTS: Final = frozenset({"taints", "startupTaints", "tolerations"})
+
+
+def _nothing(_: KnownValues) -> Iterable[Offer]:
+    return ()
+
+
+def _node_class(field: str, kind: str, known: KnownValues) -> Iterator[Offer]:
+    if field == "kind":
+        yield from (Offer(name, "node class") for name in known.node_classes or ("EC2NodeClass",))
+    elif field == "group":
+        yield from (Offer(name) for name in ("karpenter.k8s.aws", "karpenter.kwok.sh"))
+    elif field == "name":
+        for one, names in known.node_classes.items():
+            if not kind or kind == one:
+                yield from (Offer(name, one) for name in names)
+
+
+def _keys(around: str, known: KnownValues) -> Iterator[Offer]:
+    if around in _TAINT_LISTS:
+        yield from (Offer(name, "taint") for name in known.taints)
+    elif around in {"requirements", "matchExpressions", "preferences"}:
+        yield from _label_keys(known)
+
+
+def _label_keys(known: KnownValues) -> Iterator[Offer]:
+    for key in dict.fromkeys((*WELL_KNOWN_KEYS, *known.labels)):
+        count = len(known.labels.get(key, ()))
+        yield Offer(key, f"{count} value{'' if count == 1 else 's'} here" if count else "label")
+
+
+_NAMED: Mapping[tuple[str, str], Callable[[KnownValues], Iterable[Offer]]] = {
+    ("", "namespace"): lambda known: (Offer(name, "namespace") for name in known.namespaces),
+    ("", "priorityClassName"): lambda known: (Offer(name, "PriorityClass") for name in known.priority_classes),
+    ("", "topologyKey"): _label_keys,
+    ("scalableRef", "name"): lambda known: (Offer(name, "workload") for name in known.workloads),
+}
+
+
+def _label_values(key: str, known: KnownValues) -> Iterator[Offer]:
+    if key == "karpenter.sh/nodepool":
+        yield from (Offer(name, "NodePool") for name in known.node_pools)
+        return
+    values = known.labels.get(key) or _WELL_KNOWN_VALUES.get(key, ())
+    yield from (Offer(value) for value in sorted(values, key=_natural))
+
+
+def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", text))
+
+
+def _requirement_key(path: Path, taken: Taken) -> str:
+    length = len(path) - path[::-1].index("values") - 1
+    return taken.get(path[:length], {}).get("key", "")

@@ -1,0 +1,287 @@
+"""Give edits a form that can leave karptui: YAML, kubectl commands with the smallest patch, a diff."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, assert_never
+
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    ObjectRef,
+    PutObject,
+    RemoveNode,
+    ScaleWorkload,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.schema.schema import KindSchema, Schemas
+from karptui.whatif.yaml.parse import Document, Parsed
+from karptui.whatif.yaml.write import as_document, clean_object
+
+Schema = Mapping[str, Any]
+_MISSING: Any = object()
+
+
+def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Makes a JSON merge patch (RFC 7386): null takes a field away, and a list is replaced as a whole."""
+    patch: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name, _MISSING)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            inner = merge_patch(before, value)
+            if inner:
+                patch[name] = inner
+        elif not _same(before, value):
+            patch[name] = value
+    return patch
+
+
+def strategic_patch(old: Mapping[str, Any], new: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Makes a strategic merge patch, which Kubernetes' own kinds take: items of lists are matched by their keys.
+
+    Source: ``apimachinery/pkg/util/strategicpatch/patch.go``.
+    """
+    patch: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name, _MISSING)
+        if _same(before, value):
+            continue
+        part = schema.get("properties", {}).get(name) or {}
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            patch[name] = _mapping(before, value, part)
+        elif isinstance(before, list) and isinstance(value, list):
+            patch.update(_list(name, before, value, part))
+        else:
+            patch[name] = value
+    return patch
+
+
+def _mapping(before: Mapping[str, Any], value: Mapping[str, Any], part: Schema) -> dict[str, Any]:
+    strategies = str(part.get("x-kubernetes-patch-strategy", "")).split(",")
+    if "replace" in strategies:
+        return {"$patch": "replace", **value}
+    inner = strategic_patch(before, value, _inner(part))
+    if "retainKeys" in strategies:
+        inner["$retainKeys"] = sorted(value)
+    return inner
+
+
+def _inner(part: Schema) -> Schema:
+    others = part.get("additionalProperties")
+    return part if "properties" in part or not isinstance(others, Mapping) else {}
+
+
+def _list(name: str, before: list[Any], value: list[Any], part: Schema) -> dict[str, Any]:
+    """Matches items by the merge key; a list without one, or whose order changes, is replaced as a whole."""
+    key = part.get("x-kubernetes-patch-merge-key")
+    is_merged = "merge" in str(part.get("x-kubernetes-patch-strategy", "")).split(",")
+    if not is_merged:
+        return {name: value}
+    if key is None or not (_is_keyed(before, key) and _is_keyed(value, key)):
+        return {name: [*value, {"$patch": "replace"}]} if key is not None else _set_list(name, before, value)
+    old_items, new_items = {item[key]: item for item in before}, {item[key]: item for item in value}
+    if [one for one in old_items if one in new_items] != [one for one in new_items if one in old_items]:
+        return {name: [*value, {"$patch": "replace"}]}
+    changed: list[Any] = []
+    for one, item in new_items.items():
+        if one not in old_items:
+            changed.append(item)
+        elif not _same(old_items[one], item):
+            changed.append({key: one, **strategic_patch(old_items[one], item, part.get("items", {}))})
+    changed += [{key: one, "$patch": "delete"} for one in old_items if one not in new_items]
+    patch: dict[str, Any] = {name: changed}
+    if any(one not in old_items for one in new_items):
+        patch[f"$setElementOrder/{name}"] = [{key: one} for one in new_items]
+    return patch
+
+
+def _set_list(name: str, before: list[Any], value: list[Any]) -> dict[str, Any]:
+    """Merges a list of plain values, such as finalizers."""
+    patch: dict[str, Any] = {f"$setElementOrder/{name}": value}
+    gone = [item for item in before if item not in value]
+    added = [item for item in value if item not in before]
+    if gone:
+        patch[f"$deleteFromPrimitiveList/{name}"] = gone
+    if added:
+        patch[name] = added
+    return patch
+
+
+def _is_keyed(items: list[Any], key: str) -> bool:
+    keys = [item.get(key) for item in items if isinstance(item, Mapping)]
+    return len(keys) == len(items) and None not in keys and len(set(map(str, keys))) == len(items)
+
+
+def _same(one: Any, two: Any) -> bool:
+    if one is _MISSING:
+        return False
+    return json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
+
+
+Originals = Mapping[ObjectRef, Mapping[str, Any]]
+
+
+class Change(NamedTuple):
+    """An object that the documents make different from the cluster's."""
+
+    document: Document
+    old: Mapping[str, Any] | None
+    """As it is in the cluster, without what only the API server writes; None where it is new."""
+    old_text: str
+
+
+def changes_of(
+    parsed: Parsed, originals: Originals, texts: Mapping[ObjectRef, str] | None = None
+) -> tuple[Change, ...]:
+    """Finds the documents that differ from their objects.
+
+    Args:
+        parsed: The documents.
+        originals: Objects as they are in the cluster.
+        texts: Their documents before they were edited, so that a diff has their comments; written anew where missing.
+    """
+    changes: list[Change] = []
+    for document in parsed.documents:
+        if document.body is None or not document.name:
+            continue
+        raw = originals.get(document.ref)
+        old = clean_object(raw) if raw is not None else None
+        if old == clean_object(document.body):
+            continue
+        text = (texts or {}).get(document.ref) or (as_document(old) if old is not None else "")
+        changes.append(Change(document, old, text))
+    return tuple(changes)
+
+
+def export_yaml(changes: Iterable[Change]) -> str:
+    """Writes the edited objects as one YAML stream, as they were typed."""
+    return "---\n".join(_ended(change.document.text) for change in changes)
+
+
+def export_diff(changes: Iterable[Change]) -> str:
+    """Writes what changes as a unified diff of YAML."""
+    return "".join(_diff(change) for change in changes)
+
+
+def export_commands(changes: Iterable[Change], edits: Iterable[AnyEdit], schemas: Schemas, *, context: str = "") -> str:
+    """Writes kubectl commands that make the edits.
+
+    Karpenter's kinds take a merge patch, in which a list is replaced as a whole; Kubernetes' own kinds a strategic one,
+    in which items of lists are matched by name. What exists only in the simulation is a comment.
+
+    Args:
+        changes: Edited documents.
+        edits: The edits beside them.
+        schemas: Tell the resource's name and whose kind it is.
+        context: kubectl's context, if the commands are to name it.
+    """
+    kubectl = ["kubectl", *(["--context", context] if context else [])]
+    lines = [_document_command(change, schemas, kubectl) for change in changes]
+    lines += [line for edit in edits for line in _edit_lines(edit, schemas, kubectl)]
+    return "".join(line + "\n" for line in lines)
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _diff(change: Change) -> str:
+    name = f"{change.document.kind}/{change.document.ref.key}"
+    lines = difflib.unified_diff(
+        change.old_text.splitlines(keepends=True),
+        _ended(change.document.text).splitlines(keepends=True),
+        f"{name} (cluster)" if change.old is not None else "/dev/null",
+        f"{name} (edited)",
+    )
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+def _document_command(change: Change, schemas: Schemas, kubectl: list[str]) -> str:
+    document = change.document
+    assert document.body is not None
+    if change.old is None:
+        return _apply(document.text, kubectl)
+    kind = schemas.get(document.api_version, document.kind)
+    new = clean_object(document.body)
+    is_strategic = kind is not None and kind.built_in
+    if kind is not None and is_strategic:
+        patch = strategic_patch(change.old, new, kind.schema)
+    else:
+        patch = merge_patch(change.old, new)
+    words = [*kubectl, "patch", resource_name(kind, document.ref), document.name, *_namespace(document.ref)]
+    words += ["--type", "strategic" if is_strategic else "merge", "-p", json.dumps(patch, ensure_ascii=False)]
+    command = shlex.join(words)
+    if document.kind == "Job" and "template" in patch.get("spec", ()):
+        # https://kubernetes.io/docs/concepts/workloads/controllers/job/: the template of a Job is immutable.
+        said = f"the template of a Job cannot be changed once it exists: change what creates {document.ref.key}"
+        return f"# {_comment(said)}, like so\n# {' '.join(command.splitlines())}"
+    return command
+
+
+def _apply(document: str, kubectl: list[str]) -> str:
+    text = _ended(document)
+    mark = "EOF"
+    while f"\n{mark}\n" in "\n" + text:
+        mark += "_"
+    return f"{shlex.join(kubectl)} apply -f - <<'{mark}'\n{text}{mark}"
+
+
+def resource_name(kind: KindSchema | None, ref: ObjectRef) -> str:
+    """Names a kind as kubectl takes it."""
+    return kind.resource if kind is not None else ref.kind.lower()
+
+
+def _resource(ref: ObjectRef, schemas: Schemas) -> str:
+    versions = schemas.versions(ref.kind)
+    return resource_name(schemas.get(versions[0], ref.kind) if versions else None, ref)
+
+
+def _namespace(ref: ObjectRef) -> list[str]:
+    return ["-n", ref.namespace] if ref.namespace else []
+
+
+def _edit_lines(edit: AnyEdit, schemas: Schemas, kubectl: list[str]) -> Iterator[str]:
+    match edit:
+        case SetField():
+            patch: Any = edit.value
+            for step in reversed(edit.path):
+                if isinstance(step, int):
+                    name = f"{edit.object.kind} {_comment(edit.object.key)}"
+                    yield f"# {name}: a field inside a list is not set by a merge patch"
+                    return
+                patch = {step: patch}
+            words = ["patch", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
+            yield shlex.join([*kubectl, *words, "--type", "merge", "-p", json.dumps(patch, ensure_ascii=False)])
+        case PutObject():
+            yield _apply(edit.text, kubectl)
+        case DeleteObject():
+            yield shlex.join(
+                [*kubectl, "delete", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
+            )
+        case ScaleWorkload():
+            words = ["scale", _resource(edit.object, schemas), edit.object.name, *_namespace(edit.object)]
+            yield shlex.join([*kubectl, *words, "--replicas", str(edit.replicas)])
+        case CordonNode():
+            yield shlex.join([*kubectl, "cordon", edit.name])
+        case RemoveNode():
+            yield f"# drains: {shlex.join([*kubectl, 'delete', 'node', edit.name])}"
+        case SetSetting():
+            yield f"# Karpenter's controller: {_comment(edit.name)}={_comment(edit.value)} in its environment"
+        case CopyPod():
+            yield f"# simulation only: {edit.count} pods like {_comment(edit.object.key)}"
+        case TakeOut():
+            parts = " ".join(filter(None, (edit.instance_type, edit.zone, edit.capacity_type))) or "every offering"
+            yield f"# simulation only: {_comment(parts)} out of capacity"
+        case _:
+            assert_never(edit)
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,576 @@
+"""Quick edits: each changes the field it names, and what comes of it is valid."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from karptui.whatif.edits import (
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    ObjectRef,
+    RemoveNode,
+    ScaleWorkload,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.path import Path, value_at
+from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
+from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
+from karptui.whatif.quick_edits.fields import (
+    allows,
+    requirement_text,
+    set_requirement,
+    step_ladder,
+    step_quantity,
+    toggle_value,
+)
+from karptui.whatif.quick_edits.item_fields import change_budget
+from karptui.whatif.quick_edits.pools import add_daemonset, append_document, own_pool, split_pool
+from karptui.whatif.quick_edits.quick_edit import Input, Option, QuickEdit, as_text
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.schema.schema import shipped_schemas
+from karptui.whatif.schema.validate import check
+from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.splice import EditRefusedError, get_value
+from karptui.whatif.yaml.write import as_document
+from tests.whatif.schema.objects import DEPLOYMENT, EC2_NODE_CLASS, NODE_POOL, PDB
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web-1", "namespace": "default", "annotations": {"karpenter.sh/do-not-disrupt": "true"}},
+    "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}]},
+}
+TEXTS = {
+    body["kind"]: f"# first\n{as_document(body)}# last\n" for body in (NODE_POOL, EC2_NODE_CLASS, DEPLOYMENT, POD, PDB)
+}
+POOL = TEXTS["NodePool"]
+BARE_POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: bare}
+spec:
+  template:
+    spec:
+      requirements: []
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+"""
+BARE_CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: bare}
+spec:
+  amiSelectorTerms: [{alias: al2023@latest}]
+  role: r
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+"""
+KNOWN = KnownValues(
+    labels={"topology.kubernetes.io/zone": ("a", "b"), "karpenter.k8s.aws/instance-category": ("c", "m")}
+)
+GIVEN = {
+    "nodepool.weight": "60",
+    "nodepool.replicas": None,
+    "nodepool.limits.cpu": "480",
+    "nodepool.limits.memory": "2Ti",
+    "nodepool.limits.nodes": "30",
+    "nodepool.limits": "nvidia.com/gpu=8",
+    "nodepool.capacity-type": "reserved",
+    "nodepool.arch": "arm64",
+    "nodepool.zone": "a",
+    "nodepool.category": "m",
+    "nodepool.family": "c7a",
+    "nodepool.size": "large",
+    "nodepool.type": "m5.large",
+    "nodepool.taints": "team=ml:NoSchedule",
+    "nodepool.startup-taints": "wait:NoExecute",
+    "nodepool.labels": "stage=prod",
+    "nodepool.annotations": "karpenter.sh/do-not-disrupt=true",
+    "nodepool.policy": "WhenEmpty",
+    "nodepool.consolidate-after": "Never",
+    "nodepool.budgets": "0 Empty,Drifted 0 9 * * mon-fri for 8h",
+    "nodepool.expire-after": "24h",
+    "nodepool.termination-grace-period": "30m",
+    "nodeclass.maxPods": "58",
+    "nodeclass.podsPerCore": "4",
+    "nodeclass.systemReserved": "memory=500Mi",
+    "nodeclass.kubeReserved": "ephemeral-storage=1Gi",
+    "nodeclass.evictionHard": "imagefs.available=5%",
+    "nodeclass.evictionSoft": "memory.available=2Gi",
+    "nodeclass.evictionSoftGracePeriod": "memory.available=5m",
+    "nodeclass.evictionMaxPodGracePeriod": "30",
+    "nodeclass.imageGCHighThresholdPercent": "90",
+    "nodeclass.imageGCLowThresholdPercent": "70",
+    "nodeclass.cpuCFSQuota": "false",
+    "workload.replicas": "7",
+    "workload.do-not-disrupt": "4h",
+    "pod.do-not-disrupt": "4h",
+    "workload.node-selector": "karpenter.sh/nodepool=gpu",
+    "workload.cpu": "2",
+    "workload.memory": "3Gi",
+    "pod.cpu": "2",
+    "pod.memory": "3Gi",
+    "pdb.maxUnavailable": "50%",
+    "pdb.minAvailable": None,
+}
+"""A value to put; None where it would break a rule beside the field."""
+
+
+def edit_of(name: str) -> QuickEdit:
+    return next(edit for edit in QUICK_EDITS if edit.id == name)
+
+
+def text_of(edit: QuickEdit) -> str:
+    return next(text for kind, text in TEXTS.items() if kind in edit.kinds)
+
+
+def differences(before: Any, after: Any, path: Path = ()) -> list[Path]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = dict.fromkeys((*before, *after))
+        return [one for name in names for one in differences(before.get(name), after.get(name), (*path, name))]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return [one for index, (old, new) in pairs for one in differences(old, new, (*path, index))]
+    return [] if before == after else [path]
+
+
+def body_of(text: str) -> Any:
+    return parse(text).documents[0].body
+
+
+def test_every_quick_edit_is_tried() -> None:
+    assert [edit.id for edit in QUICK_EDITS] == list(GIVEN)
+    assert len({edit.id for edit in QUICK_EDITS}) == len(QUICK_EDITS)
+
+
+@pytest.mark.parametrize("edit", QUICK_EDITS, ids=lambda edit: edit.id)
+def test_changes_exactly_the_field_it_names(edit: QuickEdit) -> None:
+    text, value = text_of(edit), GIVEN[edit.id]
+    if value is None:
+        value = "2"
+    after = edit.put(text, 0, value)
+    changes = differences(body_of(text), body_of(after))
+    assert changes
+    assert all(path[: len(edit.path)] == edit.path for path in changes), changes
+    if GIVEN[edit.id] is not None:
+        assert check(after, shipped_schemas()).problems == ()
+    kept = [line for line in text.splitlines() if line in after.splitlines()]
+    assert len(kept) >= len(text.splitlines()) - 1
+    assert edit.current(body_of(after)) != edit.current(body_of(text))
+    assert edit.fault(value) == ""
+    assert edit.title
+
+
+@pytest.mark.parametrize("edit", [edit for edit in QUICK_EDITS if "NodePool" in edit.kinds], ids=lambda edit: edit.id)
+def test_makes_the_field_of_a_pool_that_lacks_it(edit: QuickEdit) -> None:
+    after = edit.put(BARE_POOL, 0, GIVEN[edit.id] or "2")
+    problems = [problem.message for problem in check(after, shipped_schemas()).problems]
+    assert all("consolidateAfter is required" in problem for problem in problems)
+    changes = differences(body_of(BARE_POOL), body_of(after))
+    assert all(path[: len(edit.path)] == edit.path[: len(path)] for path in changes), changes
+
+
+@pytest.mark.parametrize(
+    "edit", [edit for edit in QUICK_EDITS if "EC2NodeClass" in edit.kinds], ids=lambda edit: edit.id
+)
+def test_makes_kubelet_settings(edit: QuickEdit) -> None:
+    after = edit.put(BARE_CLASS, 0, GIVEN[edit.id] or "")
+    problems = check(after, shipped_schemas()).problems
+    assert all("OwnerKey does not" in problem.message for problem in problems)
+    assert [path[:2] for path in differences(body_of(BARE_CLASS), body_of(after))] == [("spec", "kubelet")]
+
+
+REMOVABLE = [edit for edit in QUICK_EDITS if edit.input not in {Input.TOGGLES, Input.ITEMS}]
+
+
+@pytest.mark.parametrize("edit", REMOVABLE, ids=lambda edit: edit.id)
+def test_empty_text_takes_the_field_away_where_it_may_be_missing(edit: QuickEdit) -> None:
+    text = text_of(edit)
+    if edit.fault(""):
+        with pytest.raises(EditRefusedError):
+            edit.put(text, 0, "")
+        return
+    assert edit.current(body_of(edit.put(text, 0, ""))) == ""
+
+
+@pytest.mark.parametrize("edit", [edit for edit in QUICK_EDITS if edit.drop], ids=lambda edit: edit.id)
+def test_items_come_and_go(edit: QuickEdit) -> None:
+    text, item = text_of(edit), GIVEN[edit.id]
+    assert edit.drop is not None
+    assert item is not None
+    added = edit.put(text, 0, item)
+    options = edit.options(body_of(added), KNOWN)
+    assert all(option.is_on for option in options)
+    names = [option.value for option in options]
+    assert item in names
+    for name in names:
+        added = edit.drop(added, 0, name)
+    assert edit.options(body_of(added), KNOWN) == ()
+    assert edit.current(body_of(added)) == ""
+    assert edit.drop(added, 0, item) == added
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("nodepool.weight", ["0", "101", "x", "1.5", "-1"]),
+        ("nodepool.replicas", ["-1", "x", "12345678901"]),
+        ("nodepool.limits.cpu", ["x", "-1", "1Gx"]),
+        ("nodepool.limits", ["cpu", "cpu=x", "cpu=", "=1", "cpu=-1"]),
+        ("nodepool.taints", ["a", "a=b", "a=b:Never", "=b:NoSchedule", "a=b c:NoSchedule"]),
+        ("nodepool.labels", ["a", "a=b c", "a b=c", f"a={'x' * 64}"]),
+        ("nodepool.policy", ["Never"]),
+        ("nodepool.consolidate-after", ["", "30", "1d", "never"]),
+        ("nodepool.termination-grace-period", ["Never"]),
+        ("nodepool.budgets", ["", "101%", "10% Never", "1 0 9 * *", "1 @daily", "1 @sometimes 1h", "1 @daily 1d", "x"]),
+        ("nodepool.capacity-type", [""]),
+        ("nodeclass.systemReserved", ["cpu=", "cpu=x"]),
+        ("nodeclass.evictionHard", ["memory.available=", "memory.available=x%", "memory.available=x"]),
+        ("nodeclass.evictionSoftGracePeriod", ["memory.available=5"]),
+        ("nodeclass.imageGCHighThresholdPercent", ["101"]),
+        ("workload.do-not-disrupt", ["yes"]),
+        ("pdb.maxUnavailable", ["many"]),
+    ],
+)
+def test_says_what_is_wrong_with_a_value(name: str, values: list[str]) -> None:
+    edit = edit_of(name)
+    for value in values:
+        with pytest.raises(EditRefusedError, match=r".+"):
+            edit.put(text_of(edit), 0, value)
+        assert edit.fault(value) or edit.input is Input.TOGGLES
+
+
+def test_the_same_taint_is_not_added_twice() -> None:
+    with pytest.raises(EditRefusedError, match="there already"):
+        edit_of("nodepool.taints").put(POOL, 0, "dedicated=ci:NoSchedule")
+
+
+def stepped(name: str, text: str, direction: int) -> str:
+    edit = edit_of(name)
+    assert edit.step is not None
+    return edit.step(body_of(text), direction)
+
+
+def test_steps_up_and_down() -> None:
+    assert stepped("nodepool.weight", POOL, 1) == "51"
+    assert stepped("nodepool.weight", POOL, -1) == "49"
+    assert stepped("nodepool.weight", BARE_POOL, 1) == "1"
+    assert stepped("nodepool.weight", BARE_POOL, -1) == "1"
+    assert stepped("nodepool.weight", POOL.replace("weight: 50", "weight: 100"), 1) == "100"
+    assert stepped("workload.replicas", TEXTS["Deployment"], -1) == "2"
+    assert stepped("nodepool.limits.cpu", POOL, 1) == "410"
+    assert stepped("nodepool.limits.cpu", BARE_POOL, 1) == "100"
+    assert stepped("nodepool.policy", POOL, 1) == "Balanced"
+    assert stepped("nodepool.policy", BARE_POOL, 1) == "WhenEmpty"
+    assert stepped("nodepool.consolidate-after", POOL, 1) == "1m"
+    assert stepped("nodepool.expire-after", BARE_POOL, 1) == "24h"
+
+
+@pytest.mark.parametrize(
+    ("text", "direction", "wanted"),
+    [
+        ("400", 1, "410"),
+        ("64Gi", -1, "63Gi"),
+        ("100", -1, "99"),
+        ("1000", -1, "990"),
+        ("1000", 1, "1100"),
+        ("1", -1, "0"),
+        ("0", -1, "0"),
+        ("500m", 1, "510m"),
+        ("1.5", 1, "2"),
+        ("x", 1, "x"),
+    ],
+)
+def test_steps_of_quantities(text: str, direction: int, wanted: str) -> None:
+    assert step_quantity(text, direction) == wanted
+
+
+def test_steps_of_durations() -> None:
+    ladder = ("30s", "1m", "1h", "Never")
+    assert [step_ladder(one, ladder, 1) for one in ("0s", "30s", "2m", "1h30m", "Never", "x")] == [
+        *("30s", "1m", "1h", "Never", "Never", "30s")
+    ]
+    assert [step_ladder(one, ladder, -1) for one in ("0s", "2m", "Never")] == ["30s", "1m", "1h"]
+
+
+def test_options_show_what_is_on() -> None:
+    body = body_of(POOL)
+    assert edit_of("nodepool.capacity-type").options(body, KNOWN) == (
+        Option("spot", is_on=True),
+        Option("on-demand", is_on=True),
+        Option("reserved", is_on=False),
+    )
+    assert [one.value for one in edit_of("nodepool.zone").options(body, KNOWN)] == ["a", "b"]
+    assert {one.value for one in edit_of("nodepool.policy").options(body, KNOWN) if one.is_on} == {
+        "WhenEmptyOrUnderutilized"
+    }
+    assert {one.value for one in edit_of("nodepool.expire-after").options(body, KNOWN) if one.is_on} == {"720h"}
+    assert edit_of("nodepool.weight").options(body, KNOWN) == ()
+    assert edit_of("nodepool.capacity-type").current(body) == "spot, on-demand"
+    assert edit_of("nodepool.budgets").current(body) == "10% · 0 Drifted 0 9 * * mon-fri for 8h"
+    assert edit_of("nodepool.taints").current(body) == "dedicated=ci:NoSchedule"
+    assert edit_of("nodepool.labels").current(body) == "team=a"
+
+
+def requirements(*items: str) -> str:
+    lines = "".join(f"      - {item}\n" for item in items)
+    return BARE_POOL.replace("requirements: []\n", f"requirements:\n{lines}" if items else "requirements: []\n")
+
+
+@pytest.mark.parametrize(
+    ("items", "value", "others", "wanted"),
+    [
+        (["{key: k, operator: In, values: [a]}"], "b", (), ["{key: k, operator: In, values: [a, b]}"]),
+        (["{key: k, operator: In, values: [a, b]}"], "a", (), ["{key: k, operator: In, values: [b]}"]),
+        (["{key: k, operator: NotIn, values: [a, b]}"], "a", (), ["{key: k, operator: NotIn, values: [b]}"]),
+        (["{key: k, operator: NotIn, values: [a]}"], "b", (), ["{key: k, operator: NotIn, values: [a, b]}"]),
+        (
+            ["{key: k, operator: NotIn, values: [a]}", "{key: j, operator: Exists}"],
+            "a",
+            (),
+            ["{key: j, operator: Exists}"],
+        ),
+        (["{key: k, operator: NotIn, values: [a]}"], "a", (), None),
+        (
+            ["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a]}"],
+            "b",
+            (),
+            ["{key: k, operator: NotIn, values: [x]}", "{key: k, operator: In, values: [a, b]}"],
+        ),
+        (
+            ["{key: j, operator: Exists}"],
+            "a",
+            (),
+            ["{key: j, operator: Exists}", "{key: k, operator: NotIn, values: [a]}"],
+        ),
+        (
+            ["{key: j, operator: Exists}"],
+            "a",
+            ("a", "b", "c"),
+            ["{key: j, operator: Exists}", "{key: k, operator: In, values: [b, c]}"],
+        ),
+    ],
+)
+def test_turns_values_over(items: list[str], value: str, others: tuple[str, ...], wanted: list[str] | None) -> None:
+    text = requirements(*items)
+    is_on = allows(get_value(text, 0, ("spec", "template", "spec", "requirements")), "k", value)
+    after = toggle_value(text, 0, "k", value, others=others)
+    assert after == (requirements(*wanted) if wanted else BARE_POOL)
+    assert allows(get_value(after, 0, ("spec", "template", "spec", "requirements")), "k", value) is not is_on
+
+
+def test_the_last_value_stays() -> None:
+    with pytest.raises(EditRefusedError, match="a is the last value of k"):
+        toggle_value(requirements("{key: k, operator: In, values: [a]}"), 0, "k", "a")
+
+
+def test_requirements_are_set_whole() -> None:
+    text = requirements("{key: k, operator: In, values: [a]}")
+    assert set_requirement(text, 0, "k", "NotIn", ["b"]) == requirements("{key: k, operator: NotIn, values: [b]}")
+    after = set_requirement(text, 0, "j", "In", ["b"])
+    assert after == requirements("{key: k, operator: In, values: [a]}", "{key: j, operator: In, values: [b]}")
+
+
+def test_requirements_read_as_text() -> None:
+    found = [
+        {"key": "k", "operator": "In", "values": ["a", "b"]},
+        {"key": "k", "operator": "Gt", "values": ["3"]},
+        {"key": "k", "operator": "Exists"},
+        "junk",
+    ]
+    assert requirement_text(found, "k") == "a, b and Gt 3 and Exists"
+    assert requirement_text(None, "k") == ""
+    assert allows(found, "k", "a")
+    assert not allows(found, "k", "c")
+
+
+def test_budgets_without_a_schedule() -> None:
+    budgets = edit_of("nodepool.budgets")
+    assert budgets.drop is not None
+    after = budgets.drop(budgets.put(POOL, 0, "20%"), 0, "0 Drifted 0 9 * * mon-fri for 8h")
+    assert body_of(after)["spec"]["disruption"]["budgets"] == [{"nodes": "10%"}, {"nodes": "20%"}]
+
+
+def test_a_budget_is_changed_in_its_place() -> None:
+    after = change_budget(POOL, 0, 1, "5 @daily for 1h30m")
+    assert body_of(after)["spec"]["disruption"]["budgets"] == [
+        {"nodes": "10%"},
+        {"nodes": "5", "schedule": "@daily", "duration": "1h30m"},
+    ]
+    with pytest.raises(EditRefusedError):
+        change_budget(POOL, 0, 1, "many")
+
+
+def test_splits_a_pool_in_preferred_and_fallback() -> None:
+    key = "karpenter.k8s.aws/instance-family"
+    after = split_pool(POOL, ObjectRef("NodePool", "general"), name="flex", key=key, values=("c7i-flex", "m7i-flex"))
+    assert check(after, shipped_schemas()).problems == ()
+    fallback, preferred = (document.body for document in parse(after).documents)
+    assert fallback is not None
+    assert preferred is not None
+    assert (fallback["spec"]["weight"], preferred["spec"]["weight"]) == (1, 100)
+    assert preferred["metadata"]["name"] == "flex"
+    requirements = preferred["spec"]["template"]["spec"]["requirements"]
+    assert [one["values"] for one in requirements if one["key"] == key] == [["c7i-flex", "m7i-flex"]]
+    for field in ("taints", "startupTaints", "nodeClassRef", "expireAfter"):
+        assert fallback["spec"]["template"]["spec"][field] == preferred["spec"]["template"]["spec"][field]
+    assert fallback["spec"]["template"]["metadata"] == preferred["spec"]["template"]["metadata"]
+    assert differences(body_of(POOL), fallback) == [("spec", "weight")]
+
+
+def test_what_cannot_be_split() -> None:
+    ref = ObjectRef("NodePool", "general")
+    for text, at, name, values, words in (
+        (TEXTS["Deployment"], 0, "flex", ("a",), "only a NodePool"),
+        (POOL.replace("weight: 50", "replicas: 2"), ref, "flex", ("a",), "a static pool"),
+        (POOL, ref, "flex", (), "choose what"),
+        (POOL, ref, "general", ("a",), "is in the text already"),
+        (POOL, ref, "", ("a",), "give it a name"),
+        (POOL, 4, "flex", ("a",), "document 5 is not in the text"),
+    ):
+        with pytest.raises(EditRefusedError, match=words):
+            split_pool(text, at, name=name, key="k", values=values)
+
+
+CRON = (
+    "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\n"
+    "spec:\n  jobTemplate:\n    spec:\n      template:\n        spec: {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("workload", "ref", "spec"),
+    [
+        (TEXTS["Deployment"], ObjectRef("Deployment", "web", "default"), ("spec", "template", "spec")),
+        (TEXTS["Pod"], ObjectRef("Pod", "web-1", "default"), ("spec",)),
+        (CRON, ObjectRef("CronJob", "nightly"), ("spec", "jobTemplate", "spec", "template", "spec")),
+    ],
+)
+def test_gives_a_workload_a_pool_of_its_own(workload: str, ref: ObjectRef, spec: Path) -> None:
+    text = f"{POOL}---\n{workload}"
+    after = own_pool(text, 0, ref, name="runners")
+    pool = parse(after).find(ObjectRef("NodePool", "runners"))
+    moved = parse(after).find(ref)
+    assert pool is not None
+    assert moved is not None
+    taint = {"key": "dedicated", "value": "runners", "effect": "NoSchedule"}
+    assert taint in value_at(pool.body or {}, ("spec", "template", "spec", "taints"))
+    inner = value_at(moved.body or {}, spec)
+    assert inner["nodeSelector"]["karpenter.sh/nodepool"] == "runners"
+    assert {"key": "dedicated", "operator": "Equal", "value": "runners", "effect": "NoSchedule"} in inner["tolerations"]
+    if ref.kind != "CronJob":
+        assert check(after, shipped_schemas()).is_usable
+    renamed = after.replace("name: runners", "name: again")
+    assert own_pool(renamed, 0, ref, name="runners").count("operator: Equal\n") <= after.count("operator: Equal\n") + 1
+
+
+def test_what_has_no_pods_gets_no_pool() -> None:
+    text = f"{POOL}---\n{BARE_CLASS}"
+    with pytest.raises(EditRefusedError, match="a EC2NodeClass has no pods"):
+        own_pool(text, 0, 1, name="x")
+    with pytest.raises(EditRefusedError, match="a copy of a NodePool"):
+        own_pool(text, 1, 1, name="x")
+    with pytest.raises(EditRefusedError, match="a document without a kind has no pods"):
+        own_pool(f"{POOL}---\na: 1\n", 0, 1, name="x")
+
+
+def test_adds_a_daemonset() -> None:
+    after = add_daemonset(POOL, "agent", cpu="200m", memory="256Mi")
+    assert check(after, shipped_schemas()).problems == ()
+    assert after.startswith(POOL)
+    document = parse(after).find(ObjectRef("DaemonSet", "agent", "kube-system"))
+    assert document is not None
+    requests = value_at(document.body or {}, ("spec", "template", "spec", "containers", 0, "resources", "requests"))
+    assert requests == {"cpu": "200m", "memory": "256Mi"}
+    with pytest.raises(EditRefusedError):
+        add_daemonset(after, "agent")
+    assert append_document("", "a: 1\n") == "a: 1\n"
+    assert append_document("a: 1", "b: 2") == "a: 1\n---\nb: 2\n"
+
+
+def test_lists_edits_by_kind() -> None:
+    assert quick_edits_for("EC2NodeClass")[0].id == "nodeclass.maxPods"
+    assert quick_edits_for("Zebra") == ()
+    assert as_text(None) == as_text([]) == ""
+    assert as_text(True) == "true"
+    assert value_at({"a": [1]}, ("a", 3)) is None
+
+
+def setting(name: str) -> SettingEdit:
+    return next(one for one in SETTING_EDITS if one.name == name)
+
+
+@pytest.mark.parametrize("one", SETTING_EDITS, ids=lambda one: one.name)
+def test_settings_take_their_own_defaults(one: SettingEdit) -> None:
+    assert one.fault(one.default) == ""
+    assert one.edit(one.default) == SetSetting(one.name, one.default)
+    assert one.title
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "direction", "wanted"),
+    [
+        ("VM_MEMORY_OVERHEAD_PERCENT", "0.075", -1, "0.07"),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "0", -1, "0"),
+        ("VM_MEMORY_OVERHEAD_PERCENT", "x", 1, "0.075"),
+        ("RESERVED_ENIS", "0", 1, "1"),
+        ("PREFERENCE_POLICY", "Respect", 1, "Ignore"),
+        ("PREFERENCE_POLICY", "?", 1, "Respect"),
+        ("FEATURE_GATES.SpotToSpotConsolidation", "false", 1, "true"),
+        ("BATCH_MAX_DURATION", "5s", 1, "10s"),
+    ],
+)
+def test_settings_step(name: str, text: str, direction: int, wanted: str) -> None:
+    assert setting(name).step(text, direction) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("VM_MEMORY_OVERHEAD_PERCENT", "-1"),
+        ("RESERVED_ENIS", "0.5"),
+        ("MIN_VALUES_POLICY", "Maybe"),
+        ("BATCH_MAX_DURATION", "10"),
+    ],
+)
+def test_settings_that_karpenter_would_not_take(name: str, text: str) -> None:
+    with pytest.raises(EditRefusedError, match=name):
+        setting(name).edit(text)
+
+
+def action(name: str) -> QuickAction:
+    return next(one for one in QUICK_ACTIONS if one.id == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "wanted"),
+    [
+        ("scale", {"replicas": " 5 "}, ScaleWorkload(ObjectRef("X", "a"), 5)),
+        ("copies", {"count": "3"}, CopyPod(ObjectRef("X", "a"), 3)),
+        ("outage", {"type": "m5.*", "zone": "", "capacityType": "spot"}, TakeOut("m5.*", "", "spot")),
+        ("remove-node", {}, RemoveNode("a")),
+        ("cordon", {}, CordonNode("a")),
+        ("delete", {}, DeleteObject(ObjectRef("X", "a"))),
+    ],
+)
+def test_actions_make_edits(name: str, answers: dict[str, str], wanted: Any) -> None:
+    one = action(name)
+    assert one.make(ObjectRef("X", "a"), answers) == (wanted,)
+    assert set(answers) == {ask for ask, _ in one.asks}
+    assert not re.search(r"\(any\)", one.title)
+
+
+def test_actions_refuse_what_makes_no_sense() -> None:
+    for name, answers in (
+        ("scale", {"replicas": "-1"}),
+        ("scale", {}),
+        ("copies", {"count": "0"}),
+        ("outage", {"zone": " "}),
+    ):
+        with pytest.raises(EditRefusedError):
+            action(name).make(ObjectRef("X", "a"), answers)
+    assert len(QUICK_ACTIONS) == 6

@@ -1,0 +1,227 @@
+"""Problems at their lines, schemas and whose they are."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.whatif.edits import ObjectRef
+from karptui.whatif.schema.schema import (
+    Origin,
+    Schemas,
+    object_meta,
+    schemas_from_crds,
+    shipped_schemas,
+    shipped_versions,
+)
+from karptui.whatif.schema.validate import check, validate
+from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.tree import Severity
+from karptui.whatif.yaml.write import as_document
+
+from .mutations import mutate
+from .objects import DEPLOYMENT, EC2_NODE_CLASS, NODE_POOL, OBJECTS, PDB
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  weight: 500
+  limits: {cpu: 480, memory: x}
+  template:
+    spec:
+      requirments: []
+      requirements:
+      - key: karpenter.sh/nodepool
+        operator: In
+        values: []
+      - {key: a, operator: Foo}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass}
+      taints:
+      - effect: NoSchedule
+  disruption:
+    budgets:
+    - nodes: 5
+"""
+
+
+def seen(text: str, schemas: Schemas | None = None, **options: Any) -> list[tuple[int, str, str]]:
+    lines = text.split("\n")
+    problems = check(text, schemas or shipped_schemas(), **options).problems
+    return [(one.line + 1, lines[one.line][one.column : one.end_column], one.message) for one in problems]
+
+
+def test_puts_each_problem_at_its_line() -> None:
+    assert seen(POOL) == [
+        (5, "500", "must be at most 100"),
+        (6, "x", "must be a quantity such as 500m, 16, 64Gi"),
+        (9, "requirments", "unknown field requirments; did you mean requirements?"),
+        (11, "karpenter.sh/nodepool", 'label "karpenter.sh/nodepool" is restricted'),
+        (14, "Foo", "must be one of Gte, Lte, In, NotIn, Exists, DoesNotExist, Gt, Lt"),
+        (15, "nodeClassRef", "name is required, but missing"),
+        (17, "effect", "key is required, but missing"),
+        (18, "disruption", "consolidateAfter is required, but missing"),
+        (20, "5", 'must be text, but 5 is given; put it in quotes: "5"'),
+    ]
+
+
+def test_says_what_is_missing_of_a_document_that_begins() -> None:
+    assert seen("a: 1\n") == [(1, "a", "kind is required, but missing: kind, such as NodePool")]
+    assert seen("kind: NodePool\n") == [
+        (1, "kind", "apiVersion is required, but missing: apiVersion, here karpenter.sh/v1")
+    ]
+    assert seen("apiVersion: karpenter.sh/v1beta1\nkind: NodePool\n") == [
+        (1, "karpenter.sh/v1beta1", "no NodePool in karpenter.sh/v1beta1; there is karpenter.sh/v1")
+    ]
+    assert seen("apiVersion: karpenter.sh/v1\nkind: NodePool\n") == [
+        (1, "apiVersion", "spec is required, but missing"),
+        (1, "apiVersion", "metadata.name is required, but missing"),
+    ]
+    assert seen("{}\n") == [(1, "{}", "kind is required, but missing: kind, such as NodePool")]
+
+
+def test_kinds_without_a_schema_are_not_checked_and_that_is_said() -> None:
+    problems = check("apiVersion: v1\nkind: nodepool\n---\nkind: Zebra\n", shipped_schemas()).problems
+    assert [(one.severity, one.message) for one in problems] == [
+        (Severity.WARNING, "no schema for this kind, so it is not checked; did you mean NodePool?"),
+        (Severity.WARNING, "no schema for this kind, so it is not checked"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "line_words", "severity"),
+    [
+        ("{name: A_b}", ("A_b", "must be lower case"), Severity.ERROR),
+        ("{name: a, namespace: b}", ("b", "a NodePool belongs to no namespace"), Severity.WARNING),
+        ("{name: a, labels: {b c: d}}", ("b c", "the name must be letters"), Severity.ERROR),
+        ("{name: a, labels: {b: 'c d'}}", ("'c d'", "must be at most 63"), Severity.ERROR),
+        ("{name: a, labels: {b: 1}}", ("1", "must be text"), Severity.ERROR),
+        ("{name: a, annotations: {'b c': d}}", ("'b c'", "the name must be letters"), Severity.ERROR),
+        ("{name: a, lables: {}}", ("lables", "unknown field lables; did you mean labels?"), Severity.ERROR),
+        ("[]", ("[]", "must be fields"), Severity.ERROR),
+    ],
+)
+def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: Severity) -> None:
+    body = as_document(NODE_POOL).split("spec:", 1)[1]
+    text = f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {metadata}\nspec:{body}"
+    problem = check(text, shipped_schemas()).problems[0]
+    marked = text.split("\n")[problem.line][problem.column : problem.end_column]
+    assert marked == line_words[0]
+    assert line_words[1] in problem.message
+    assert problem.severity is severity
+
+
+def test_takes_what_is_good() -> None:
+    text = "---\n".join(as_document(one) for one in (*OBJECTS, DEPLOYMENT, PDB))
+    checked = check(text, shipped_schemas())
+    assert checked.problems == ()
+    assert checked.unchecked == ()
+    assert checked.is_usable
+    assert len(checked.parsed.documents) == 8
+
+
+def test_counts_warnings_as_usable() -> None:
+    assert check("kind: Zebra\n", shipped_schemas()).is_usable
+    assert not check("kind: NodePool\n", shipped_schemas()).is_usable
+
+
+def test_names_an_object_that_is_there_twice() -> None:
+    text = as_document(NODE_POOL)
+    problems = check(f"{text}---\n{text}", shipped_schemas()).problems
+    assert [(one.document, one.message) for one in problems] == [
+        (1, "NodePool general is already on line 1; the later one counts")
+    ]
+
+
+def test_unreadable_documents_are_left_to_yaml() -> None:
+    text = f"a: [\n---\n{as_document(NODE_POOL)}"
+    parsed = parse(text)
+    assert validate(parsed, shipped_schemas()) == ()
+    assert len(check(text, shipped_schemas()).problems) == 1
+
+
+def test_rules_about_change_look_at_the_cluster() -> None:
+    old = {ObjectRef("NodePool", "general"): NODE_POOL}
+    edited = deepcopy(NODE_POOL)
+    edited["spec"]["template"]["spec"]["nodeClassRef"]["group"] = "other"
+    text = as_document(edited)
+    assert validate(parse(text), shipped_schemas()) == ()
+    problems = validate(parse(text), shipped_schemas(), old)
+    assert [problem.message for problem in problems] == ["nodeClassRef.group is immutable"]
+    assert text.split("\n")[problems[0].line].strip() == "nodeClassRef:"
+
+
+def test_the_cluster_s_own_schemas_come_first() -> None:
+    spec: dict[str, Any] = {
+        "group": "karpenter.sh",
+        "scope": "Cluster",
+        "names": {"kind": "NodePool", "plural": "nodepools"},
+        "versions": [
+            {
+                "name": "v1",
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": {"type": "object", "properties": {"novelty": {"type": "string"}}}},
+                        "x-kubernetes-validations": [{"rule": "self.strange()", "message": "strange"}],
+                    }
+                },
+            },
+            {"name": "v0", "served": False, "schema": {"openAPIV3Schema": {}}},
+            {"name": "v2"},
+        ],
+    }
+    unnamed = {**spec, "names": {}}
+    schemas = schemas_from_crds([{"spec": spec}, {"spec": unnamed}, {}])
+    pool = schemas.get("karpenter.sh/v1", "NodePool")
+    assert pool is not None
+    assert pool.origin is Origin.CLUSTER
+    assert (pool.resource, pool.namespaced) == ("nodepools.karpenter.sh", False)
+    assert schemas.versions("NodePool") == ("karpenter.sh/v1",)
+    version = shipped_versions()["karpenter"]
+    assert schemas.origin == f"the cluster's CRDs, for kinds it lacks Karpenter {version}'s CRDs (shipped with karptui)"
+    assert shipped_schemas().origin == f"Karpenter {version}'s CRDs (shipped with karptui)"
+    assert schemas_from_crds([{"spec": spec}], base=Schemas(kinds={})).origin == "the cluster's CRDs"
+    text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {novelty: x}\n"
+    checked = check(text, schemas)
+    assert checked.problems == ()
+    assert checked.unchecked == ("strange",)
+    assert seen(text)
+
+
+def test_shipped_schemas_know_their_kinds() -> None:
+    schemas = shipped_schemas()
+    names = {(kind.kind, kind.resource, kind.namespaced, kind.built_in) for kind in schemas.kinds.values()}
+    assert ("Pod", "pods", True, True) in names
+    assert ("CronJob", "cronjobs.batch", True, True) in names
+    assert ("EC2NodeClass", "ec2nodeclasses.karpenter.k8s.aws", False, False) in names
+    assert {"labels", "annotations", "name"} <= set(object_meta()["properties"])
+    deployment = schemas.get("apps/v1", "Deployment")
+    assert deployment is not None
+    strategy = deployment.schema["properties"]["spec"]["properties"]["strategy"]
+    assert strategy["x-kubernetes-patch-strategy"] == "retainKeys"
+    assert "rollingUpdate" in strategy["properties"]
+
+
+def test_an_empty_value_is_marked_by_its_name() -> None:
+    text = as_document(EC2_NODE_CLASS).replace("role: karpenter-node", "role:")
+    found = seen(text)
+    assert [words for _, words, _ in found] == ["spec"]
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**4), st.text(max_size=4))
+def test_whatever_is_typed_gets_an_answer(seed: int, position: int, typed: str) -> None:
+    body, _ = mutate(OBJECTS[seed % len(OBJECTS)], seed)
+    text = as_document(body)
+    position %= len(text)
+    typed_text = text[:position] + typed + text[position:]
+    lines = typed_text.split("\n")
+    for problem in check(typed_text, shipped_schemas()).problems:
+        assert 0 <= problem.line < len(lines)
+        assert 0 <= problem.column < problem.end_column
+        assert problem.message

@@ -1,0 +1,397 @@
+"""Objects as documents, patches, commands and diffs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from karptui.whatif.edits import (
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    ObjectRef,
+    PutObject,
+    RemoveNode,
+    ScaleWorkload,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.schema.schema import shipped_schemas
+from karptui.whatif.yaml.export import (
+    changes_of,
+    export_commands,
+    export_diff,
+    export_yaml,
+    merge_patch,
+    strategic_patch,
+)
+from karptui.whatif.yaml.parse import parse
+from karptui.whatif.yaml.splice import set_value
+from karptui.whatif.yaml.write import (
+    UnwritableError,
+    as_document,
+    clean_object,
+    ordered,
+    write_block,
+    write_flow,
+    write_scalar,
+)
+from tests.whatif.schema.objects import DEPLOYMENT, NODE_POOL
+
+from .yaml_texts import MAPPINGS
+
+POOL = ObjectRef("NodePool", "general")
+WEB = ObjectRef("Deployment", "web", "default")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        ("a b", "a b"),
+        ("al2023@latest", "al2023@latest"),
+        ("10%", "10%"),
+        ("0 9 * * mon-fri", "0 9 * * mon-fri"),
+        ("* * * * *", '"* * * * *"'),
+        ("@daily", '"@daily"'),
+        ("", '""'),
+        ("true", '"true"'),
+        ("y", '"y"'),
+        ("1", '"1"'),
+        ("1e3", '"1e3"'),
+        ("1:30", '"1:30"'),
+        ("2026-01-31", '"2026-01-31"'),
+        ("a: b", '"a: b"'),
+        ("a:", '"a:"'),
+        ("a #b", '"a #b"'),
+        ("- a", '"- a"'),
+        ("-", '"-"'),
+        ("---", '"---"'),
+        ("it's", '"it\'s"'),
+        ("tab\t", '"tab\\t"'),
+        ("\x7f", '"\\x7f"'),
+        ("\u2028", '"\\u2028"'),
+        ("é", '"é"'),
+        ("\U0010ffff", '"\U0010ffff"'),
+        ("<<", '"<<"'),
+        ("=", '"="'),
+        (1, "1"),
+        (True, "true"),
+        (None, "null"),
+        (0.5, "0.5"),
+        (1e-7, "1e-07"),
+    ],
+)
+def test_quotes_only_what_needs_it(value: Any, text: str) -> None:
+    assert write_scalar(value) == text
+    assert parse(f"a: {text}\nb: [{text}, 1]\n").documents[0].body == {"a": value, "b": [value, 1]}
+
+
+def test_refuses_what_yaml_for_kubernetes_cannot_hold() -> None:
+    for value in (float("nan"), object(), "\udfff", "\U0010fffe\ud800"):
+        with pytest.raises(UnwritableError):
+            write_scalar(value)
+
+
+def test_keeps_single_quotes_where_they_can_be_kept() -> None:
+    assert write_scalar("it's", quote="'") == "'it''s'"
+    assert write_scalar("a\n", quote="'") == '"a\\n"'
+    assert write_scalar("a", quote='"') == '"a"'
+
+
+def test_writes_collections_as_people_do() -> None:
+    assert write_flow({"a": [1, {"b": "c"}]}) == "{a: [1, {b: c}]}"
+    assert write_block([{"a": 1}, [{"b": 2}], "x", []], indent=0) == ["- a: 1", "- - b: 2", "- x", "- []"]
+    assert write_block({"a": [{"b": 1}]}, indent=0, list_indent=0) == ["a:", "- b: 1"]
+    assert write_block({"a": ["x" * 60, "y" * 60]}, indent=0) == ["a:", f"  - {'x' * 60}", f"  - {'y' * 60}"]
+    assert write_block({"a": "x\n\ny\n"}, indent=0) == ["a: |", "  x", "", "  y"]
+    assert write_block({"a": "x\ny\n\n"}, indent=0) == ['a: "x\\ny\\n\\n"']
+    assert write_block({"a": "x \ny"}, indent=0) == ['a: "x \\ny"']
+    assert write_block({"a": "\nx"}, indent=0) == ['a: "\\nx"']
+
+
+RAW: dict[str, Any] = {
+    "status": {"conditions": []},
+    "spec": NODE_POOL["spec"],
+    "metadata": {
+        "uid": "u",
+        "resourceVersion": "5",
+        "generation": 2,
+        "creationTimestamp": "2026-01-31T09:00:00Z",
+        "managedFields": [{"manager": "kubectl"}],
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"},
+        "name": "general",
+        "labels": {"name": "z", "a": "b"},
+    },
+    "kind": "NodePool",
+    "apiVersion": "karpenter.sh/v1",
+}
+
+
+def test_a_document_has_what_people_edit_in_the_order_they_write_it() -> None:
+    text = as_document(RAW)
+    assert text.startswith(
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: general\n  labels:\n    a: b\n    name: z\n"
+        'spec:\n  weight: 50\n  limits:\n    cpu: "400"\n'
+    )
+    for gone in ("uid", "status", "managedFields", "annotations:\n  ", "creationTimestamp"):
+        assert gone not in text.split("spec:")[0]
+    assert as_document(parse(text).documents[0].body or {}) == text
+
+
+def test_keeps_annotations_of_people() -> None:
+    raw = {"metadata": {"annotations": {"a": "b", "kubectl.kubernetes.io/last-applied-configuration": "{}"}}}
+    assert clean_object(raw) == {"metadata": {"annotations": {"a": "b"}}}
+    assert clean_object({"metadata": None}) == {"metadata": None}
+    assert clean_object({"metadata": {"name": "a"}}) == {"metadata": {"name": "a"}}
+
+
+@given(MAPPINGS)
+def test_documents_say_what_their_objects_say(value: dict[str, Any]) -> None:
+    value = {"o": value}
+    assert parse(as_document(value)).documents[0].body == value
+    assert ordered(value) == value
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """Applies a merge patch as RFC 7386 says."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result
+
+
+@given(MAPPINGS, MAPPINGS)
+def test_a_merge_patch_makes_the_new_object(old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert merged(old, merge_patch(old, new)) == new
+    assert merge_patch(old, old) == {}
+
+
+def test_a_merge_patch_is_as_small_as_can_be() -> None:
+    new = deepcopy(NODE_POOL)
+    new["spec"]["limits"]["cpu"] = "480"
+    del new["spec"]["weight"]
+    assert merge_patch(NODE_POOL, new) == {"spec": {"weight": None, "limits": {"cpu": "480"}}}
+
+
+def strategic(change: Any) -> dict[str, Any]:
+    kind = shipped_schemas().get("apps/v1", "Deployment")
+    assert kind is not None
+    new = deepcopy(DEPLOYMENT)
+    change(new["spec"]["template"]["spec"])
+    patch = strategic_patch(DEPLOYMENT, new, kind.schema)
+    found: dict[str, Any] = patch["spec"]["template"]["spec"]
+    return found
+
+
+def test_a_strategic_patch_names_items_by_their_keys() -> None:
+    def change(spec: Any) -> None:
+        spec["containers"][0]["image"] = "web:2"
+        spec["containers"].append({"name": "side", "image": "s"})
+
+    assert strategic(change) == {
+        "containers": [{"name": "main", "image": "web:2"}, {"name": "side", "image": "s"}],
+        "$setElementOrder/containers": [{"name": "main"}, {"name": "side"}],
+    }
+
+
+def test_a_strategic_patch_deletes_and_replaces() -> None:
+    def rename(spec: Any) -> None:
+        spec["containers"][0]["name"] = "other"
+
+    found = strategic(rename)
+    assert {"name": "main", "$patch": "delete"} in found["containers"]
+    assert strategic(lambda spec: spec["tolerations"].clear()) == {"tolerations": []}
+    assert strategic(lambda spec: spec.pop("nodeSelector")) == {"nodeSelector": None}
+
+    def broken(spec: Any) -> None:
+        spec["containers"].append({"image": "nameless"})
+
+    assert strategic(broken)["containers"][-1] == {"$patch": "replace"}
+
+
+def test_a_strategic_patch_leaves_out_what_stays() -> None:
+    schema = {"properties": {"l": {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "n"}}}
+    old = {"l": [{"n": 1}, {"n": 2}, {"n": 3}]}
+    assert strategic_patch(old, {"l": [{"n": 1}, {"n": 3, "x": 1}]}, schema) == {
+        "l": [{"n": 3, "x": 1}, {"n": 2, "$patch": "delete"}]
+    }
+
+
+def test_strategies_of_single_fields() -> None:
+    schema = {
+        "properties": {
+            "strategy": {"properties": {}, "x-kubernetes-patch-strategy": "retainKeys"},
+            "selector": {"properties": {}, "x-kubernetes-patch-strategy": "replace"},
+            "finalizers": {"type": "array", "x-kubernetes-patch-strategy": "merge"},
+            "map": {"additionalProperties": {"type": "string"}},
+        }
+    }
+    old = {"strategy": {"a": 1, "b": 2}, "selector": {"a": 1}, "finalizers": ["x", "y"], "map": {"a": "1", "b": "2"}}
+    new = {"strategy": {"a": 2}, "selector": {"b": 1}, "finalizers": ["y", "z"], "map": {"a": "1"}, "more": 1}
+    assert strategic_patch(old, new, schema) == {
+        "strategy": {"a": 2, "b": None, "$retainKeys": ["a"]},
+        "selector": {"$patch": "replace", "b": 1},
+        "$setElementOrder/finalizers": ["y", "z"],
+        "$deleteFromPrimitiveList/finalizers": ["x"],
+        "finalizers": ["z"],
+        "map": {"b": None},
+        "more": 1,
+    }
+    assert strategic_patch({"finalizers": ["x", "y"]}, {"finalizers": ["y", "x"]}, schema) == {
+        "$setElementOrder/finalizers": ["y", "x"]
+    }
+    assert strategic_patch(old, old, schema) == {}
+
+
+def test_another_order_replaces_the_list() -> None:
+    schema = {"properties": {"l": {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "n"}}}
+    found = strategic_patch({"l": [{"n": 1}, {"n": 2}]}, {"l": [{"n": 2}, {"n": 1}]}, schema)
+    assert found == {"l": [{"n": 2}, {"n": 1}, {"$patch": "replace"}]}
+
+
+TEXT = as_document(NODE_POOL)
+ORIGINALS = {POOL: NODE_POOL, WEB: DEPLOYMENT}
+
+
+def commands(text: str, *edits: Any, context: str = "") -> list[str]:
+    changes = changes_of(parse(text), ORIGINALS)
+    return export_commands(changes, edits, shipped_schemas(), context=context).splitlines()
+
+
+def test_documents_as_they_are_in_the_cluster_are_no_change() -> None:
+    parsed = parse(f"# a comment\n{TEXT}---\na: [\n---\nkind: X\n")
+    assert changes_of(parsed, {POOL: RAW | {"metadata": NODE_POOL["metadata"]}}) == ()
+
+
+def test_custom_kinds_are_patched_by_merging() -> None:
+    text = set_value(TEXT, 0, ("spec", "limits", "cpu"), "480")
+    text = set_value(text, 0, ("metadata", "annotations", "note"), 'it\'s $(rm -rf /) "`x`"')
+    (line,) = commands(text, context="prod eu")
+    words = shlex.split(line)
+    assert words[:8] == [
+        "kubectl",
+        "--context",
+        "prod eu",
+        "patch",
+        "nodepools.karpenter.sh",
+        "general",
+        "--type",
+        "merge",
+    ]
+    patch = json.loads(words[9])
+    assert patch == {
+        "spec": {"limits": {"cpu": "480"}},
+        "metadata": {"annotations": {"note": 'it\'s $(rm -rf /) "`x`"'}},
+    }
+
+
+def test_kinds_of_kubernetes_are_patched_strategically() -> None:
+    (line,) = commands(set_value(as_document(DEPLOYMENT), 0, ("spec", "replicas"), 5))
+    words = shlex.split(line)
+    assert words == [
+        *("kubectl", "patch", "deployments.apps", "web", "-n", "default"),
+        *("--type", "strategic", "-p", '{"spec": {"replicas": 5}}'),
+    ]
+
+
+def test_new_objects_are_applied() -> None:
+    text = "kind: Zebra\nmetadata: {name: z}\nspec: |\n  x\nEOF: 1\n"
+    assert commands(text) == ["kubectl apply -f - <<'EOF'", *text.splitlines(), "EOF"]
+    assert commands("EOF\n: 1\n") == []
+    hostile = "kind: Zebra\nmetadata: {name: z}\nspec: {a: '\n  b\n\n\nEOF'}"
+    assert commands(hostile)[-1] == "EOF"
+    inner = "kind: Zebra\nmetadata: {name: z}\nspec: 'x\n\nEOF\n\n  y'"
+    assert commands(inner)[0].endswith("<<'EOF'") or commands(inner)[0].endswith("<<'EOF_'")
+
+
+def test_an_unknown_kind_in_the_cluster_is_named_as_it_is() -> None:
+    ref = ObjectRef("Zebra", "z")
+    changes = changes_of(
+        parse("kind: Zebra\nmetadata: {name: z}\na: 1\n"), {ref: {"kind": "Zebra", "metadata": {"name": "z"}}}
+    )
+    text = export_commands(changes, (), shipped_schemas())
+    assert shlex.split(text) == ["kubectl", "patch", "zebra", "z", "--type", "merge", "-p", '{"a": 1}']
+
+
+def test_edits_beside_the_documents_have_their_commands() -> None:
+    assert commands(
+        "",
+        SetField(POOL, ("spec", "weight"), 5),
+        SetField(POOL, ("spec", "taints", 0, "key"), "a"),
+        PutObject("kind: A\n"),
+        DeleteObject(ObjectRef("PodDisruptionBudget", "web", "shop")),
+        DeleteObject(ObjectRef("Zebra", "z")),
+        ScaleWorkload(WEB, 3),
+        CordonNode("node;rm"),
+        RemoveNode("node-1"),
+        SetSetting("RESERVED_ENIS", "1\n2"),
+        CopyPod(ObjectRef("Pod", "a", "b"), 4),
+        TakeOut(zone="us-east-1a", capacity_type="spot"),
+        TakeOut(),
+    ) == [
+        'kubectl patch nodepools.karpenter.sh general --type merge -p \'{"spec": {"weight": 5}}\'',
+        "# NodePool general: a field inside a list is not set by a merge patch",
+        "kubectl apply -f - <<'EOF'",
+        "kind: A",
+        "EOF",
+        "kubectl delete poddisruptionbudgets.policy web -n shop",
+        "kubectl delete zebra z",
+        "kubectl scale deployments.apps web -n default --replicas 3",
+        "kubectl cordon 'node;rm'",
+        "# drains: kubectl delete node node-1",
+        "# Karpenter's controller: RESERVED_ENIS=1 2 in its environment",
+        "# simulation only: 4 pods like b/a",
+        "# simulation only: us-east-1a spot out of capacity",
+        "# simulation only: every offering out of capacity",
+    ]
+
+
+def test_exports_yaml_as_it_was_typed() -> None:
+    text = f"# why\n{set_value(TEXT, 0, ('spec', 'weight'), 60)}---\nkind: Zebra\nmetadata: {{name: z}}"
+    changes = changes_of(parse(text), ORIGINALS)
+    assert export_yaml(changes) == text + "\n"
+
+
+def test_a_diff_has_the_comments_of_the_text_that_was_opened() -> None:
+    opened = f"# why\n{TEXT}"
+    text = set_value(opened, 0, ("spec", "weight"), 60)
+    changes = changes_of(parse(text), ORIGINALS, {POOL: opened})
+    lines = export_diff(changes).splitlines()
+    assert lines[:2] == ["--- NodePool/general (cluster)", "+++ NodePool/general (edited)"]
+    assert [line for line in lines[2:] if line[0] in "+-"] == ["-  weight: 50", "+  weight: 60"]
+    fresh = changes_of(parse("kind: Zebra\nmetadata: {name: z}"), {})
+    assert export_diff(fresh).splitlines()[0] == "--- /dev/null"
+    assert "+kind: Zebra" in export_diff(fresh)
+    assert "-  weight: 50" in export_diff(changes_of(parse(text), ORIGINALS))
+
+
+def test_the_template_of_a_job_is_not_patched() -> None:
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "ci-1", "namespace": "gitlab"},
+        "spec": {"backoffLimit": 0, "template": {"spec": {"containers": [{"name": "main", "image": "ci:1"}]}}},
+    }
+    text, ref = as_document(job), ObjectRef("Job", "ci-1", "gitlab")
+
+    def said(*path: str, value: Any) -> str:
+        parsed = parse(set_value(text, ref, path, value))
+        return export_commands(changes_of(parsed, {ref: job}, {ref: text}), (), shipped_schemas())
+
+    refused = said("spec", "template", "spec", "nodeSelector", "pool", value="own")
+    first, second = refused.splitlines()
+    assert first == "# the template of a Job cannot be changed once it exists: change what creates gitlab/ci-1, like so"
+    assert second.startswith("# kubectl patch jobs.batch ci-1 -n gitlab")
+    assert said("spec", "backoffLimit", value=2).startswith("kubectl patch jobs.batch ci-1")
