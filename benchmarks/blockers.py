@@ -22,17 +22,15 @@ from karptui.karpenter import labels as karpenter
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
-from karptui.kube.node_selector import NodeSelectorRequirement
-from karptui.kube.objects import Condition
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement
 from karptui.provisioning import Prepared, prepare
 
 NOW_NS = 1_795_000_000_000_000_000

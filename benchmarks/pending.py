@@ -19,7 +19,7 @@ from blockers import NOW_NS, fleet, instance_types
 from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.session.analyst import Analyst, Focus

@@ -27,13 +27,11 @@ from karptui.karpenter import labels as karpenter
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
-from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from karptui.kube.objects import Condition
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import (
     Pod,
     PodAffinityTerm,
@@ -42,7 +40,7 @@ from karptui.kube.pod import (
     WeightedPodAffinityTerm,
 )
 from karptui.kube.quantity import Quantity, parse_quantity
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.provisioning import prepare
 
 NOW_NS = 1_795_000_000_000_000_000

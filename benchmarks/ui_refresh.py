@@ -22,8 +22,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
 from karptui.sources.base import Phase, SourceStatus

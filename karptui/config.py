@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode.validation import field_error
+from karptui.decode.errors import field_error
 from karptui.karpenter.settings import SettingsError, parse_settings
 
 ENVIRONMENT_PREFIX: Final = "KARPTUI_"

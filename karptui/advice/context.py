@@ -21,8 +21,7 @@ from karptui.disruption.churn.loops import Loop
 from karptui.disruption.churn.report import Churn, churn_of
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.owner import OwnerIndex
-from karptui.karpenter.history import NO_HISTORY, ClusterHistory
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements

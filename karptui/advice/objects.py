@@ -7,7 +7,7 @@ from typing import Final
 
 from karptui.advice.context import PodGroup
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
 

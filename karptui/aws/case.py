@@ -19,7 +19,7 @@ from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_I
 from karptui.aws.market import Market, built_in_market, region_of
 from karptui.aws.nodeclass import KIND, Ec2NodeClass, parse_spec_and_status
 from karptui.aws.placement import PlacementGroup
-from karptui.decode.validation import field_error
+from karptui.decode.errors import field_error
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings

@@ -19,7 +19,7 @@ from karptui.aws.place import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import REGION
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 

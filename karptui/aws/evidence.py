@@ -11,12 +11,11 @@ import msgspec
 from karptui.aws.place import Place
 from karptui.aws.prices import LIST_PRICES, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
 from karptui.aws.region_facts import NO_FACTS, FactKind, FactPhase, FactStatus, RegionFacts
-from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered
+from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered, parse_version
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.karpenter.settings import Settings, SettingsError
-from karptui.karpenter.version import parse_version
 
 if TYPE_CHECKING:
     from karptui.aws.cluster_types import MarketOf

@@ -26,7 +26,7 @@ from karptui.karpenter.labels import (
     WINDOWS_BUILD,
     ZONE,
 )
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 
 ZONE_ID: Final = "topology.k8s.aws/zone-id"
 RESERVATION_ID: Final = f"{AWS_GROUP}/capacity-reservation-id"

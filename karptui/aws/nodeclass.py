@@ -13,11 +13,10 @@ import msgspec
 
 from karptui.aws.ami_family import AL2, ALIASES, CUSTOM, FAMILIES, AmiFamily
 from karptui.aws.errors import NodeClassError
-from karptui.decode.validation import field_error
+from karptui.decode.errors import field_error
 from karptui.karpenter.labels import AWS_GROUP
-from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.nodeclass_ref import NodeClassRef
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
+from karptui.kube.selectors import NodeSelectorRequirement
 
 KIND: Final = "EC2NodeClass"
 RAID0: Final = "RAID0"

@@ -24,7 +24,7 @@ from karptui.aws.nodeclass import EXPIRING, CapacityReservation, Ec2NodeClass
 from karptui.aws.placement import PlacementGroup
 from karptui.karpenter.instance_type import Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 
 RESERVED_PRICE_DIVISOR: Final = 10_000_000
 """Reserved instances are as good as free, yet keep the order of their on-demand prices."""

@@ -15,7 +15,7 @@ from karptui.aws.offerings import offerings
 from karptui.aws.placement import PlacementGroup
 from karptui.karpenter.instance_type import Offering
 from karptui.karpenter.settings import Settings
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 
 _MOST_KNOWN: Final = 8
 

@@ -87,7 +87,7 @@ def _run_case(args: argparse.Namespace) -> int:
 
 def _case(path: str) -> TypesCase:
     from karptui.aws.case import parse_case
-    from karptui.kube.object_words import object_words
+    from karptui.kube.objects import object_words
     from karptui.sources.snapshot.documents import documents
 
     found = list(documents([path]))

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from karptui.karpenter.controller import SETTING_NAMES, ControllerInfo
-from karptui.karpenter.version import chart_version, image_version, parse_version
+from karptui.karpenter.controller import SETTING_NAMES, ControllerInfo, chart_version, image_version, parse_version
 
 _FLAGS: Final = {name.lower().replace("_", "-"): name for name in SETTING_NAMES}
 _SWITCHES: Final = frozenset(

@@ -9,15 +9,13 @@ import msgspec
 
 from karptui.decode import karpenter_wire as shapes
 from karptui.decode import wire as wires
-from karptui.decode.errors import FieldError
-from karptui.decode.validation import field_error
+from karptui.decode.errors import FieldError, field_error
 from karptui.decode.wire import as_arguments, object_fields, quantities, timestamp
-from karptui.karpenter.capacity_buffer import CapacityBuffer
+from karptui.karpenter.instance_type import NodeOverlay
+from karptui.karpenter.inventory import CapacityBuffer
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.karpenter.nodepool import WHEN_EMPTY_OR_UNDERUTILIZED, DisruptionBudget, NodePool
-from karptui.karpenter.overlay import NodeOverlay
 from karptui.kube.objects import EMPTY, EMPTY_LABELS
 
 

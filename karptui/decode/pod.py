@@ -1,27 +1,157 @@
-"""Pods: what each has of its own, beside the template it shares."""
+"""Pods: what each has of its own, beside the template it shares with all that are equal to it.
+
+A pod of a DaemonSet is tied to its node by a term of its own, so that no two of them would share a template. Once such
+a pod is bound the term decides nothing any more: the pod is never placed again, and Karpenter reads no ``matchFields``
+where it takes one for a sample of its DaemonSet.
+
+Source: ReplaceDaemonSetPodNodeNameNodeAffinity in Kubernetes' pkg/controller/daemon/util/daemonset_util.go, and
+NewStrictPodRequirements in Karpenter's pkg/scheduling/requirements.go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from sys import intern
 from typing import Final
+from weakref import WeakValueDictionary, ref
 
+import msgspec
 from msgspec.structs import replace
 
 from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.errors import FieldError
-from karptui.decode.node_pin import without_pin
-from karptui.decode.pod_template import (
-    TemplateParts,
-    deciding_annotations,
-    split_labels,
-    volumes_of,
-)
-from karptui.decode.template_interner import TemplateInterner
-from karptui.decode.wire import WireMeta, required_name, timestamp
+from karptui.decode.pod_template import TemplateParts, build_template, deciding_annotations, split_labels, volumes_of
+from karptui.decode.pod_text_wire import NO_TEXT, TextPod
+from karptui.decode.wire import WireMeta, WireOwner, WireTerm, required_name, timestamp
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
+
+_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
+"""What it does not know is the read-only view that stands for an empty mapping."""
+_AMOUNTS: Final = tuple(PodTemplate.__struct_fields__.index(name) for name in ("requests", "limits"))
+
+
+class TemplateInterner:
+    """Gives equal parts the same template object, for as long as a pod holds it; safe to call from several threads."""
+
+    def __init__(self) -> None:
+        self.by_text: dict[int, ref[PodTemplate]] = {}
+        """Templates by the digest of the text they were read from; several texts may come to one template."""
+        self._by_value: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._by_value)
+
+    def of_text(self, digest: int) -> PodTemplate | None:
+        """Return the template that was read from a text with this digest, None where none is left."""
+        # WeakValueDictionary.get does the same in three times the time, which counts for every pod.
+        found = self.by_text.get(digest)
+        return None if found is None else found()
+
+    def keep_text(self, digest: int, template: PodTemplate) -> None:
+        """Remember what a text came to, for as long as the template lives."""
+        by_text = self.by_text
+        by_text[digest] = ref(template, lambda gone: _forget(by_text, digest, gone))
+
+    def template_of(self, parts: TemplateParts) -> PodTemplate:
+        """Return the template of these parts, the one that is there already where one is equal in effect.
+
+        Raises:
+            FieldError: when a field cannot be read.
+        """
+        template = build_template(parts)
+        key = _digest(template)
+        with self._lock:
+            present = self._by_value.get(key)
+            if present is None:
+                self._by_value[key] = template
+                return template
+            return present
+
+
+def _forget(by_text: dict[int, ref[PodTemplate]], digest: int, gone: ref[PodTemplate]) -> None:
+    if by_text.get(digest) is gone:
+        del by_text[digest]
+
+
+TEMPLATES: Final = TemplateInterner()
+"""Shared by everything that reads pods."""
+
+
+def _digest(template: PodTemplate) -> bytes:
+    values = list(msgspec.structs.astuple(template))
+    for position in _AMOUNTS:
+        # Nano-units of a few gibibytes are past what the encoding's integers hold.
+        values[position] = [
+            (name, str(amount.nano), amount.format) for name, amount in sorted(values[position].items())
+        ]
+    return sha256(_ENCODER.encode(values)).digest()
+
+
+_PIN_ENCODER: Final = msgspec.json.Encoder()
+_AFFINITY: Final = msgspec.json.Decoder(wires.WireAffinity | None)
+_OWNERS: Final = msgspec.json.Decoder(list[WireOwner] | None)
+_ESCAPE: Final = b"\\"
+"""May hide a key's letters."""
+_OWNED: Final = b'"apiVersion":"apps/v1","kind":"DaemonSet"'
+_TERM: Final = b'"matchFields":[{"key":"metadata.name","operator":"In","values":["%b"]}]'
+_ALONE: Final = b'{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{%b}]}}}'
+
+
+def without_pin(
+    affinity: wires.WireAffinity | None, owners: Iterable[WireOwner] | None, node_name: str
+) -> wires.WireAffinity | None:
+    """Return the affinity of a pod that is bound to a node, without its DaemonSet's term for that node."""
+    if affinity is None or affinity.node_affinity is None or affinity.node_affinity.required is None:
+        return affinity
+    if not any(owner.kind == "DaemonSet" and owner.api_version == "apps/v1" for owner in owners or ()):
+        return affinity
+    terms = affinity.node_affinity.required.node_selector_terms or []
+    if not any(_is_pin(term, node_name) for term in terms):
+        return affinity
+    freed = [replace(term, match_fields=None) if _is_pin(term, node_name) else term for term in terms]
+    left = [term for term in freed if term.match_expressions or term.match_fields]
+    required = wires.WireNodeSelector(node_selector_terms=left) if left else None
+    return replace(affinity, node_affinity=replace(affinity.node_affinity, required=required))
+
+
+def text_without_pin(pod: TextPod, node_name: str) -> msgspec.Raw:
+    """Return the same of a pod whose fields are text still."""
+    raw = pod.spec.affinity
+    affinity = bytes(raw)
+    if affinity.find(b"matchFields") < 0 and affinity.find(_ESCAPE) < 0:
+        return raw
+    owners = bytes(pod.metadata.owner_references)
+    pin = _TERM % node_name.encode()
+    if owners.find(_OWNED) >= 0:
+        if affinity == _ALONE % pin:
+            return NO_TEXT
+        # A DaemonSet's own expressions stand before the term for the node.
+        freed = affinity.replace(b"," + pin, b"")
+        if freed.find(b"matchFields") < 0 and freed.find(_ESCAPE) < 0:
+            return msgspec.Raw(freed)
+    try:
+        known = _AFFINITY.decode(raw)
+        unpinned = without_pin(known, _OWNERS.decode(owners) if owners else None, node_name)
+    except msgspec.ValidationError:
+        # Whoever reads the pod in full says what is wrong, and where.
+        return raw
+    return raw if unpinned is known else msgspec.Raw(_PIN_ENCODER.encode(unpinned))
+
+
+def _is_pin(term: WireTerm, node_name: str) -> bool:
+    fields = term.match_fields or ()
+    return (
+        len(fields) == 1
+        and fields[0].key == "metadata.name"
+        and fields[0].operator == "In"
+        and fields[0].values == [node_name]
+    )
+
 
 _NO_STATUS: Final = wires.WirePodStatus()
 _READINESS: Final[Mapping[str | None, bool]] = {"True": True, "False": False}

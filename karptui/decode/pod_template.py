@@ -11,7 +11,6 @@ from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
 from karptui.decode.wire import WireOwner, label_selector, node_terms, owners, quantities
 from karptui.kube import resources
-from karptui.kube.node_selector import PreferredSchedulingTerm
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import (
     HostPort,
@@ -21,8 +20,8 @@ from karptui.kube.pod import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from karptui.kube.requests import ContainerRequests, ContainerStatusResources, effective_requests
-from karptui.kube.resources import ResourceList
+from karptui.kube.resources import ContainerRequests, ContainerStatusResources, ResourceList, effective_requests
+from karptui.kube.selectors import PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 
 _DECIDING_PREFIX: Final = "karpenter.sh/"

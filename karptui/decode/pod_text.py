@@ -13,8 +13,7 @@ import msgspec
 
 from karptui.decode import pod_text_wire as texts
 from karptui.decode import pod_wire as wires
-from karptui.decode.node_pin import text_without_pin
-from karptui.decode.pod import pod_of, template_parts
+from karptui.decode.pod import TEMPLATES, TemplateInterner, pod_of, template_parts, text_without_pin
 from karptui.decode.pod_template import (
     deciding_annotations,
     is_resize_infeasible,
@@ -22,7 +21,6 @@ from karptui.decode.pod_template import (
     volumes_of,
 )
 from karptui.decode.pod_text_wire import NO_TEXT
-from karptui.decode.template_interner import TEMPLATES, TemplateInterner
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 

@@ -7,13 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode import event, karpenter, karpenter_wire, node, policy, storage, workload
-from karptui.decode.errors import DecodeError, FieldError
+from karptui.decode import event, karpenter, karpenter_wire, node, storage, workload
+from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind
-from karptui.decode.pod import build_pod
+from karptui.decode.pod import TEMPLATES, build_pod
 from karptui.decode.pod_wire import WirePod
-from karptui.decode.template_interner import TEMPLATES
-from karptui.decode.validation import field_error
 from karptui.decode.wire import WireObject
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.kube.workload import Workload
@@ -129,7 +127,7 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.NODECLASS: karpenter_wire.WireNodeClass,
     Kind.NODEOVERLAY: karpenter_wire.WireOverlay,
     Kind.DAEMONSET: workload.WireWorkload,
-    Kind.PDB: policy.WirePodDisruptionBudget,
+    Kind.PDB: workload.WirePodDisruptionBudget,
     Kind.REPLICASET: workload.WireWorkload,
     Kind.DEPLOYMENT: workload.WireWorkload,
     Kind.STATEFULSET: workload.WireWorkload,
@@ -141,7 +139,7 @@ _WIRE_TYPES: Final[Mapping[Kind, type[WireObject]]] = {
     Kind.STORAGE_CLASS: storage.WireStorageClass,
     Kind.CSI_NODE: storage.WireCSINode,
     Kind.NAMESPACE: WireObject,
-    Kind.PRIORITY_CLASS: policy.WirePriorityClass,
+    Kind.PRIORITY_CLASS: workload.WirePriorityClass,
     Kind.SERVICE: workload.WireService,
     Kind.EVENT: event.WireEvent,
     Kind.CAPACITY_BUFFER: karpenter_wire.WireBuffer,
@@ -153,13 +151,13 @@ _BUILDERS: Final[Mapping[Kind, Callable[[Any], Any]]] = {
     Kind.NODECLAIM: karpenter.build_nodeclaim,
     Kind.NODEOVERLAY: karpenter.build_overlay,
     Kind.DAEMONSET: workload.build_daemonset,
-    Kind.PDB: policy.build_pdb,
+    Kind.PDB: workload.build_pdb,
     Kind.PVC: storage.build_claim,
     Kind.PV: storage.build_volume,
     Kind.STORAGE_CLASS: storage.build_storage_class,
     Kind.CSI_NODE: storage.build_csi_node,
-    Kind.NAMESPACE: policy.build_namespace,
-    Kind.PRIORITY_CLASS: policy.build_priority_class,
+    Kind.NAMESPACE: workload.build_namespace,
+    Kind.PRIORITY_CLASS: workload.build_priority_class,
     Kind.SERVICE: workload.build_service,
     Kind.EVENT: event.build_event,
     Kind.CAPACITY_BUFFER: karpenter.build_capacity_buffer,

@@ -10,12 +10,10 @@ import msgspec
 from karptui.decode.errors import FieldError
 from karptui.kube import resources
 from karptui.kube.durations import DurationError, parse_duration
-from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm
-from karptui.kube.objects import EMPTY_LABELS, Condition
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import EMPTY_LABELS, Condition, OwnerReference
 from karptui.kube.quantity import ZERO, Quantity, QuantityError, parse_quantity
 from karptui.kube.resources import ResourceList
-from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 

@@ -19,7 +19,7 @@ from karptui.disruption.no_place import NoPlace
 from karptui.disruption.simulation import NewNode, Simulation, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
-from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirement
 
 SPOT_TO_SPOT_TYPES: Final = 15
 """Cheaper types that one spot node needs before it is replaced by another."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.kube.owners import OwnerReference, controller_of
+from karptui.kube.objects import OwnerReference, controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 

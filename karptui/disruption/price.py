@@ -15,9 +15,8 @@ import msgspec
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.kube.selectors import NodeSelectorRequirement
 
 UNREACHABLE: Final = math.inf
 """Launch price of a type without a usable offering: Karpenter takes the largest number there is."""

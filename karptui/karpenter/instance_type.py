@@ -1,12 +1,16 @@
-"""Instance types and offerings, as every provider hands them to Karpenter. Source: pkg/cloudprovider/types.go."""
+"""Instance types and offerings, as every provider hands them to Karpenter, and NodeOverlays that change them.
+
+Sources: pkg/cloudprovider/types.go, pkg/apis/v1alpha1/nodeoverlay.go.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
 from karptui.kube import resources
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.objects import Condition, KubeObject
 from karptui.kube.resources import ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement
 
 
 class Overhead(msgspec.Struct, frozen=True, gc=False):
@@ -38,3 +42,15 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False
     capacity: ResourceList
     overhead: Overhead = Overhead()
     offerings: tuple[Offering, ...] = ()
+
+
+class NodeOverlay(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A change to the price or the extended resources of matching instance types; memory and cpu cannot be changed."""
+
+    requirements: tuple[NodeSelectorRequirement, ...] = ()
+    price: str | None = None
+    price_adjustment: str | None = None
+    """``+1.5``, ``-0.1``, ``+10%``, ``-30%``."""
+    capacity: ResourceList = resources.EMPTY
+    weight: int = 0
+    conditions: tuple[Condition, ...] = ()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
-from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.objects import Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.kube.timestamps import ABSENT_NS
 

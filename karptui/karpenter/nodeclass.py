@@ -1,11 +1,21 @@
-"""NodeClasses of any provider: the metadata and readiness common to all; the spec stays as the provider wrote it."""
+"""NodeClasses of any provider, and references to them; the spec stays as the provider wrote it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from karptui.kube.objects import EMPTY, Condition, KubeObject, condition_of
+
+
+class NodeClassRef(msgspec.Struct, frozen=True, gc=False):
+    """Which NodeClass of which provider."""
+
+    group: str = ""
+    kind: str = ""
+    name: str = ""
 
 
 class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):

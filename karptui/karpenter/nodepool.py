@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube import resources
-from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.objects import EMPTY, EMPTY_LABELS, Condition, KubeObject, condition_of
 from karptui.kube.resources import ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 
 WHEN_EMPTY: Final = "WhenEmpty"

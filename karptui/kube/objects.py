@@ -1,15 +1,38 @@
-"""What every Kubernetes object carries."""
+"""What every Kubernetes object carries: metadata, owners, conditions; namespaces and priority classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
-from karptui.kube.owners import OwnerReference
 from karptui.kube.timestamps import ABSENT_NS
+
+
+class OwnerReference(msgspec.Struct, frozen=True, gc=False):
+    """One entry of ``metadata.ownerReferences``."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str = ""
+    controller: bool = False
+
+
+def is_owned_by(owners: Iterable[OwnerReference], api_version: str, kind: str) -> bool:
+    """Whether any owner has exactly this apiVersion and kind; the controller flag does not matter.
+
+    Rule: ``isOwnedBy`` in Karpenter's pkg/utils/pod/scheduling.go.
+    """
+    return any(owner.kind == kind and owner.api_version == api_version for owner in owners)
+
+
+def controller_of(owners: Iterable[OwnerReference]) -> OwnerReference | None:
+    """Return the owner that is the controller, None where none is."""
+    return next((owner for owner in owners if owner.controller), None)
+
 
 EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 EMPTY_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -55,3 +78,61 @@ class KubeObject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def is_deleting(self) -> bool:
         """Whether it has a deletionTimestamp."""
         return self.deletion_ns != ABSENT_NS
+
+
+class Namespace(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A namespace, for the labels that namespace selectors read."""
+
+
+class PriorityClass(KubeObject, frozen=True, kw_only=True, gc=False):
+    """A named pod priority."""
+
+    value: int = 0
+
+
+_LONGEST: Final = 320
+"""Characters of a kind or a key that are quoted; no valid one is longer."""
+
+
+def object_words(document: Any) -> str:
+    """Return a document of the API in words, empty for anything else.
+
+    Args:
+        document: Plain values as JSON or YAML give them.
+
+    Returns:
+        ``a Kubernetes object, Pod web/front-1``, or ``a NodeList of 3 Kubernetes objects, the first is Node n1``. Names
+        are as they were given: not fit for a terminal.
+    """
+    if isinstance(document, list):
+        items = document
+        if not items or not _named(items[0], ""):
+            return ""
+        return _several("a list", items, "")
+    if isinstance(document, dict) and "karptui" in document and isinstance(document.get("objects"), list):
+        return _several("a recording", document["objects"], "")
+    if not _named(document, ""):
+        return ""
+    kind, items = document["kind"], document.get("items")
+    if kind.endswith("List") and isinstance(items, list):
+        # Servers leave the kind out of the items of a typed list.
+        return _several(f"a {kind}", items, kind.removesuffix("List"))
+    return f"a Kubernetes object, {_named(document, '')}"
+
+
+def _several(what: str, items: list[Any], kind: str) -> str:
+    noun = "object" if len(items) == 1 else "objects"
+    first = _named(items[0], kind) if items else ""
+    return f"{what} of {len(items):,} Kubernetes {noun}" + (f", the first is {first}" if first else "")
+
+
+def _named(value: Any, kind: str) -> str:
+    """Return ``Kind namespace/name`` of an object; empty for what is none."""
+    if not isinstance(value, dict):
+        return ""
+    own, metadata = value.get("kind", kind), value.get("metadata")
+    if not isinstance(own, str) or not own or not (kind or "apiVersion" in value or isinstance(metadata, dict)):
+        return ""
+    fields = metadata if isinstance(metadata, dict) else {}
+    key = "/".join(str(fields[name]) for name in ("namespace", "name") if fields.get(name))
+    return f"{own[:_LONGEST]} {key[:_LONGEST]}".rstrip()

@@ -8,11 +8,9 @@ from typing import Final
 import msgspec
 
 from karptui.kube import resources
-from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
-from karptui.kube.objects import EMPTY_LABELS
-from karptui.kube.owners import OwnerReference, is_owned_by
+from karptui.kube.objects import EMPTY_LABELS, OwnerReference, is_owned_by
 from karptui.kube.resources import ResourceList
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 from karptui.kube.timestamps import ABSENT_NS
 

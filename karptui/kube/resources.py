@@ -1,10 +1,16 @@
-"""Resource lists: amounts by resource name."""
+"""Resource lists, and effective pod requests: what a pod takes from a node.
+
+Rule of requests: ``PodRequests`` of k8s.io/component-helpers/resource (v0.35) with the status of resizes taken into
+account, as Karpenter calls it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
+
+import msgspec
 
 from karptui.kube.quantity import Quantity
 
@@ -73,3 +79,67 @@ def pod_count(amounts: ResourceList) -> int:
     """Return the number of pod slots."""
     amount = amounts.get(PODS)
     return amount.units if amount is not None else 0
+
+
+class ContainerRequests(msgspec.Struct, frozen=True, gc=False):
+    """The requests of one container."""
+
+    name: str
+    requests: ResourceList = EMPTY
+    is_sidecar: bool = False
+    """An init container with restartPolicy Always."""
+
+
+class ContainerStatusResources(msgspec.Struct, frozen=True, gc=False):
+    """What the kubelet reports of a container's resources."""
+
+    actuated: ResourceList = EMPTY
+    """``status.containerStatuses[].resources.requests``."""
+    allocated: ResourceList = EMPTY
+    """``status.containerStatuses[].allocatedResources``."""
+
+
+def effective_requests(
+    *,
+    containers: Sequence[ContainerRequests],
+    init_containers: Sequence[ContainerRequests] = (),
+    statuses: Mapping[str, ContainerStatusResources] | None = None,
+    is_resize_infeasible: bool = False,
+    pod_level: ResourceList = EMPTY,
+    overhead: ResourceList = EMPTY,
+) -> dict[str, Quantity]:
+    """Return a pod's effective requests, without the slot it takes itself.
+
+    Args:
+        containers: the app containers.
+        init_containers: the init containers in order; sidecars keep running beside the app containers.
+        statuses: reported resources by container name, only of containers whose status carries ``resources``.
+        is_resize_infeasible: the kubelet has refused the resize, so the wish in the spec does not count.
+        pod_level: ``spec.resources.requests``; replaces the sum for cpu, memory and huge pages.
+        overhead: the runtime class's overhead, added last.
+    """
+    reported = statuses or {}
+
+    def of(container: ContainerRequests) -> ResourceList:
+        status = reported.get(container.name)
+        if status is None:
+            return container.requests
+        wished = () if is_resize_infeasible else (container.requests,)
+        return maximum((*wished, status.actuated, status.allocated))
+
+    total: ResourceList = add(*(of(container) for container in containers))
+    sidecars: ResourceList = {}
+    peaks: list[ResourceList] = []
+    for container in init_containers:
+        if container.is_sidecar:
+            own = of(container)
+            total = add(total, own)
+            sidecars = add(sidecars, own)
+            peaks.append(sidecars)
+        else:
+            peaks.append(add(container.requests, sidecars))
+    result = maximum((total, *peaks)) if peaks else dict(total)
+    for name, amount in pod_level.items():
+        if name in (CPU, MEMORY) or name.startswith(HUGEPAGES_PREFIX):
+            result[name] = amount
+    return add(result, overhead) if overhead else result

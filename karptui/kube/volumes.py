@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.objects import KubeObject
+from karptui.kube.selectors import NodeSelectorTerm
 
 
 class PersistentVolumeClaim(KubeObject, frozen=True, kw_only=True, gc=False):

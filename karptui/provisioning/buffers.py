@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from karptui.karpenter.capacity_buffer import CapacityBuffer
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.kube.objects import EMPTY_LABELS, condition_of
 from karptui.kube.pod import Pod, PodTemplate
 

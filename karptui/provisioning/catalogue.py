@@ -12,10 +12,9 @@ from typing import Final
 
 from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.labels import WELL_KNOWN
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY, ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.ladder import Ladder
 from karptui.provisioning.type_index import TypeIndex
 

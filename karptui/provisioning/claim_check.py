@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from karptui.karpenter.labels import HOSTNAME, WELL_KNOWN
-from karptui.karpenter.requirement import IN, Requirement
+from karptui.karpenter.requirements import IN, Requirement
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.claim import Claim

@@ -13,10 +13,10 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.requirements import Requirements
 from karptui.kube import resources
-from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.pod import HostPort, Pod, PodTemplate
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import ResourceList
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
 from karptui.provisioning.amounts import Columns, with_pod_slots
 from karptui.provisioning.catalogue import Catalogue

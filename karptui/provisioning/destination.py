@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME, KEY_ALIASES
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from karptui.karpenter.requirement import IN
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.taints import Taint, Toleration, untolerated
 from karptui.provisioning.catalogue import Catalogue
 

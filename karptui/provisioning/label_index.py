@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 from karptui.karpenter.instance_type import InstanceType
-from karptui.karpenter.requirement import Requirement
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import Requirement
+from karptui.kube.selectors import NodeSelectorRequirement
 
 _MOST_KEPT: Final = 4_096
 """Answers of one kind that are remembered."""

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from typing import Final
 
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.provisioning.topology_group import Choice, TopologyGroup
 
 Ruled = tuple[TopologyGroup, bool]

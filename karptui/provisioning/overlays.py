@@ -11,15 +11,13 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.instance_type import InstanceType, NodeOverlay, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.overlay import NodeOverlay
-from karptui.karpenter.requirement import IN, Requirement
-from karptui.karpenter.requirements import Requirements
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.quantity import Quantity
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.validation import requirement_problems
 
 _STANDARD_RESOURCES: Final = frozenset(

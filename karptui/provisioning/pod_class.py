@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.pod import DO_NOT_SCHEDULE, HostPort, Pod, PodAffinityTerm, PodTemplate
 from karptui.kube.quantity import Quantity
 from karptui.kube.taints import Toleration

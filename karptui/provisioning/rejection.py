@@ -12,8 +12,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import KeyConflict, Requirements, UndefinedKey
+from karptui.karpenter.requirements import KeyConflict, Requirement, Requirements, UndefinedKey
 from karptui.kube import resources
 from karptui.kube.quantity import NANO, Quantity
 from karptui.kube.resources import CPU, ResourceList

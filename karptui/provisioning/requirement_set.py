@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 from karptui.karpenter.labels import HOSTNAME, WELL_KNOWN
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.provisioning.catalogue import Catalogue
 
 _NOTHING: Final[frozenset[str]] = frozenset()

@@ -10,8 +10,7 @@ import msgspec
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, HOSTNAME, MIN_VALUES_RELAXED, RESERVATION_ID, RESERVED
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirement import IN, Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity

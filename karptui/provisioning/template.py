@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from karptui.karpenter.labels import AWS_GROUP, INITIALIZED, NODEPOOL, REGISTERED
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirement import IN, Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.catalogue import Catalogue

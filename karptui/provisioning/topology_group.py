@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from karptui.karpenter.labels import HOSTNAME
-from karptui.karpenter.requirement import IN, Requirement
+from karptui.karpenter.requirements import IN, Requirement
 from karptui.provisioning.topology_spec import TopologyKind, TopologySpec
 
 _NONE: Final[frozenset[str]] = frozenset()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirement
 from karptui.kube.pod import PodAffinityTerm, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
 from karptui.kube.taints import Taint, Toleration, untolerated

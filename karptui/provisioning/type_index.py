@@ -9,7 +9,7 @@ from typing import Final
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, RESERVED, WELL_KNOWN
 from karptui.karpenter.requirements import Requirements
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.label_index import LabelIndex, keep
 
 NO_PRICE: Final = float("inf")

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.karpenter.labels import KEY_ALIASES, KNOWN_VALUES, NODEPOOL, RESTRICTED_DOMAINS, WELL_KNOWN, is_restricted
-from karptui.karpenter.requirement import DOES_NOT_EXIST, OPERATORS, parse_integer
-from karptui.karpenter.requirements import Requirements
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import DOES_NOT_EXIST, OPERATORS, Requirements, parse_integer
 from karptui.kube.pod import Pod
+from karptui.kube.selectors import NodeSelectorRequirement
 
 _BOUNDS: Final = frozenset({"Gt", "Lt", "Gte", "Lte"})
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")

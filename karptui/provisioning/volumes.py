@@ -10,10 +10,9 @@ from typing import Final
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME
-from karptui.karpenter.requirement import IN, Requirement
-from karptui.karpenter.requirements import Requirements
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.pod import Pod, PodVolume
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 
 Attachments = tuple[tuple[str, str], ...]

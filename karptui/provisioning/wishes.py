@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
-from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import SCHEDULE_ANYWAY, TopologySpreadConstraint, WeightedPodAffinityTerm
+from karptui.kube.selectors import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 from karptui.provisioning.daemonsets import TOLERATE_PREFERENCES, is_toleration_of_preferences
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import pool_instance_types
 from karptui.state.inventory import WORKLOAD_KINDS, inventory_of

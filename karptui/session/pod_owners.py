@@ -9,7 +9,7 @@ import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.owner import OwnerIndex
-from karptui.kube.owners import controller_of
+from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.state.cluster import ClusterState
 

@@ -9,7 +9,7 @@ import msgspec
 from karptui.disruption.do_not_disrupt import Protection, ProtectionKind, protection_of
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
-from karptui.kube.owners import controller_of
+from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.session.nodes import is_accelerator

@@ -8,7 +8,7 @@ from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, OS, ZONE
 from karptui.kube import resources
 from karptui.kube.node import Node
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 
 
 def seen_types(nodes: Iterable[Node]) -> tuple[InstanceType, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.decode.kinds import Kind
-from karptui.karpenter.history import NO_HISTORY, ClusterHistory
+from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool

@@ -8,12 +8,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.decode.kinds import Kind
-from karptui.karpenter.history import ClusterHistory, GoneClaim, GonePod
+from karptui.karpenter.inventory import ClusterHistory, GoneClaim, GonePod
 from karptui.karpenter.labels import DISRUPTED_TAINT
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube import resources
 from karptui.kube.event import Event
-from karptui.kube.owners import controller_of
+from karptui.kube.objects import controller_of
 from karptui.kube.pod import ENDED, Pod
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.state.cluster import ClusterState

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter.version import MODELLED_VERSION
+from karptui.karpenter.controller import MODELLED_VERSION
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.whatif.edits import AnyEdit, PutObject, ScaleWorkload, SetField
 from karptui.whatif.scenario import Replay

@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from karptui.decode.validation import field_error
+from karptui.decode.errors import field_error
 from karptui.decode.yaml_text import Dumper, YamlError, load_documents, to_yaml
-from karptui.kube.object_words import object_words
+from karptui.kube.objects import object_words
 from karptui.whatif.edits import PutObject, SetField
 from karptui.whatif.path import PathError, parse_path, path_text
 from karptui.whatif.scenario import Scenario

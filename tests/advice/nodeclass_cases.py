@@ -9,13 +9,11 @@ from msgspec.structs import replace
 from karptui.advice.finding import Severity
 from karptui.aws.evidence import Evidence
 from karptui.karpenter import labels
-from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.controller import ControllerInfo
-from karptui.karpenter.instance_type import InstanceType
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.instance_type import InstanceType, NodeOverlay
+from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.overlay import NodeOverlay
 from karptui.kube.objects import Condition
 from tests.advice.asking import LARGE, XLARGE, Case, quiet
 from tests.builders import (

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from karptui.advice.finding import Severity
 from karptui.karpenter import labels
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import HostPort, Pod, PodAffinityTerm, PodVolume, TopologySpreadConstraint
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from tests.advice.asking import Case, quiet

@@ -15,8 +15,7 @@ from karptui.aws.place import node_zones
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from karptui.kube.node import Node
 from karptui.kube.quantity import of_units
 from tests.aws.builders import SUBNETS, some_settings

@@ -15,7 +15,7 @@ from karptui.aws.discovered import _Images, current_image, discovered_memory_byt
 from karptui.aws.nodeclass import Ec2NodeClass, parse_spec_and_status
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube.node import Node
 from karptui.kube.quantity import of_units
 

@@ -9,8 +9,7 @@ import pytest
 from karptui.aws.ami_family import AL2, AL2023, BOTTLEROCKET, CUSTOM, WINDOWS_2022
 from karptui.aws.errors import NodeClassError
 from karptui.aws.nodeclass import SubnetZone, is_ec2, parse_nodeclass, parse_spec_and_status
-from karptui.karpenter.nodeclass import NodeClass
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from tests.aws.builders import a_nodeclass
 
 

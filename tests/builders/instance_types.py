@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from karptui.karpenter import labels as karpenter
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 from tests.builders.parts import a_requirement, amounts
 
 

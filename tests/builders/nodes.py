@@ -7,7 +7,7 @@ from typing import Any
 
 from karptui.karpenter import labels as karpenter
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition

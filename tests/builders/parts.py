@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from karptui.kube.node_selector import NodeSelectorRequirement
-from karptui.kube.objects import Condition
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.quantity import Quantity, parse_quantity
+from karptui.kube.selectors import NodeSelectorRequirement
 from tests.builders.instants import HOUR_NS, NOW_NS
 
 

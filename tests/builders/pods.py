@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.selectors import LabelSelector

@@ -7,12 +7,10 @@ import pytest
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import WORKLOAD_API_VERSIONS, Kind, kind_named, kind_of
 from karptui.decode.reader import KindReader
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget
-from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm
-from karptui.kube.objects import Condition
-from karptui.kube.owners import OwnerReference
-from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.objects import Condition, OwnerReference
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import TopologySelectorTerm
 from karptui.kube.workload import Workload

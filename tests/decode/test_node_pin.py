@@ -10,13 +10,12 @@ import pytest
 
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind
-from karptui.decode.pod import build_pod
+from karptui.decode.pod import TemplateInterner, build_pod
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_text_wire import TextPod
 from karptui.decode.pod_wire import WirePod
 from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder
-from karptui.decode.template_interner import TemplateInterner
 from karptui.kube.pod import Pod
 
 JSON = dict[str, Any]

@@ -11,16 +11,14 @@ import msgspec
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.decode.pod import build_pod
+from karptui.decode.pod import TEMPLATES, TemplateInterner, _forget, build_pod
 from karptui.decode.pod_template import TemplateParts
 from karptui.decode.pod_text import build_text_pod
 from karptui.decode.pod_text_wire import TextPod
 from karptui.decode.pod_wire import WirePod
 from karptui.decode.reader import KindReader
 from karptui.decode.stream import StreamDecoder
-from karptui.decode.template_interner import TEMPLATES, TemplateInterner, _forget
-from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import (
     HostPort,
     Pod,
@@ -30,7 +28,13 @@ from karptui.kube.pod import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.selectors import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+)
 from karptui.kube.taints import Toleration
 
 from .samples import CREATED_NS, HOUR_NS, JSON, SECOND_NS, page, sample, text

@@ -8,9 +8,8 @@ from typing import Any
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.simulate import observed_fleet
-from karptui.karpenter.capacity_buffer import CapacityBuffer
 from karptui.karpenter.instance_type import InstanceType
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.objects import Condition

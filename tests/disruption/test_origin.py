@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from karptui.disruption.origin import OriginIndex, stem
 from karptui.disruption.owner import OwnerIndex
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.workload import Workload
 from tests.builders import a_pod, a_pod_template, an_owner
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from karptui.karpenter.requirement import Requirement
+from karptui.karpenter.requirements import Requirement
 
 VALUES = ["a", "b", "x", "1", "2", "5", "7", "9", "-3", "+5", "zebra", "99999999999999999999"]
 

@@ -1,11 +1,21 @@
+"""Metadata, owners and conditions, and what a document is called that holds objects."""
+
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
-from karptui.kube.namespace import Namespace
 from karptui.kube.node import Node
-from karptui.kube.objects import Condition, condition_of
-from karptui.kube.owners import OwnerReference, controller_of, is_owned_by
+from karptui.kube.objects import (
+    Condition,
+    Namespace,
+    OwnerReference,
+    condition_of,
+    controller_of,
+    is_owned_by,
+    object_words,
+)
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.quantity import of_units
 from karptui.kube.volumes import PersistentVolumeClaim
@@ -91,3 +101,42 @@ def test_the_life_of_a_pod(phase: str, deletion_ns: int, expected: tuple[bool, b
 def test_ephemeral_volumes_name_their_claim_after_the_pod() -> None:
     assert PodVolume("data", claim_name="shared").claim_of("web-0") == "shared"
     assert PodVolume("scratch", is_ephemeral=True).claim_of("web-0") == "web-0-scratch"
+
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "web", "name": "front-1"}}
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (NODE, "a Kubernetes object, Node n1"),
+        (POD, "a Kubernetes object, Pod web/front-1"),
+        ({"kind": "Pod", "metadata": {"generateName": "x-"}}, "a Kubernetes object, Pod"),
+        ({"apiVersion": "v1", "kind": "Node", "metadata": "n1"}, "a Kubernetes object, Node"),
+        (
+            {"apiVersion": "v1", "kind": "List", "items": [POD, NODE]},
+            "a List of 2 Kubernetes objects, the first is Pod web/front-1",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "NodeList", "items": [{"metadata": {"name": "n1"}}]},
+            "a NodeList of 1 Kubernetes object, the first is Node n1",
+        ),
+        ({"apiVersion": "v1", "kind": "List", "items": []}, "a List of 0 Kubernetes objects"),
+        ({"apiVersion": "v1", "kind": "List", "items": [1]}, "a List of 1 Kubernetes object"),
+        ({"apiVersion": "example.com/v1", "kind": "AllowList", "items": {}}, "a Kubernetes object, AllowList"),
+        ([NODE], "a list of 1 Kubernetes object, the first is Node n1"),
+        ({"karptui": 1, "objects": [POD]}, "a recording of 1 Kubernetes object, the first is Pod web/front-1"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x" * 999}}, f"a Kubernetes object, Pod {'x' * 320}"),
+        ({"kind": "Node"}, ""),
+        ({"karptui": 1, "edits": []}, ""),
+        ({"apiVersion": "v1", "kind": 3}, ""),
+        ({"name": "x", "edits": []}, ""),
+        ([], ""),
+        ([{"name": "x"}], ""),
+        ("Node", ""),
+        (None, ""),
+    ],
+)
+def test_what_a_document_is_called(document: Any, words: str) -> None:
+    assert object_words(document) == words

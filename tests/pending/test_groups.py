@@ -6,7 +6,7 @@ import pytest
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
-from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import Voice
 from karptui.pending.names import folded_name

@@ -11,8 +11,8 @@ from karptui.decode.reader import KindReader
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.quantity import Quantity, parse_quantity
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import parse_timestamp
 from karptui.provisioning.problem import Prepared, prepare
 

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.provisioning import label_index
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.go_sort import go_sort

@@ -7,9 +7,8 @@ import pytest
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, HOSTNAME, RESERVATION_ID, ZONE
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
-from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import (
     HostPort,
     Pod,
@@ -18,7 +17,7 @@ from karptui.kube.pod import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from karptui.provisioning import Gate, PodExplanation, PoolExplanation, explain, prepare

@@ -8,8 +8,8 @@ import pytest
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import HostPort, PodVolume
+from karptui.kube.selectors import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.provisioning import prepare

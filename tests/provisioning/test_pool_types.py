@@ -8,9 +8,9 @@ import pytest
 
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import parse_settings
-from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.provisioning import prepare
 from karptui.provisioning.pool_types import pool_types

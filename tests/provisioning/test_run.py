@@ -10,16 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karptui.karpenter.capacity_buffer import CapacityBuffer
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, HOSTNAME, RESERVED, WELL_KNOWN, ZONE
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
-from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.pod import Pod, PodAffinityTerm, PodVolume, TopologySpreadConstraint
-from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration, untolerated
 from karptui.kube.volumes import CSINode, PersistentVolumeClaim
 from karptui.kube.workload import PodTemplateObject

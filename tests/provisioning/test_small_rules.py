@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.karpenter.capacity_buffer import CapacityBuffer
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.instance_type import NodeOverlay
+from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
-from karptui.karpenter.overlay import NodeOverlay
 from karptui.karpenter.settings import Settings
-from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
-from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
+from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
 from karptui.kube.workload import PodTemplateObject, Workload
 from karptui.provisioning.buffers import buffer_pods

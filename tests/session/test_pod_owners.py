@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import Workload
 from karptui.session.cluster_view import ClusterView

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.session.prepare import pool_instance_types
 from tests import story_e

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.karpenter.history import NO_HISTORY
+from karptui.karpenter.inventory import NO_HISTORY
 from karptui.karpenter.labels import DISRUPTED_TAINT
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.state import history
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.state.deltas import Batch, KindDelta

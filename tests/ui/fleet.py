@@ -19,11 +19,10 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
 from karptui.kube.node import Node
-from karptui.kube.node_selector import NodeSelectorRequirement
-from karptui.kube.objects import Condition
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import Quantity, parse_quantity
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.base import Phase, SourceStatus

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from karptui.decode.kinds import Kind
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.event import Event
 from karptui.screens.node_detail import NodeDetailScreen

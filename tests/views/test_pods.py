@@ -6,7 +6,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.kube.taints import Toleration
 from karptui.session.pods import PodEntry

@@ -13,7 +13,7 @@ from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus, Reg
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.quantity import parse_quantity
 from karptui.session.cluster_view import ClusterView

@@ -9,7 +9,7 @@ from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.live_usage import Sample, Used
 from karptui.kube.node import Node
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import PodEntry

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.prices import PriceBook
+from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.labels import DO_NOT_DISRUPT
-from karptui.karpenter.overlay import NodeOverlay
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled

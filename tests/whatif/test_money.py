@@ -10,9 +10,8 @@ from karptui.disruption.price import PriceBook as Reckoned
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
-from karptui.karpenter.requirement import Requirement
-from karptui.karpenter.requirements import Requirements
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.whatif.lines import TypeOption
 from karptui.whatif.money import Cost, cost_of_new_node, cost_of_option
 

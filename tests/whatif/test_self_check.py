@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, NODEPOOL_HASH, ZONE
-from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.quantity import parse_quantity
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import Cancelled
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay

@@ -9,7 +9,7 @@ from karptui.advice.context import AdviceContext, PodGroup
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, listed, share, span, verb
-from karptui.kube.owners import controller_of
+from karptui.kube.objects import controller_of
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.whatif.edits import ObjectRef
 

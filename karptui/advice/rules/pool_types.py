@@ -15,8 +15,7 @@ from karptui.aws.lint.wildcard import wildcard_values
 from karptui.aws.nodeclass import KIND, Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
-from karptui.karpenter.requirement import OPERATORS, Requirement
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
 from karptui.kube.units import cpu_text
 from karptui.provisioning.catalogue import bits

@@ -11,9 +11,8 @@ from karptui.advice.rule import rule
 from karptui.advice.words import counted, listed, memory, span, verb
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
 from karptui.aws.memory import estimated_memory_mib
-from karptui.karpenter.controller import ControllerInfo
+from karptui.karpenter.controller import ControllerInfo, is_other_minor
 from karptui.karpenter.labels import SPOT
-from karptui.karpenter.version import is_other_minor
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.whatif.edits import ObjectRef, SetSetting
 

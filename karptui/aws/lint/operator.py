@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from karptui.aws.lint.finding import Finding, Severity
-from karptui.karpenter.requirement import OPERATORS
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.karpenter.requirements import OPERATORS
+from karptui.kube.selectors import NodeSelectorRequirement
 
 RULE: Final = "unknown-operator"
 

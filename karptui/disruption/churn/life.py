@@ -10,7 +10,7 @@ import msgspec
 
 from karptui.disruption.churn.removal import LAUNCHING, TERMINATING, Removal, command_reason, why_removed, why_said
 from karptui.disruption.commanded import DISRUPTION_REASON
-from karptui.karpenter.history import GoneClaim
+from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool

@@ -10,9 +10,9 @@ import msgspec
 
 from karptui.disruption.origin import OriginIndex, stem
 from karptui.disruption.owner import OwnerIndex
-from karptui.karpenter.history import GonePod
+from karptui.karpenter.inventory import GonePod
 from karptui.kube.event import Event
-from karptui.kube.owners import controller_of
+from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload
 

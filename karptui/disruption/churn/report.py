@@ -14,8 +14,7 @@ from karptui.disruption.churn.loops import Loop, circles, is_short, pool_loops, 
 from karptui.disruption.churn.moves import EVICTED, Move, Moved, WorkloadNames, moved_workloads, moves_of
 from karptui.disruption.churn.removal import Removal
 from karptui.disruption.churn.succession import Succession
-from karptui.karpenter.history import NO_HISTORY, ClusterHistory
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.kube.event import Event
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 import yaml
 
-from karptui.decode.validation import field_error
+from karptui.decode.errors import field_error
 from karptui.sources.cluster.errors import ConfigError, one_line
 
 ENV_FILES: Final = "KUBECONFIG"

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from karptui.karpenter.version import KarpenterVersion, chart_version, image_version, parse_version
+from karptui.karpenter.controller import KarpenterVersion, chart_version, image_version, parse_version
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 

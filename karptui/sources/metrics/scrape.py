@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from karptui.karpenter.controller import KarpenterVersion, parse_version
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.karpenter.version import KarpenterVersion, parse_version
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.metrics.controller import Controller, Endpoint, ProxyClient, find_controller

@@ -9,8 +9,8 @@ import msgspec
 
 from karptui.aws.region_facts import FactPhase, FactStatus
 from karptui.clock import Clock
+from karptui.karpenter.controller import KarpenterVersion
 from karptui.karpenter.metrics import ControllerMetrics
-from karptui.karpenter.version import KarpenterVersion
 from karptui.sources.base import SourceError
 from karptui.sources.metrics.controller import ProxyClient
 from karptui.sources.metrics.scrape import MetricsError, MetricsReader

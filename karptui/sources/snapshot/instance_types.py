@@ -10,12 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.decode.errors import FieldError
+from karptui.decode.errors import FieldError, field_error
 from karptui.decode.reader import loose
-from karptui.decode.validation import field_error
 from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantities
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.sources.snapshot.documents import read_bytes, unpack
 from karptui.sources.snapshot.encoding import without_lone_surrogates
 from karptui.sources.snapshot.errors import SnapshotError, sentence

@@ -13,8 +13,8 @@ import msgspec
 
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.karpenter.instance_type import InstanceType
-from karptui.kube.node_selector import NodeSelectorRequirement
 from karptui.kube.resources import ResourceList
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
 from karptui.sources.snapshot.errors import SnapshotError, sentence
 from karptui.sources.snapshot.recorded import FORMAT

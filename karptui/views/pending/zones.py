@@ -5,8 +5,7 @@ from __future__ import annotations
 from karptui.decode.kinds import Kind
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ZONE
-from karptui.karpenter.requirement import IN
-from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.requirements import IN, Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
 from karptui.state.cluster import ClusterState

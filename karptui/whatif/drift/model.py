@@ -27,8 +27,7 @@ from karptui.karpenter.labels import (
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
-from karptui.karpenter.requirement import IN, Requirement
-from karptui.karpenter.requirements import KeyConflict, Requirements
+from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.whatif.drift.hashed_fields import EC2_NODECLASS_HASH_VERSION, NODEPOOL_HASH_VERSION
 from karptui.whatif.drift.hashes import (

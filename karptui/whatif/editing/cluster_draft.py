@@ -12,7 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import nodeclass_key
-from karptui.kube.owners import controller_of
+from karptui.kube.objects import controller_of
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.state.inventory import FIELDS
 from karptui.whatif.edits import ObjectRef, SetField, TakeOut

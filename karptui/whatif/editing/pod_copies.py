@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.karpenter.labels import POD_DELETION_COST
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.whatif.editing.cluster_draft import ClusterDraft
 from karptui.whatif.edits import ObjectRef

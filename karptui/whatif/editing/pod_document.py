@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from karptui.kube.node_selector import NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.pod import PodAffinityTerm, PodTemplate, PodVolume, TopologySpreadConstraint
 from karptui.kube.resources import ResourceList
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
 from karptui.kube.taints import Taint
 
 

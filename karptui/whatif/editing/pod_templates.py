@@ -8,13 +8,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from karptui.decode.errors import DecodeError, FieldError
+from karptui.decode.errors import DecodeError, FieldError, field_error
 from karptui.decode.kinds import Kind
 from karptui.decode.pod import template_parts
 from karptui.decode.pod_template import build_template, split_labels, volumes_of
 from karptui.decode.pod_wire import WirePod
-from karptui.decode.validation import field_error
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate, PodVolume
 from karptui.whatif.editing.cluster_draft import ClusterDraft
 

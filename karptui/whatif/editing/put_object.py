@@ -11,7 +11,7 @@ from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.decode.yaml_text import YamlError, load_documents
-from karptui.kube.owners import OwnerReference
+from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import UNSCHEDULABLE
 from karptui.whatif.editing.cluster_draft import ClusterDraft, is_namespaced

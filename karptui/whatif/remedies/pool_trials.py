@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from karptui.karpenter.labels import WELL_KNOWN, is_restricted
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import KeyConflict, UndefinedKey
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.taints import Taint
 from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
 from karptui.whatif.remedies.limit_trials import limit_trial, limits_cut

@@ -6,7 +6,7 @@ import pytest
 
 from karptui.aws.lint.finding import Severity
 from karptui.aws.lint.operator import unknown_operators
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 
 FIELD = "spec.template.spec.requirements"
 

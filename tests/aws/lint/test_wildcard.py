@@ -6,7 +6,7 @@ import pytest
 
 from karptui.aws.lint.finding import Severity
 from karptui.aws.lint.wildcard import wildcard_values
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 
 FAMILY = "karpenter.k8s.aws/instance-family"
 

@@ -6,7 +6,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.churn.moves import WorkloadNames, moved_workloads, moves_of
-from karptui.karpenter.history import GonePod
+from karptui.karpenter.inventory import GonePod
 from karptui.kube.event import Event
 from karptui.kube.pod import Pod
 from karptui.kube.workload import Workload

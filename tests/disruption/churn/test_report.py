@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from karptui.disruption.churn.loops import LoopKind
 from karptui.disruption.churn.removal import Removal
 from karptui.disruption.churn.report import Window, churn_of
-from karptui.karpenter.history import ClusterHistory, GonePod
-from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.inventory import ClusterHistory, GonePod, Inventory
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodeclaim, a_nodepool
 from tests.disruption.churn.lives import a_leaver, ago, gone, said
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.karpenter.version import KarpenterVersion
+from karptui.karpenter.controller import KarpenterVersion
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.clock import FrozenClock
-from karptui.karpenter.version import KarpenterVersion
+from karptui.karpenter.controller import KarpenterVersion
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.scrape import MetricsError, MetricsReader

@@ -6,7 +6,7 @@ import pytest
 
 from karptui.aws.region_facts import FactPhase
 from karptui.clock import FrozenClock
-from karptui.karpenter.version import KarpenterVersion
+from karptui.karpenter.controller import KarpenterVersion
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.metrics.source import MetricsSource

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from karptui.karpenter.instance_type import Offering, Overhead
-from karptui.kube.node_selector import NodeSelectorRequirement
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.sources.snapshot.errors import SnapshotError
 from karptui.sources.snapshot.instance_types import Catalogs
 from tests.builders import amounts

@@ -11,9 +11,8 @@ from karptui.disruption.analysis import Analysis
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.karpenter.settings import Settings
-from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.pending.study import PendingStudy, study_pending

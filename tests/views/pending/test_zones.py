@@ -4,8 +4,8 @@ import pytest
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ZONE
-from karptui.kube.node_selector import NodeSelectorTerm
 from karptui.kube.pod import Pod, PodVolume
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import state_of

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
 from karptui.session.pools import pool_rows
 from karptui.views.pools.detail import detail_lines, title_parts

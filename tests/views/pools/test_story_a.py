@@ -8,7 +8,7 @@ import pytest
 from karptui.aws.evidence import Evidence
 from karptui.aws.region_facts import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
-from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows
 from karptui.views.pools.cluster import check_line, cluster_lines, cost_text, overlap_lines

@@ -22,7 +22,7 @@ from karptui.karpenter.labels import (
     ZONE,
 )
 from karptui.karpenter.nodeclaim import NodeClaim
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.whatif.apply import apply
 from karptui.whatif.drift.go_hash import HashError, value_hash
 from karptui.whatif.drift.hashed_fields import EC2_NODECLASS_SPEC, NODEPOOL_TEMPLATE

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from karptui.aws.cluster_types import cluster_types
 from karptui.decode.kinds import Kind
-from karptui.karpenter.nodeclass_ref import NodeClassRef
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
 from karptui.state.inventory import inventory_of

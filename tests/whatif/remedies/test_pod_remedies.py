@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.karpenter.labels import HOSTNAME, ZONE
-from karptui.kube.node_selector import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.pod import PodAffinityTerm, TopologySpreadConstraint
-from karptui.kube.selectors import LabelSelector
+from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
 from karptui.whatif.remedies.remedy import RemedyKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
-from karptui.kube.node_selector import NodeSelectorTerm
+from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.whatif.edits import SetField
 from karptui.whatif.remedies.pool_edits import allow_value

@@ -1,3 +1,5 @@
+"""What is wrong with an object, in the words of who wrote it."""
+
 from __future__ import annotations
 
 from typing import Annotated, Any
@@ -6,7 +8,7 @@ import msgspec
 import pytest
 
 from karptui.config import Banner
-from karptui.decode.validation import field_error
+from karptui.decode.errors import field_error
 
 HOSTILE = "\x1b[31m"
 
