@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             fail(str(error), "advice")
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.session.advice_context import advice_of
+    from karptui.session.advising import advice_of
     from karptui.session.readiness import unready_because
     from karptui.views.advice.entry import AdviceEntry, advice_entries
     from karptui.views.advice.table import TABLE, advice_values, flat_values

@@ -13,9 +13,9 @@ from karptui.cli.loading import Loaded
 from karptui.cli.source import UsageError
 from karptui.kube.pod import Pod
 from karptui.kube.units import count_text
-from karptui.pending.detail import PodDetail
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_questions import PendingDesk
+from karptui.session.pending_questions import PendingQuestions
+from karptui.session.pending_report import PodDetail
 from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.views.pending.entry import PendingEntry
@@ -42,7 +42,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     pod = find_pod(view, args.name, args.namespace)
     prepared, notes = prepare_view(view, loaded.now_ns)
     loaded = replace(loaded, notes=tuple(dict.fromkeys((*loaded.notes, *notes))))
-    desk = PendingDesk(tries_changes=not args.no_remedies)
+    desk = PendingQuestions(tries_changes=not args.no_remedies)
     desk.begin(prepared, view, notes)
     while desk.look_at(pod.key):
         pass

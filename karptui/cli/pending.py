@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell(entries: Sequence[PendingEntry]) -> None:
     """Say where the verdicts differ, as the screen does under its table."""
-    from karptui.views.pending.words import remark_lines
+    from karptui.views.pending.words import disagreement_lines
     from karptui.views.sanitize import clean
 
     for entry in entries:
-        for line in remark_lines(entry.group):
+        for line in disagreement_lines(entry.group):
             print(f"{clean(entry.group.name)}: {''.join(text for text, _ in line)}", file=sys.stderr)

@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
+import msgspec
+
 from karptui.disruption.origin import OriginIndex
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
-from karptui.pending.messages import SILENCE, Voices, with_condition
-from karptui.pending.names import folded_name
-from karptui.pending.remarks import Remark, Witness
-from karptui.pending.turns import FAULTY, Place, Standing, Standings, Turn
+from karptui.kube.units import count_text
+from karptui.pending.causes import FAULTY, Cause, Destination, Diagnoses, Diagnosis
+from karptui.pending.disagreements import Disagreement, Nominations
+from karptui.pending.messages import NO_MESSAGES, PodMessages, with_condition
 from karptui.provisioning import PodExplanation
 
-MOST_PLACES: Final = 3
+MOST_NUMBERS: Final = 6
+"""Ordinals that are listed one by one; more are told as a range or by their number."""
+_ORDINAL: Final = re.compile(r"(.+-)(\d+)")
+MOST_DESTINATIONS: Final = 3
 
 
-class PendingGroup:
-    """Pods that wait for the same reason; compared by identity.
+class PendingGroup(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """Pods that wait for the same reason; compared by identity."""
 
-    Args:
-        key: Identity across refreshes.
-        origin: ``Kind/namespace/name`` of what the pods come from.
-        members: Each pod with how it stands and what was said about it, the oldest first.
-        remarks: Where those who speak of them disagree.
-        explanation: Why no NodePool and no node takes the first of them; None until it is worked out.
-    """
-
-    def __init__(
-        self,
-        key: str,
-        origin: str,
-        members: Sequence[tuple[Pod, Standing, Voices]],
-        remarks: tuple[Remark, ...] = (),
-        explanation: PodExplanation | None = None,
-    ) -> None:
-        self.key = key
-        self.origin = origin
-        self.members = tuple(members)
-        self.remarks = remarks
-        self.explanation = explanation
+    key: str
+    """Identity across refreshes."""
+    origin: str
+    """``Kind/namespace/name`` of what the pods come from."""
+    members: tuple[tuple[Pod, Diagnosis, PodMessages], ...]
+    """Each pod with why it waits and what was said about it, the oldest first."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """Where those who speak of them disagree."""
+    explanation: PodExplanation | None = None
+    """Why no NodePool and no node takes the first of them; None until it is worked out."""
 
     def explained(self, explanation: PodExplanation) -> PendingGroup:
         """Return the same group with its explanation."""
-        return PendingGroup(self.key, self.origin, self.members, self.remarks, explanation)
+        return PendingGroup(self.key, self.origin, self.members, self.disagreements, explanation)
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
@@ -58,32 +53,32 @@ class PendingGroup:
         return self.members[0][0]
 
     @property
-    def standing(self) -> Standing:
-        """How the first stands; the others alike, but for the node that they go to."""
+    def diagnosis(self) -> Diagnosis:
+        """Why the first waits; the others alike, but for the node that they go to."""
         return self.members[0][1]
 
     @property
-    def turn(self) -> Turn:
+    def cause(self) -> Cause:
         """What they wait for."""
-        return self.standing.turn
+        return self.diagnosis.cause
 
     @cached_property
-    def voices(self) -> Voices:
+    def messages(self) -> PodMessages:
         """The newest words of each speaker about any of the pods."""
-        said = [voices for _, _, voices in self.members]
-        return Voices(
+        said = [messages for _, _, messages in self.members]
+        return PodMessages(
             max((one.karpenter for one in said if one.karpenter is not None), key=lambda v: v.at_ns, default=None),
             max((one.scheduler for one in said if one.scheduler is not None), key=lambda v: v.at_ns, default=None),
         )
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def destinations(self) -> tuple[Destination, ...]:
         """The different places that the engine has for them."""
-        found: dict[tuple[str, str, str], Place] = {}
-        for _, standing, _ in self.members:
-            if standing.place is not None:
-                place = standing.place
-                found.setdefault((place.node, place.nodepool, place.instance_type), place)
+        found: dict[tuple[str, str, str], Destination] = {}
+        for _, diagnosis, _ in self.members:
+            if diagnosis.destination is not None:
+                destination = diagnosis.destination
+                found.setdefault((destination.node, destination.nodepool, destination.instance_type), destination)
         return tuple(found.values())
 
     @cached_property
@@ -99,7 +94,7 @@ class PendingGroup:
     @property
     def is_faulty(self) -> bool:
         """Whether somebody has to do something."""
-        return self.turn in FAULTY or bool(self.remarks)
+        return self.cause in FAULTY or bool(self.disagreements)
 
 
 def waits_since(pod: Pod) -> int:
@@ -109,51 +104,94 @@ def waits_since(pod: Pod) -> int:
 
 def fold(
     pods: Iterable[Pod],
-    standings: Standings,
-    voices: dict[str, Voices],
+    diagnoses: Diagnoses,
+    messages: dict[str, PodMessages],
     *,
     origins: OriginIndex,
-    witness: Witness,
+    nominations: Nominations,
     now_ns: int,
 ) -> tuple[PendingGroup, ...]:
     """Return pods in groups, those that find no place first, then the largest.
 
     Args:
         pods: Pods without a node that runs them.
-        standings: How each stands.
-        voices: What events tell about them, by key.
+        diagnoses: Why each waits.
+        messages: What events tell about them, by key.
         origins: Finds what they come from.
-        witness: Compares what is said.
+        nominations: Compares what is said.
         now_ns: The instant: nanoseconds since the epoch.
     """
-    found: dict[tuple[object, ...], list[tuple[Pod, Standing, Voices]]] = {}
+    found: dict[tuple[object, ...], list[tuple[Pod, Diagnosis, PodMessages]]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.created_ns or ABSENT_NS, pod.namespace, pod.name)):
-        standing, said = standings.of(pod), with_condition(voices.get(pod.key, SILENCE), pod)
-        found.setdefault(_cause(pod, standing, said, origins), []).append((pod, standing, said))
+        diagnosis, said = diagnoses.of(pod), with_condition(messages.get(pod.key, NO_MESSAGES), pod)
+        found.setdefault(_cause(pod, diagnosis, said, origins), []).append((pod, diagnosis, said))
     groups: list[PendingGroup] = []
     taken: dict[str, int] = {}
     for members in found.values():
-        pod, standing, said = members[0]
+        pod, diagnosis, said = members[0]
         origin = origins.of(pod)
-        base = f"{origin}#{standing.turn.name}"
+        base = f"{origin}#{diagnosis.cause.name}"
         taken[base] = taken.get(base, 0) + 1
         key = base if taken[base] == 1 else f"{base}{taken[base]}"
-        remarks = witness.remarks(standing, said, waits_since(pod), now_ns)
-        groups.append(PendingGroup(key, origin, members, remarks))
-    groups.sort(key=lambda group: (group.turn not in FAULTY, not group.remarks, -len(group.pods), group.key))
+        disagreements = nominations.disagreements(diagnosis, said, waits_since(pod), now_ns)
+        groups.append(PendingGroup(key, origin, tuple(members), disagreements))
+    groups.sort(key=lambda group: (group.cause not in FAULTY, not group.disagreements, -len(group.pods), group.key))
     return tuple(groups)
 
 
-def _cause(pod: Pod, standing: Standing, voices: Voices, origins: OriginIndex) -> tuple[object, ...]:
-    said = voices.karpenter
-    gates: object = standing.problems
-    if standing.error is not None:
-        gates = tuple((pool, rejection.gate) for pool, rejection in standing.error.rejections)
+def _cause(pod: Pod, diagnosis: Diagnosis, messages: PodMessages, origins: OriginIndex) -> tuple[object, ...]:
+    said = messages.karpenter
+    gates: object = diagnosis.problems
+    if diagnosis.error is not None:
+        gates = tuple((pool, rejection.gate) for pool, rejection in diagnosis.error.rejections)
     return (
         origins.of(pod),
         tuple(sorted((name, amount.nano) for name, amount in pod.requests.items())),
-        standing.turn,
+        diagnosis.cause,
         gates,
         said.reason if said is not None else "",
         pod.node_name,
     )
+
+
+def folded_name(namespace: str, names: Sequence[str], owner_name: str = "") -> str:
+    """Return one name for pods of a namespace.
+
+    Args:
+        namespace: Of all of them.
+        names: Their names, at least one.
+        owner_name: Name of the workload that they belong to; empty for none.
+    """
+    if len(names) == 1:
+        return f"{namespace}/{names[0]}"
+    numbered = _numbered(names)
+    if numbered:
+        return f"{namespace}/{numbered}"
+    shared = _beginning(names)
+    stem = shared[: shared.rfind("-") + 1]
+    if owner_name and all(name.startswith(f"{owner_name}-") for name in names):
+        stem = f"{owner_name}-"
+    return f"{namespace}/{stem}* ({count_text(len(names))})"
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """Return what all names begin with."""
+    first, last = min(names), max(names)
+    length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:length]
+
+
+def _numbered(names: Sequence[str]) -> str:
+    """Return the name of pods that differ by their ordinals only, nothing where they differ otherwise."""
+    found = [_ORDINAL.fullmatch(name) for name in names]
+    stems = {match[1] for match in found if match is not None}
+    if len(stems) != 1 or not all(found):
+        return ""
+    numbers = sorted(int(match[2]) for match in found if match is not None)
+    if len(numbers) <= MOST_NUMBERS:
+        listed = ",".join(map(str, numbers))
+    elif numbers[-1] - numbers[0] + 1 == len(numbers):
+        listed = f"{numbers[0]}..{numbers[-1]}"
+    else:
+        return ""
+    return f"{stems.pop()}{{{listed}}}"

@@ -16,7 +16,7 @@ FAILED: Final = "FailedScheduling"
 _TARGETS: Final = "Pod should schedule on: "
 
 
-class Voice(msgspec.Struct, frozen=True, gc=False):
+class PodMessage(msgspec.Struct, frozen=True, gc=False):
     """The newest thing that somebody said about a pod."""
 
     reason: str
@@ -37,17 +37,17 @@ class Voice(msgspec.Struct, frozen=True, gc=False):
         return tuple((kind, name) for kind, _, name in parts if name)
 
 
-class Voices(msgspec.Struct, frozen=True):
+class PodMessages(msgspec.Struct, frozen=True):
     """Who said what about one pod."""
 
-    karpenter: Voice | None = None
-    scheduler: Voice | None = None
+    karpenter: PodMessage | None = None
+    scheduler: PodMessage | None = None
 
 
-SILENCE: Final = Voices()
+NO_MESSAGES: Final = PodMessages()
 
 
-def voices_of(events: Iterable[Event], pods: Container[str]) -> dict[str, Voices]:
+def messages_about(events: Iterable[Event], pods: Container[str]) -> dict[str, PodMessages]:
     """Return what events tell about pods, by ``namespace/name``.
 
     Args:
@@ -65,18 +65,20 @@ def voices_of(events: Iterable[Event], pods: Container[str]) -> dict[str, Voices
         known = newest.get((key, is_karpenter))
         if known is None or (event.last_ns, event.name) > (known.last_ns, known.name):
             newest[key, is_karpenter] = event
-    found: dict[str, Voices] = {}
+    found: dict[str, PodMessages] = {}
     for (key, is_karpenter), event in newest.items():
-        voice = Voice(event.reason, event.message, event.last_ns, event.count)
-        before = found.get(key, SILENCE)
-        found[key] = Voices(voice, before.scheduler) if is_karpenter else Voices(before.karpenter, voice)
+        message = PodMessage(event.reason, event.message, event.last_ns, event.count)
+        before = found.get(key, NO_MESSAGES)
+        found[key] = PodMessages(message, before.scheduler) if is_karpenter else PodMessages(before.karpenter, message)
     return found
 
 
-def with_condition(voices: Voices, pod: Pod) -> Voices:
+def with_condition(messages: PodMessages, pod: Pod) -> PodMessages:
     """Return the same with what the pod's condition says, where the scheduler has no newer event."""
-    said = voices.scheduler
+    said = messages.scheduler
     if not pod.scheduled_reason or (said is not None and said.at_ns >= pod.scheduled_ns):
-        return voices
-    condition = Voice(pod.scheduled_reason, pod.scheduled_message, pod.scheduled_ns or ABSENT_NS, is_condition=True)
-    return Voices(voices.karpenter, condition)
+        return messages
+    condition = PodMessage(
+        pod.scheduled_reason, pod.scheduled_message, pod.scheduled_ns or ABSENT_NS, is_condition=True
+    )
+    return PodMessages(messages.karpenter, condition)

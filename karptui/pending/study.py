@@ -8,11 +8,11 @@ from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.origin import OriginIndex
 from karptui.disruption.owner import OwnerIndex
 from karptui.kube.pod import Pod
+from karptui.pending.causes import ENGINE, Cause, Diagnoses
+from karptui.pending.disagreements import Nominations
 from karptui.pending.groups import PendingGroup, fold
-from karptui.pending.messages import voices_of
-from karptui.pending.remarks import Witness
+from karptui.pending.messages import messages_about
 from karptui.pending.report import PendingReport
-from karptui.pending.turns import ENGINE, Standings, Turn
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
 from karptui.provisioning.reporter import silent
 from karptui.state.cluster import ClusterState
@@ -71,23 +71,23 @@ class PendingStudy:
         pods = tuple(waiting_pods(self._state))
         keys = {pod.key for pod in pods}
         events = self._state.events.values()
-        witness = Witness(
+        nominations = Nominations(
             self._state.nodes,
             self._state.nodeclaims,
             is_karpenter_heard=any("karpenter" in event.source for event in events),
         )
         origins = OriginIndex(OwnerIndex(self._prepared.inventory.workloads))
-        standings = Standings(self._prepared, solution, self._prices)
+        diagnoses = Diagnoses(self._prepared, solution, self._prices)
         groups = fold(
             pods,
-            standings,
-            voices_of(events, keys),
+            diagnoses,
+            messages_about(events, keys),
             origins=origins,
-            witness=witness,
+            nominations=nominations,
             now_ns=self._prepared.now_ns,
         )
         self._groups = {group.key: group for group in groups}
-        self._open = [group.key for group in reversed(groups) if group.turn in (Turn.UNPLACED, Turn.RESERVED)]
+        self._open = [group.key for group in reversed(groups) if group.cause in (Cause.UNPLACED, Cause.RESERVED)]
 
     def explain_next(self, first: str = "") -> bool:
         """Explain one more group and return whether there was one.
@@ -110,7 +110,7 @@ class PendingStudy:
     def explanation(self, pod: Pod) -> PodExplanation | None:
         """Return why a pod goes where it goes, or nowhere; None for a pod that the run did not see."""
         group = next((one for one in self._groups.values() if pod.uid in {own.uid for own in one.pods}), None)
-        if group is None or group.turn not in ENGINE or self._solution is None:
+        if group is None or group.cause not in ENGINE or self._solution is None:
             return None
         if group.explanation is not None and group.first.uid == pod.uid:
             return group.explanation

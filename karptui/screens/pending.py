@@ -18,7 +18,7 @@ from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.freshness import pending_entries, pending_freshness
 from karptui.views.pending.story import story_lines
 from karptui.views.pending.table import TABLE
-from karptui.views.pending.words import TURN_HELP
+from karptui.views.pending.words import CAUSE_HELP
 from karptui.views.row import Pieces
 from karptui.views.table import Rows
 from karptui.widgets.hanging import hanging
@@ -75,7 +75,7 @@ class PendingScreen(PendingLedger, ObjectKeys, StoryScreen[PendingEntry]):
 
     def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
         """Explain what pods wait for beside columns and filters."""
-        return (("Computed now", TURN_HELP), *super().help_text())
+        return (("Computed now", CAUSE_HELP), *super().help_text())
 
     def explain(self) -> Pieces:
         """Say how fresh it is."""

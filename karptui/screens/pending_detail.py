@@ -9,7 +9,6 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from karptui.pending.detail import PodDetail
 from karptui.pending.groups import PendingGroup
 from karptui.screens.object_text import ObjectKeys
 from karptui.screens.panel_screen import PanelScreen
@@ -17,6 +16,7 @@ from karptui.screens.pending_ledger import PendingLedger
 from karptui.screens.text import TextScreen
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
+from karptui.session.pending_report import PodDetail
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events, pending_freshness
 from karptui.views.pending.remedy_table import TABLE, RemedyEntry, remedy_entries, remedy_words

@@ -7,8 +7,8 @@ from typing import ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from karptui.pending.groups import PendingGroup
+from karptui.pending.nearest import furthest
 from karptui.screens.frame import FrameScreen
-from karptui.views.pending.misses import furthest
 from karptui.views.row import Tone
 
 NO_TYPE: Final = "no instance type came near these pods: enter says which gate stopped them"

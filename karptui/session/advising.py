@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.advice.report import AdviceReport, Adviser
+from karptui.advice.context import AdviceContext
+from karptui.advice.report import AdviceReport, Adviser, advise
 from karptui.disruption.study import Study
 from karptui.provisioning.problem import Prepared
-from karptui.session.advice_context import advice_context
 from karptui.session.cluster_view import ClusterView
+from karptui.session.prepare import prepare_view
 
 PACE: Final = 20
 """The rules rest for so many times what asking them took."""
@@ -20,9 +21,10 @@ REST_SECONDS: Final = 10.0
 """And for so long at least."""
 LOOKED_AT_REST_SECONDS: Final = 2.0
 """The same while somebody looks."""
+_ON_THE_WAY = frozenset({"connecting", "syncing", "disconnected"})
 
 
-class AdviceDesk:
+class AdviceRounds:
     """Keeps the last report, and knows when the next one is due."""
 
     def __init__(self) -> None:
@@ -67,3 +69,35 @@ def _is_same(left: AdviceReport, right: AdviceReport) -> bool:
         (a.key, a.fact, a.severity, a.objects) == (b.key, b.fact, b.severity, b.objects)
         for a, b in zip(left.findings, right.findings, strict=True)
     )
+
+
+def advice_context(view: ClusterView, prepared: Prepared, study: Study) -> AdviceContext:
+    """Return what rules look at, from a study that has surveyed all nodes."""
+    hidden = frozenset(
+        kind
+        for kind, status in view.statuses.items()
+        if status.phase == "forbidden" or (status.phase in _ON_THE_WAY and not status.count)
+    )
+    return AdviceContext(
+        prepared,
+        study.fleet,
+        findings=study.analysis.findings,
+        evidence=view.evidence,
+        hidden=hidden,
+        history=view.state.history,
+        usage=view.live_usage,
+    )
+
+
+def advice_of(view: ClusterView, now_ns: int) -> tuple[AdviceReport, tuple[str, ...]]:
+    """Return what all rules find, and what was assumed about instance types, in sentences; belongs in a thread.
+
+    Args:
+        view: The cluster.
+        now_ns: The instant to look at it from: nanoseconds since the epoch.
+    """
+    prepared, notes = prepare_view(view, now_ns)
+    study = Study(prepared, view.state.generation, prices=view.evidence.price_settings)
+    for _ in study.survey():
+        pass
+    return advise(advice_context(view, prepared, study)), notes

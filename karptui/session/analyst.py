@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.session.pace import Rhythm, Turns
-from karptui.session.patient_engine import PatientEngine, Superseded
 
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis
+    from karptui.disruption.candidate import Candidate
+    from karptui.disruption.removal import EngineSimulator
+    from karptui.disruption.simulation import Simulation
     from karptui.disruption.study import Study
-    from karptui.pending.report import PendingReport
     from karptui.provisioning.reporter import Reporter
-    from karptui.session.advising import AdviceDesk
+    from karptui.session.advising import AdviceRounds
     from karptui.session.cluster_view import ClusterView
-    from karptui.session.pending_questions import PendingDesk
+    from karptui.session.pending_questions import PendingQuestions
+    from karptui.session.pending_report import PendingAnswer
 
 PUBLISH_SECONDS: Final = 0.2
 """How often what is known so far is shown."""
@@ -57,6 +60,35 @@ class _Job(NamedTuple):
     now_ns: int
 
 
+class Superseded(Exception):  # noqa: N818 - not an error
+    """There is something newer to look at."""
+
+
+class PatientEngine:
+    """Removes nodes one after the other."""
+
+    def __init__(self, engine: EngineSimulator, turns: Turns, is_superseded: Callable[[], bool]) -> None:
+        """Lend an engine.
+
+        Args:
+            engine: what removes nodes.
+            turns: when others have theirs.
+            is_superseded: whether the question should be broken off.
+        """
+        self._engine, self._turns, self._is_superseded = engine, turns, is_superseded
+
+    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+        """Remove nodes on the engine.
+
+        Raises:
+            Superseded: when the question should be broken off.
+        """
+        if self._is_superseded():
+            raise Superseded
+        self._turns.take()
+        return self._engine.remove(candidates, is_consolidation=is_consolidation)
+
+
 class Analyst:
     """Takes views, publishes analyses; everything heavy happens in its thread."""
 
@@ -69,8 +101,8 @@ class Analyst:
         self._is_stopped = False
         self._thread: threading.Thread | None = None
         self._latest: Analysis | None = None
-        self._desk: PendingDesk | None = None
-        self._advice: AdviceDesk | None = None
+        self._desk: PendingQuestions | None = None
+        self._advice: AdviceRounds | None = None
         self._failure = ""
         self._submitted: tuple[object, object, int] = (None, None, 0)
 
@@ -80,7 +112,7 @@ class Analyst:
         return self._latest
 
     @property
-    def pending(self) -> PendingReport | None:
+    def pending(self) -> PendingAnswer | None:
         """Why pods wait, None before somebody has asked; the same object as long as there is nothing new."""
         return self._desk.report if self._desk is not None else None
 
@@ -167,15 +199,15 @@ class Analyst:
     def _work(self, job: _Job) -> None:
         # Imported here, in the thread: the first frame does not wait for the engines.
         from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
-        from karptui.session.advising import AdviceDesk  # noqa: PLC0415
-        from karptui.session.pending_questions import PendingDesk  # noqa: PLC0415
+        from karptui.session.advising import AdviceRounds  # noqa: PLC0415
+        from karptui.session.pending_questions import PendingQuestions  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
 
         turns, began = Turns(), time.monotonic()
         prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
         study = Study(prepared, job.view.state.generation, before, notes, prices=prices)
-        self._desk = self._desk or PendingDesk()
+        self._desk = self._desk or PendingQuestions()
         self._desk.begin(prepared, job.view, notes)
         seen = dict.fromkeys(key for key in (self._focus.detail, *self._focus.keys) if key)
         left = len(seen) if self._latest is None else -1
@@ -190,7 +222,7 @@ class Analyst:
         self._failure = ""
         self._latest = study.analysis
         self._rhythm.answered(time.monotonic(), time.thread_time())
-        self._advice = self._advice or AdviceDesk()
+        self._advice = self._advice or AdviceRounds()
         self._advice.begin(prepared, job.view, study)
         if self._focus.wants_advice:
             self._advise(turns)

@@ -26,7 +26,7 @@ from karptui.state.cluster import EMPTY, ClusterState
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
     from karptui.disruption.analysis import Analysis, NodeFindings
-    from karptui.pending.report import PendingReport
+    from karptui.session.pending_report import PendingAnswer
 
 
 class _Booked(NamedTuple):
@@ -82,7 +82,7 @@ class ClusterView:
         *,
         evidence: Evidence = NO_EVIDENCE,
         analysis: Analysis | None = None,
-        pending: PendingReport | None = None,
+        pending: PendingAnswer | None = None,
         advice: AdviceReport | None = None,
         live_usage: LiveUsage | None = None,
     ) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from karptui.kube.pod import Pod
-from karptui.pending.detail import PodDetail
+from karptui.pending.causes import ENGINE, Cause
 from karptui.pending.groups import PendingGroup
-from karptui.pending.report import PendingReport
 from karptui.pending.study import PendingStudy
-from karptui.pending.turns import ENGINE, Turn
 from karptui.provisioning import Prepared, Reporter
 from karptui.provisioning.reporter import silent
 from karptui.session.cluster_view import ClusterView
+from karptui.session.pending_report import PendingAnswer, PodDetail
 from karptui.session.whatif_base import base_of
 from karptui.whatif.remedies.search import RemedySearch
 
-REMEDIED: Final = frozenset({Turn.UNPLACED, Turn.RESERVED, Turn.IGNORED, Turn.SILENT})
+REMEDIED: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.IGNORED, Cause.SILENT})
 """Pods for which changes are tried."""
 AGAIN_NS: Final = 20_000_000_000
 """So long an answer of an older generation stands before it is worked out again."""
@@ -24,7 +23,7 @@ KEPT: Final = 16
 """Answers about pods that are kept."""
 
 
-class PendingDesk:
+class PendingQuestions:
     """Works for one reader in one thread.
 
     Args:
@@ -39,11 +38,11 @@ class PendingDesk:
         self._prepared: Prepared | None = None
         self._details: dict[str, PodDetail] = {}
         self._search: tuple[str, RemedySearch] | None = None
-        self._report: PendingReport | None = None
+        self._report: PendingAnswer | None = None
         self._asked = ""
 
     @property
-    def report(self) -> PendingReport | None:
+    def report(self) -> PendingAnswer | None:
         """What is known so far, None before anything is."""
         return self._report
 
@@ -90,8 +89,8 @@ class PendingDesk:
         assert self._study is not None
         known = self._study.report
         self._asked = pod_key
-        self._report = PendingReport(
-            known.generation, known.now_ns, known.groups, detail=self._details.get(pod_key), notes=known.notes
+        self._report = PendingAnswer(
+            known.generation, known.now_ns, known.groups, known.notes, self._details.get(pod_key)
         )
 
     def _look_closely(self, pod_key: str, group: PendingGroup, reporter: Reporter) -> bool:
@@ -128,7 +127,7 @@ class PendingDesk:
         pod = next(one for one in group.pods if one.key == pod_key)
         explanation = self._study.explanation(pod)
         remedies = None
-        if self._tries_changes and group.turn in REMEDIED:
+        if self._tries_changes and group.cause in REMEDIED:
             pods = (pod, *(one for one in group.pods if one is not pod))
             search = self._new_search(pods, group)
             self._search = (pod_key, search)
@@ -143,5 +142,5 @@ class PendingDesk:
         assert self._study is not None
         assert self._view is not None
         assert self._prepared is not None
-        explanation = self._study.explanation(pods[0]) if group.turn in ENGINE else None
+        explanation = self._study.explanation(pods[0]) if group.cause in ENGINE else None
         return RemedySearch(base_of(self._view, self._prepared.now_ns), pods, explanation, self._study.solution)

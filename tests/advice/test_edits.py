@@ -17,7 +17,7 @@ from karptui.cli.main import build_parser
 from karptui.decode.kinds import Kind
 from karptui.disruption.study import Study
 from karptui.provisioning import Prepared, prepare
-from karptui.session.advice_context import advice_of
+from karptui.session.advising import advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.whatif_base import base_of
 from karptui.whatif.apply import apply

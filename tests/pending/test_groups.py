@@ -7,15 +7,14 @@ import pytest
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.kube.selectors import NodeSelectorTerm
-from karptui.pending.groups import PendingGroup
-from karptui.pending.messages import Voice
-from karptui.pending.names import folded_name
+from karptui.pending.causes import Cause
+from karptui.pending.groups import PendingGroup, folded_name
+from karptui.pending.messages import PodMessage
 from karptui.pending.report import PendingReport
 from karptui.pending.study import PendingStudy, study_pending, waiting_pods
-from karptui.pending.turns import Turn
 from karptui.provisioning import prepare
 from karptui.state.inventory import state_of
-from karptui.views.pending.words import now_text, requests_words, turn_sentence
+from karptui.views.pending.words import cause_sentence, now_text, requests_words
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,
@@ -77,37 +76,37 @@ class TestNames:
 
 class TestTurns:
     @pytest.mark.parametrize(
-        ("pod", "turn", "words"),
+        ("pod", "cause", "words"),
         [
-            (a_pod(), Turn.CLAIM, "launch a node"),
-            (a_pod(cpu="64"), Turn.UNPLACED, "no NodePool and no node"),
-            (a_pod(scheduled_reason="SchedulingGated"), Turn.GATED, "scheduling gates hold it"),
-            (a_pod(scheduled_reason=""), Turn.UNTRIED, "the scheduler has not refused it yet"),
-            (a_pod(scheduled_reason="", scheduler_name="volcano"), Turn.OTHER_SCHEDULER, "the scheduler volcano"),
-            (a_pod(scheduled_reason="", deletion_ns=NOW_NS), Turn.LEAVING, "being deleted"),
-            (a_pod(nominated_node="ip-10-0-1-2.ec2.internal"), Turn.PREEMPTING, "nominated to ip-10-0-1-2"),
-            (a_pod(daemonset="agent"), Turn.DAEMON, "a DaemonSet made it"),
-            (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Turn.STATIC, "a node owns it"),
-            (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Turn.IGNORED, "faulty"),
-            (a_pod(required_node_terms=(AVOIDS,)), Turn.SILENT, "passes over it without a word"),
+            (a_pod(), Cause.CLAIM, "launch a node"),
+            (a_pod(cpu="64"), Cause.UNPLACED, "no NodePool and no node"),
+            (a_pod(scheduled_reason="SchedulingGated"), Cause.GATED, "scheduling gates hold it"),
+            (a_pod(scheduled_reason=""), Cause.UNTRIED, "the scheduler has not refused it yet"),
+            (a_pod(scheduled_reason="", scheduler_name="volcano"), Cause.OTHER_SCHEDULER, "the scheduler volcano"),
+            (a_pod(scheduled_reason="", deletion_ns=NOW_NS), Cause.LEAVING, "being deleted"),
+            (a_pod(nominated_node="ip-10-0-1-2.ec2.internal"), Cause.PREEMPTING, "nominated to ip-10-0-1-2"),
+            (a_pod(daemonset="agent"), Cause.DAEMON, "a DaemonSet made it"),
+            (a_pod(owner=an_owner(kind="Node", name="n", api_version="v1")), Cause.STATIC, "a node owns it"),
+            (a_pod(node_selector={"kubernetes.io/hostname": "x"}), Cause.IGNORED, "faulty"),
+            (a_pod(required_node_terms=(AVOIDS,)), Cause.SILENT, "passes over it without a word"),
         ],
-        ids=lambda value: str(value) if isinstance(value, Turn) else "",
+        ids=lambda value: str(value) if isinstance(value, Cause) else "",
     )
-    def test_what_a_pod_waits_for(self, pod, turn, words):
+    def test_what_a_pod_waits_for(self, pod, cause, words):
         group = only(report(pod))
-        assert group.turn is turn
-        assert words in turn_sentence(group.first, group.turn)
+        assert group.cause is cause
+        assert words in cause_sentence(group.first, group.cause)
 
     def test_no_usable_pool(self):
         group = only(report(a_pod(), nodepools=(a_nodepool(is_ready=False),)))
-        assert group.turn is Turn.NO_POOL
+        assert group.cause is Cause.NO_POOL
         assert group.is_faulty
 
     def test_a_node_that_is_not_there(self):
         pod = a_pod(node="gone", phase="Pending")
         group = only(report(pod, nodes=(a_node(),)))
-        assert group.turn is Turn.LOST_NODE
-        assert "gone, which is not there" in turn_sentence(pod, group.turn)
+        assert group.cause is Cause.LOST_NODE
+        assert "gone, which is not there" in cause_sentence(pod, group.cause)
 
     def test_bound_pods_do_not_wait(self):
         pods = (a_pod(name="a", node="node-1"), a_pod(name="b", phase="Succeeded"), a_pod(name="c"))
@@ -116,7 +115,7 @@ class TestTurns:
 
     def test_an_existing_node(self):
         group = only(report(a_pod(), nodes=(a_node(),)))
-        assert group.turn is Turn.NODE
+        assert group.cause is Cause.NODE
         assert now_text(group) == "→ node-1 of general"
 
     def test_reserved_capacity_that_another_claim_holds(self):
@@ -140,7 +139,7 @@ class TestTurns:
         pool = a_nodepool(requirements=(a_requirement(CAPACITY_TYPE, "In", "reserved"),))
         inventory = Inventory(pods=pods, nodepools=(pool,))
         found = study_pending(prepare(inventory, types, Settings(), NOW_NS), state_of(inventory))
-        assert {group.turn for group in found.groups} == {Turn.CLAIM, Turn.RESERVED}
+        assert {group.cause for group in found.groups} == {Cause.CLAIM, Cause.RESERVED}
 
 
 class TestFolding:
@@ -165,7 +164,7 @@ class TestFolding:
 
     def test_what_needs_somebody_comes_first(self):
         pods = (a_pod(name="web-1"), a_pod(name="big-1", cpu="64", owner=an_owner(name="big")))
-        assert [group.turn for group in report(*pods).groups] == [Turn.UNPLACED, Turn.CLAIM]
+        assert [group.cause for group in report(*pods).groups] == [Cause.UNPLACED, Cause.CLAIM]
 
     def test_explanations_come_one_by_one(self):
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
@@ -203,7 +202,7 @@ def nominated(claim="general-x", *, ago):
 
 class TestRemarks:
     @pytest.mark.parametrize(
-        ("ago", "claims", "nodes", "remark"),
+        ("ago", "claims", "nodes", "disagreement"),
         [
             (30 * MINUTE_NS, (), (), "nominated 30m ago to general-x, which is gone, still pending"),
             (30 * SECOND_NS, (), (), ""),
@@ -213,7 +212,7 @@ class TestRemarks:
             (2 * MINUTE_NS, (), ("node-9",), "nominated 2m ago, still pending, although general-x is ready"),
         ],
     )
-    def test_nominations_that_lead_nowhere(self, ago, claims, nodes, remark):
+    def test_nominations_that_lead_nowhere(self, ago, claims, nodes, disagreement):
         made = []
         if claims == ("stage",):
             made = [a_nodeclaim(name="general-x", node="", conditions=(a_condition("Launched"),))]
@@ -226,18 +225,18 @@ class TestRemarks:
             nodeclaims=tuple(made),
             nodes=tuple(a_node(name=name, cpu="10m") for name in nodes),
         )
-        texts = [one.text for one in only(found).remarks]
-        assert texts == ([remark] if remark else [])
+        texts = [one.text for one in only(found).disagreements]
+        assert texts == ([disagreement] if disagreement else [])
 
     def test_a_nomination_in_other_words(self):
         found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=HOUR_NS),)))
-        assert [one.text for one in found.remarks] == ["nominated 60m ago, still pending"]
+        assert [one.text for one in found.disagreements] == ["nominated 60m ago, still pending"]
         found = only(report(a_pod(), events=(said("Nominated", "who knows", ago=SECOND_NS),)))
-        assert found.remarks == ()
+        assert found.disagreements == ()
 
     def test_a_place_that_is_gone(self):
         found = only(report(a_pod(cpu="64"), events=(nominated(ago=30 * SECOND_NS),)))
-        assert [one.text for one in found.remarks] == [
+        assert [one.text for one in found.disagreements] == [
             "Karpenter had a place for it 30s ago; computed now there is none"
         ]
 
@@ -245,18 +244,18 @@ class TestRemarks:
     def test_a_place_that_karpenter_did_not_find(self, nodes, where):
         pod = a_pod(created_ns=NOW_NS - SECOND_NS)
         found = only(report(pod, events=(said("FailedScheduling"),), nodes=nodes))
-        assert found.remarks[0].text == f"Karpenter found no place 60s ago; computed now it has one: {where}"
+        assert found.disagreements[0].text == f"Karpenter found no place 60s ago; computed now it has one: {where}"
 
     def test_silence_where_karpenter_speaks_of_others(self):
         other = said("FailedScheduling", pod="another")
-        [remark] = only(report(a_pod(cpu="64"), events=(other,))).remarks
-        assert "Karpenter, which speaks of others, is silent" in remark.text
-        assert only(report(a_pod(cpu="64"))).remarks == ()
-        assert only(report(a_pod(required_node_terms=(AVOIDS,)), events=(other,))).remarks == ()
+        [disagreement] = only(report(a_pod(cpu="64"), events=(other,))).disagreements
+        assert "Karpenter, which speaks of others, is silent" in disagreement.text
+        assert only(report(a_pod(cpu="64"))).disagreements == ()
+        assert only(report(a_pod(required_node_terms=(AVOIDS,)), events=(other,))).disagreements == ()
 
     def test_room_that_the_scheduler_does_not_see(self):
-        [remark] = only(report(a_pod(), nodes=(a_node(),))).remarks
-        assert "by Karpenter's rules it has room on node-1" in remark.text
+        [disagreement] = only(report(a_pod(), nodes=(a_node(),))).disagreements
+        assert "by Karpenter's rules it has room on node-1" in disagreement.text
 
 
 class TestVoices:
@@ -268,17 +267,17 @@ class TestVoices:
             said("Pulled", "image", source="kubelet", name="d"),
             said("FailedScheduling", "of a node", pod="other", name="e"),
         )
-        voices = only(report(a_pod(cpu="64"), events=events)).voices
-        assert voices.karpenter is not None
-        assert voices.scheduler is not None
-        assert (voices.karpenter.message, voices.scheduler.message) == ("new", "0/3")
-        assert not voices.scheduler.is_condition
+        messages = only(report(a_pod(cpu="64"), events=events)).messages
+        assert messages.karpenter is not None
+        assert messages.scheduler is not None
+        assert (messages.karpenter.message, messages.scheduler.message) == ("new", "0/3")
+        assert not messages.scheduler.is_condition
 
     def test_the_condition_where_no_event_is_newer(self):
         pod = a_pod(cpu="64", scheduled_message="0/9 nodes", created_ns=NOW_NS - MINUTE_NS)
         old = said("FailedScheduling", "0/3", source="default-scheduler", ago=HOUR_NS)
-        voices = only(report(pod, events=(old,))).voices
-        assert voices.scheduler == Voice("Unschedulable", "0/9 nodes", NOW_NS - MINUTE_NS, is_condition=True)
+        messages = only(report(pod, events=(old,))).messages
+        assert messages.scheduler == PodMessage("Unschedulable", "0/9 nodes", NOW_NS - MINUTE_NS, is_condition=True)
 
     @pytest.mark.parametrize(
         ("message", "targets"),
@@ -289,5 +288,5 @@ class TestVoices:
         ],
     )
     def test_what_a_nomination_names(self, message, targets):
-        assert Voice("Nominated", message, NOW_NS).targets == targets
-        assert Voice("FailedScheduling", message, NOW_NS).targets == ()
+        assert PodMessage("Nominated", message, NOW_NS).targets == targets
+        assert PodMessage("FailedScheduling", message, NOW_NS).targets == ()

@@ -9,8 +9,7 @@ import pytest
 from karptui.advice.finding import Finding, Severity
 from karptui.disruption.study import Study
 from karptui.session import advising as desk_module
-from karptui.session.advice_context import advice_context, advice_of
-from karptui.session.advising import AdviceDesk
+from karptui.session.advising import AdviceRounds, advice_context, advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.sources.base import Phase
@@ -61,7 +60,7 @@ def test_kinds_that_cannot_be_seen(phase: Phase, count: int, *, is_hidden: bool)
 def test_the_desk_rests_between_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 1)).__next__
     monkeypatch.setattr(desk_module.time, "monotonic", clock)
-    view, desk = traps.view(), AdviceDesk()
+    view, desk = traps.view(), AdviceRounds()
     assert desk.is_due(is_looked_at=False)
     assert list(desk.ask()) == []
     prepared, study = studied(view)
@@ -77,7 +76,7 @@ def test_the_desk_rests_between_reports(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_same_findings_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    view, desk = traps.view(), AdviceDesk()
+    view, desk = traps.view(), AdviceRounds()
     for now_ns in (NOW_NS, NOW_NS + SECOND_NS):
         prepared, study = studied(view, now_ns)
         desk.begin(prepared, view, study)
@@ -157,7 +156,7 @@ def test_nothing_to_begin_with() -> None:
 def test_the_desk_rests_for_longer_while_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(desk_module.time, "monotonic", lambda: now)
-    view, desk = traps.view(), AdviceDesk()
+    view, desk = traps.view(), AdviceRounds()
     prepared, study = studied(view)
     desk.begin(prepared, view, study)
     for _ in desk.ask():

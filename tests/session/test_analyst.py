@@ -296,7 +296,7 @@ def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
     report = worker.pending
     assert report is not None
     assert report.generation == view.state.generation
-    assert [group.turn for group in report.groups][:1] == ["no place"]
+    assert [group.cause for group in report.groups][:1] == ["no place"]
 
 
 def test_pending_pods_are_explained_before_there_is_a_node(worker: Analyst) -> None:

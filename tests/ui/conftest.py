@@ -14,7 +14,7 @@ from karptui.config import Config
 from karptui.disruption.study import NOTHING_KNOWN, Study
 from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_questions import PendingDesk
+from karptui.session.pending_questions import PendingQuestions
 from karptui.session.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
 from tests.idleness import shorten_waits
@@ -50,7 +50,7 @@ class PromptAnalyst(Analyst):
             for _ in study.compare_pools():
                 pass
         if self._focus.wants_pending:
-            self._desk = self._desk or PendingDesk()
+            self._desk = self._desk or PendingQuestions()
             self._desk.begin(prepared, view, notes)
             answer_all(self._desk, self._focus.pod)
         self._latest = study.analysis

@@ -18,7 +18,7 @@ from karptui.screens.advice_detail import AdviceDetailScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pool_detail import PoolDetailScreen
 from karptui.screens.text import TextScreen
-from karptui.session.advising import AdviceDesk
+from karptui.session.advising import AdviceRounds
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
@@ -45,7 +45,7 @@ class AdvisedAnalyst(PromptAnalyst):
             study = Study(prepared, view.state.generation)
             for _step in study.survey():
                 pass
-            self._advice = AdviceDesk()
+            self._advice = AdviceRounds()
             self._advice.begin(prepared, view, study)
             for _step in self._advice.ask():
                 pass

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from karptui.pending.detail import PodDetail
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import Shortfall
+from karptui.session.pending_report import PodDetail
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.gates import COLUMNS, GateRow, gate_rows
 from karptui.views.pending.refusals import refusal_word
 from karptui.views.pending.remedy_table import remedy_values
 from karptui.views.pending.values import pending_values
-from karptui.views.pending.words import turn_sentence
+from karptui.views.pending.words import cause_sentence
 
 
 def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
         entry = PendingEntry(entry.group.explained(explanation), entry.hears_events)
     return {
         **pending_values(entry, now_ns),
-        "waits_for": turn_sentence(entry.group.first, entry.group.turn),
+        "waits_for": cause_sentence(entry.group.first, entry.group.cause),
         "pools": pool_values(explanation) if explanation is not None else [],
         "existing_nodes": [node_values(one) for one in explanation.nodes] if explanation is not None else [],
         "given_up": list(explanation.given_up) if explanation is not None else [],

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from karptui.aws.lint.wildcard import wildcard_values
 from karptui.kube.units import age_text, count_text, counted
-from karptui.pending.detail import PodDetail
-from karptui.pending.groups import MOST_PLACES, PendingGroup
-from karptui.pending.turns import FAULTY
+from karptui.pending.causes import FAULTY
+from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup
 from karptui.provisioning import PodExplanation
+from karptui.session.pending_report import PodDetail
 from karptui.state.cluster import ClusterState
 from karptui.views.pending.gates import gate_lines
 from karptui.views.pending.refusals import refusals_text
 from karptui.views.pending.words import (
-    place_text,
+    cause_sentence,
+    destination_text,
+    disagreement_lines,
     problem_lines,
     quote_lines,
-    remark_lines,
     requests_words,
-    turn_sentence,
 )
 from karptui.views.pending.zones import zone_lines
 from karptui.views.row import Pieces, Tone
@@ -52,10 +52,13 @@ def explained_lines(
         width: Cells there are.
         hears_events: Whether events may be listed.
     """
-    tone = Tone.FAULT if group.turn in FAULTY else Tone.NORMAL
-    lines: list[Pieces] = [((turn_sentence(group.first, group.turn), tone),)]
-    lines += [(("→ ", Tone.GOOD), (place_text(place), Tone.NORMAL)) for place in group.places[:MOST_PLACES]]
-    lines += remark_lines(group)
+    tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
+    lines: list[Pieces] = [((cause_sentence(group.first, group.cause), tone),)]
+    lines += [
+        (("→ ", Tone.GOOD), (destination_text(destination), Tone.NORMAL))
+        for destination in group.destinations[:MOST_DESTINATIONS]
+    ]
+    lines += disagreement_lines(group)
     lines += problem_lines(group)
     lines.append(())
     explanation = detail.explanation if detail is not None else group.explanation

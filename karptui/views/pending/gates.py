@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from karptui.kube.units import count_text
+from karptui.pending.nearest import is_for_daemons
 from karptui.provisioning import Gate, PodExplanation, PoolExplanation
 from karptui.provisioning.rejection import TypesExhausted
-from karptui.views.pending.misses import carried_text, is_for_daemons, miss_text
+from karptui.views.pending.misses import carried_text, miss_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 

@@ -8,7 +8,7 @@ from typing import Final
 from karptui.kube import resources
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text
-from karptui.pending.turns import FAULTY, SILENT, Turn
+from karptui.pending.causes import FAULTY, SILENT, Cause
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pending.entry import PendingEntry
@@ -18,7 +18,7 @@ from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, To
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
 
-_FINE: Final = frozenset({Turn.NODE, Turn.CLAIM})
+_FINE: Final = frozenset({Cause.NODE, Cause.CLAIM})
 
 
 def _age(entry: PendingEntry, now_ns: int) -> Cell:
@@ -28,39 +28,39 @@ def _age(entry: PendingEntry, now_ns: int) -> Cell:
 
 def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
     group = entry.group
-    said = group.voices.karpenter
+    said = group.messages.karpenter
     if said is None:
         if not entry.hears_events:
             return FORBIDDEN
-        tone = Tone.WARNING if group.turn in SILENT or group.remarks else Tone.MUTED
+        tone = Tone.WARNING if group.cause in SILENT or group.disagreements else Tone.MUTED
         return Cell("says nothing", tone, "silent")
     tone = Tone.FAULT if said.reason.startswith("Failed") else Tone.NORMAL
     return Cell(karpenter_text(group, now_ns), tone, short_verdict(said, now_ns))
 
 
 def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
-    said = entry.group.voices.scheduler
+    said = entry.group.messages.scheduler
     if said is None:
         return Cell("says nothing", Tone.MUTED, "silent")
     return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, short_verdict(said, now_ns))
 
 
 def _now(entry: PendingEntry, _: int) -> Cell:
-    turn = entry.group.turn
-    tone = Tone.FAULT if turn in FAULTY else Tone.GOOD if turn in _FINE else Tone.MUTED
+    cause = entry.group.cause
+    tone = Tone.FAULT if cause in FAULTY else Tone.GOOD if cause in _FINE else Tone.MUTED
     text = now_text(entry.group)
     return Cell(text, tone, text.replace(" short by ", " −").replace("no instance type", "no type"))
 
 
 def _differ(entry: PendingEntry, _: int) -> Cell:
-    remarks = entry.group.remarks
-    return Cell(f"≠ {remarks[0].short}", Tone.WARNING, "≠") if remarks else NOT_APPLICABLE
+    disagreements = entry.group.disagreements
+    return Cell(f"≠ {disagreements[0].short}", Tone.WARNING, "≠") if disagreements else NOT_APPLICABLE
 
 
 def _rank(entry: PendingEntry) -> tuple[float, ...]:
     """Sort what somebody has to do something about first, and of that the most pods."""
     group = entry.group
-    return float(group.turn not in FAULTY), float(not group.remarks), -float(len(group.pods))
+    return float(group.cause not in FAULTY), float(not group.disagreements), -float(len(group.pods))
 
 
 COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
@@ -89,7 +89,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
     Column(
         Heading("karpenter", "KARPENTER", "The newest of Karpenter's events, and how old it is.", 8, 24, drop_order=3),
         _karpenter,
-        lambda entry: entry.group.voices.karpenter.reason if entry.group.voices.karpenter is not None else None,
+        lambda entry: entry.group.messages.karpenter.reason if entry.group.messages.karpenter is not None else None,
     ),
     Column(
         Heading(
@@ -101,7 +101,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             drop_order=6,
         ),
         _scheduler,
-        lambda entry: entry.group.voices.scheduler.reason if entry.group.voices.scheduler is not None else None,
+        lambda entry: entry.group.messages.scheduler.reason if entry.group.messages.scheduler is not None else None,
     ),
     Column(
         Heading(
@@ -115,7 +115,7 @@ COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
             "differ", "≠", "Where Karpenter, the scheduler and what is computed do not agree.", 1, 26, drop_order=2
         ),
         _differ,
-        lambda entry: entry.group.remarks[0].short if entry.group.remarks else None,
+        lambda entry: entry.group.disagreements[0].short if entry.group.disagreements else None,
     ),
 )
 """Every column in order."""
@@ -124,7 +124,7 @@ FIELDS: Final[Mapping[str, Field[PendingEntry]]] = {
     "name": Field(FieldKind.TEXT, lambda entry, _: tuple(pod.name for pod in entry.group.pods), help="pod"),
     "ns": Field(FieldKind.TEXT, lambda entry, _: entry.group.first.namespace, help="namespace"),
     "owner": Field(FieldKind.TEXT, lambda entry, _: entry.group.origin, help="workload: Deployment/web/front"),
-    "turn": Field(FieldKind.TEXT, lambda entry, _: str(entry.group.turn), help="no place, new node, gated…"),
+    "turn": Field(FieldKind.TEXT, lambda entry, _: str(entry.group.cause), help="no place, new node, gated…"),
     "count": Field(FieldKind.COUNT, lambda entry, _: len(entry.group.pods), help="pods"),
     "cpu": Field(
         FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.group.first.requests), help="cpu of one pod"

@@ -8,10 +8,11 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.pending.messages import Voice
-from karptui.pending.turns import Place
+from karptui.pending.causes import Destination
+from karptui.pending.messages import PodMessage
+from karptui.pending.nearest import furthest
 from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.misses import furthest, miss_text
+from karptui.views.pending.misses import miss_text
 from karptui.views.pending.refusals import refusal_counts
 
 
@@ -28,17 +29,17 @@ def pending_values(entry: PendingEntry, now_ns: int) -> dict[str, Any]:
         "count": len(group.pods),
         "requests": requests_values(group.first),
         "age_seconds": (now_ns - group.since_ns) // NS_PER_SECOND if group.since_ns else None,
-        "turn": str(group.turn),
-        "karpenter": voice_values(group.voices.karpenter, now_ns),
-        "scheduler": voice_values(group.voices.scheduler, now_ns),
-        "places": [place_values(place) for place in group.places],
+        "turn": str(group.cause),
+        "karpenter": message_values(group.messages.karpenter, now_ns),
+        "scheduler": message_values(group.messages.scheduler, now_ns),
+        "places": [destination_values(destination) for destination in group.destinations],
         "nearest_pool": nearest.nodepool if nearest is not None else None,
         "nearest_miss": miss_text(nearest) if nearest is not None else None,
         "nodes_tried": len(explanation.nodes) if explanation is not None else None,
         "nodes_refused": dict(refusal_counts(explanation)) if explanation is not None else {},
-        "error": str(group.standing.error) if group.standing.error is not None else None,
-        "problems": list(group.standing.problems),
-        "disagreements": [remark.text for remark in group.remarks],
+        "error": str(group.diagnosis.error) if group.diagnosis.error is not None else None,
+        "problems": list(group.diagnosis.problems),
+        "disagreements": [disagreement.text for disagreement in group.disagreements],
     }
 
 
@@ -51,7 +52,7 @@ def requests_values(pod: Pod) -> dict[str, int]:
     return found
 
 
-def voice_values(said: Voice | None, now_ns: int) -> dict[str, Any] | None:
+def message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
     """Return what somebody said; None for silence."""
     if said is None:
         return None
@@ -64,12 +65,12 @@ def voice_values(said: Voice | None, now_ns: int) -> dict[str, Any] | None:
     }
 
 
-def place_values(place: Place) -> dict[str, Any]:
+def destination_values(destination: Destination) -> dict[str, Any]:
     """Return a place for a pod."""
     return {
-        "node": place.node or None,
-        "pool": place.nodepool or None,
-        "type": place.instance_type or None,
-        "other_types": place.other_types,
-        "price_per_hour": place.price_per_hour,
+        "node": destination.node or None,
+        "pool": destination.nodepool or None,
+        "type": destination.instance_type or None,
+        "other_types": destination.other_types,
+        "price_per_hour": destination.price_per_hour,
     }

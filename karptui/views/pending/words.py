@@ -11,11 +11,12 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.units import age_text, count_text, counted, cpu_text, memory_text
+from karptui.pending.causes import SILENT, Cause, Destination
 from karptui.pending.groups import PendingGroup
-from karptui.pending.messages import Voice
-from karptui.pending.turns import SILENT, Place, Turn
+from karptui.pending.messages import PodMessage
+from karptui.pending.nearest import furthest
 from karptui.views.names import short_name
-from karptui.views.pending.misses import furthest, miss_text
+from karptui.views.pending.misses import miss_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -27,49 +28,49 @@ _SHORT: Final[Mapping[str, str]] = {
     "SchedulingGated": "gated",
     "Nominated": "nominated",
 }
-_SENTENCES: Final[Mapping[Turn, str]] = {
-    Turn.UNPLACED: "no NodePool and no node takes it",
-    Turn.RESERVED: (
+_SENTENCES: Final[Mapping[Cause, str]] = {
+    Cause.UNPLACED: "no NodePool and no node takes it",
+    Cause.RESERVED: (
         "Karpenter waits for reserved capacity that another new node of this pass holds: it does not fall back in the"
         " same pass, and says nothing"
     ),
-    Turn.IGNORED: "Karpenter refuses it: a selector or a volume is faulty, and no NodePool is asked",
-    Turn.SILENT: (
+    Cause.IGNORED: "Karpenter refuses it: a selector or a volume is faulty, and no NodePool is asked",
+    Cause.SILENT: (
         "Karpenter passes over it without a word: its rules say karpenter.sh/nodepool DoesNotExist, and even a"
         " preference for that is enough"
     ),
-    Turn.NO_POOL: "there is no usable NodePool: Karpenter does not even try the nodes that exist, and says nothing",
-    Turn.NODE: "has room on a node that exists: Karpenter waits for the scheduler to put it there",
-    Turn.CLAIM: "Karpenter would launch a node for it",
-    Turn.GATED: "scheduling gates hold it: neither the scheduler nor Karpenter looks at it until they are lifted",
-    Turn.UNTRIED: "the scheduler has not refused it yet, and until it does Karpenter does not look at it",
-    Turn.PREEMPTING: "the scheduler makes room for it by evicting others: Karpenter leaves it alone",
-    Turn.DAEMON: "a DaemonSet made it for one node: Karpenter makes no room for it",
-    Turn.STATIC: "a node owns it: Karpenter does not look at it",
-    Turn.LEAVING: "it is being deleted",
+    Cause.NO_POOL: "there is no usable NodePool: Karpenter does not even try the nodes that exist, and says nothing",
+    Cause.NODE: "has room on a node that exists: Karpenter waits for the scheduler to put it there",
+    Cause.CLAIM: "Karpenter would launch a node for it",
+    Cause.GATED: "scheduling gates hold it: neither the scheduler nor Karpenter looks at it until they are lifted",
+    Cause.UNTRIED: "the scheduler has not refused it yet, and until it does Karpenter does not look at it",
+    Cause.PREEMPTING: "the scheduler makes room for it by evicting others: Karpenter leaves it alone",
+    Cause.DAEMON: "a DaemonSet made it for one node: Karpenter makes no room for it",
+    Cause.STATIC: "a node owns it: Karpenter does not look at it",
+    Cause.LEAVING: "it is being deleted",
 }
 
 
-TURN_HELP: Final[tuple[tuple[str, str], ...]] = (
-    *((str(turn), sentence) for turn, sentence in _SENTENCES.items()),
-    (str(Turn.OTHER_SCHEDULER), "another scheduler has not refused it yet"),
-    (str(Turn.LOST_NODE), "spec.nodeName binds it to a node that is not there"),
+CAUSE_HELP: Final[tuple[tuple[str, str], ...]] = (
+    *((str(cause), sentence) for cause, sentence in _SENTENCES.items()),
+    (str(Cause.OTHER_SCHEDULER), "another scheduler has not refused it yet"),
+    (str(Cause.LOST_NODE), "spec.nodeName binds it to a node that is not there"),
 )
 """What pods wait for, each with a sentence."""
 
 
-def turn_sentence(pod: Pod, turn: Turn) -> str:
+def cause_sentence(pod: Pod, cause: Cause) -> str:
     """Return what a pod waits for, in a sentence."""
-    if turn is Turn.OTHER_SCHEDULER:
+    if cause is Cause.OTHER_SCHEDULER:
         name = clean(pod.template.scheduler_name)
         return (
             f"it asks for the scheduler {name}, which has not refused it: until it does Karpenter does not look at it"
         )
-    if turn is Turn.LOST_NODE:
+    if cause is Cause.LOST_NODE:
         return f"spec.nodeName binds it to {clean(pod.node_name)}, which is not there: nobody will start or move it"
-    if turn is Turn.PREEMPTING:
-        return f"{_SENTENCES[turn]} (nominated to {short_name(clean(pod.nominated_node_name))})"
-    return _SENTENCES[turn]
+    if cause is Cause.PREEMPTING:
+        return f"{_SENTENCES[cause]} (nominated to {short_name(clean(pod.nominated_node_name))})"
+    return _SENTENCES[cause]
 
 
 def requests_words(pod: Pod) -> str:
@@ -87,14 +88,14 @@ def requests_words(pod: Pod) -> str:
     return " ".join(parts) or "nothing"
 
 
-def place_text(place: Place) -> str:
+def destination_text(destination: Destination) -> str:
     """Return where a pod would go."""
-    if place.node:
-        pool = f" of {clean(place.nodepool)}" if place.nodepool else ""
-        return f"{short_name(clean(place.node))}{pool}"
-    others = others_text(place.other_types)
-    price = f" {node_price_text(place.price_per_hour)}/h" if place.price_per_hour is not None else ""
-    return f"new {clean(place.instance_type)}{others} in {clean(place.nodepool)}{price}"
+    if destination.node:
+        pool = f" of {clean(destination.nodepool)}" if destination.nodepool else ""
+        return f"{short_name(clean(destination.node))}{pool}"
+    others = others_text(destination.other_types)
+    price = f" {node_price_text(destination.price_per_hour)}/h" if destination.price_per_hour is not None else ""
+    return f"new {clean(destination.instance_type)}{others} in {clean(destination.nodepool)}{price}"
 
 
 def others_text(count: int) -> str:
@@ -104,44 +105,44 @@ def others_text(count: int) -> str:
 
 def now_text(group: PendingGroup) -> str:
     """Return what the engine computes, in a few words."""
-    if group.turn is Turn.UNPLACED:
+    if group.cause is Cause.UNPLACED:
         if group.explanation is not None:
             pool = furthest(group.explanation)
             if pool is not None:
                 return f"✘ {clean(pool.nodepool)}: {miss_text(pool)}"
-        error = group.standing.error
+        error = group.diagnosis.error
         gates = (
             []
             if error is None
             else [f"{pool}: {one.gate}" if pool else str(one.gate) for pool, one in error.rejections]
         )
-        return f"✘ {clean(', '.join(gates)) or 'no place'}"
-    if group.places:
+        return f"✘ {clean(', '.join(gates)) or 'no destination'}"
+    if group.destinations:
         arrow = "→ "
-        more = f" and {count_text(len(group.places) - 1)} more" if len(group.places) > 1 else ""
-        return f"{arrow}{place_text(group.places[0])}{more}"
-    mark = "✘ " if group.turn in (Turn.IGNORED, Turn.SILENT, Turn.NO_POOL, Turn.LOST_NODE) else ""
-    return f"{mark}{group.turn}"
+        more = f" and {count_text(len(group.destinations) - 1)} more" if len(group.destinations) > 1 else ""
+        return f"{arrow}{destination_text(group.destinations[0])}{more}"
+    mark = "✘ " if group.cause in (Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE) else ""
+    return f"{mark}{group.cause}"
 
 
 def karpenter_text(group: PendingGroup, now_ns: int) -> str:
     """Return Karpenter's newest verdict with its age."""
-    said = group.voices.karpenter
+    said = group.messages.karpenter
     return "says nothing" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
 
 
 def scheduler_text(group: PendingGroup, now_ns: int) -> str:
     """Return the scheduler's newest verdict with its age."""
-    said = group.voices.scheduler
+    said = group.messages.scheduler
     return "says nothing" if said is None else f"{clean(said.reason)}{_ago(said, now_ns)}"
 
 
-def short_verdict(said: Voice, now_ns: int) -> str:
+def short_verdict(said: PodMessage, now_ns: int) -> str:
     """Return a verdict where there is little room: ``failed 2m``, ``refused 12s``."""
     return f"{_SHORT.get(said.reason, clean(said.reason).lower())}{_ago(said, now_ns)}"
 
 
-def _ago(said: Voice, now_ns: int) -> str:
+def _ago(said: PodMessage, now_ns: int) -> str:
     return f" {age_text(said.at_ns, now_ns)}" if said.at_ns else ""
 
 
@@ -150,20 +151,20 @@ def quote_lines(
 ) -> tuple[Pieces, ...]:
     """Return what was said about the pods, each speaker in a line."""
     lines: list[Pieces] = []
-    for who, said in (("Karpenter", group.voices.karpenter), ("scheduler", group.voices.scheduler)):
+    for who, said in (("Karpenter", group.messages.karpenter), ("scheduler", group.messages.scheduler)):
         if said is not None:
             lines.append(_quoted(who, said, now_ns, most))
         elif who == "Karpenter" and not hears_events:
             lines.append((("Karpenter: events may not be listed, so its verdict is not known", Tone.WARNING),))
         elif who == "Karpenter":
-            silence = ", as it does in such a case" if group.turn in SILENT else ""
+            silence = ", as it does in such a case" if group.cause in SILENT else ""
             lines.append(((f"Karpenter: no event about {_them(group)}{silence}", Tone.MUTED),))
         else:
             lines.append(((f"scheduler: has said nothing about {_them(group)}", Tone.MUTED),))
     return tuple(lines)
 
 
-def _quoted(who: str, said: Voice, now_ns: int, most: int) -> Pieces:
+def _quoted(who: str, said: PodMessage, now_ns: int, most: int) -> Pieces:
     age = f" {age_text(said.at_ns, now_ns)} ago" if said.at_ns else ""
     times = f", {count_text(said.count)} times" if said.count > 1 else ""
     message = clean(said.message, limit=most) if said.message else "no further words"
@@ -175,11 +176,13 @@ def _them(group: PendingGroup) -> str:
     return "it" if len(group.pods) == 1 else "them"
 
 
-def remark_lines(group: PendingGroup) -> tuple[Pieces, ...]:
+def disagreement_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     """Return where those who speak of the pods do not agree, a line each."""
-    return tuple((("≠ ", Tone.WARNING), (clean(remark.text), Tone.NORMAL)) for remark in group.remarks)
+    return tuple(
+        (("≠ ", Tone.WARNING), (clean(disagreement.text), Tone.NORMAL)) for disagreement in group.disagreements
+    )
 
 
 def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     """Return what Karpenter finds faulty, in its words."""
-    return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.standing.problems)
+    return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.diagnosis.problems)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from karptui.pending.report import PendingReport
-from karptui.session.pending_questions import PendingDesk
+from karptui.session.pending_questions import PendingQuestions
 
 
-def answer_all(desk: PendingDesk, pod_key: str = "") -> PendingReport:
+def answer_all(desk: PendingQuestions, pod_key: str = "") -> PendingReport:
     """Return the whole report, with one pod at length."""
     while desk.step(pod_key):
         pass

@@ -5,7 +5,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.pod import Pod
 from karptui.pending.report import PendingReport
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_questions import PendingDesk
+from karptui.session.pending_questions import PendingQuestions
 from karptui.session.prepare import prepare_view
 from karptui.state.inventory import state_of
 from karptui.views.pending.detail_values import explained_values
@@ -21,7 +21,7 @@ def report_of(pod: Pod) -> PendingReport:
     pools = (a_nodepool(weight=10), a_nodepool(name="waits", is_ready=False))
     inventory = Inventory(pods=(pod,), nodepools=pools, nodes=(a_node(),))
     view = ClusterView(state_of(inventory), {}, evidence=Evidence(instance_types=TYPES))
-    desk = PendingDesk()
+    desk = PendingQuestions()
     prepared, notes = prepare_view(view, NOW_NS)
     desk.begin(prepared, view, notes)
     return answer_all(desk, pod.key)

@@ -15,11 +15,12 @@ from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.pending.nearest import furthest
 from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.rejection import NoTemplates, NotReservable
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pending_questions import KEPT, PendingDesk
+from karptui.session.pending_questions import KEPT, PendingQuestions
 from karptui.session.prepare import prepare_view
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
@@ -28,7 +29,7 @@ from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events, pending_entries, pending_freshness
 from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows
-from karptui.views.pending.misses import furthest, miss_text
+from karptui.views.pending.misses import miss_text
 from karptui.views.pending.refusals import refusal_counts, refusals_text
 from karptui.views.pending.remedy_table import TABLE as REMEDIES
 from karptui.views.pending.remedy_table import gain_text, remedy_entries, remedy_values, remedy_words
@@ -221,7 +222,7 @@ class TestDesk:
     def test_it_answers_step_by_step(self):
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
-        desk = PendingDesk()
+        desk = PendingQuestions()
         assert desk.report is None
         assert not desk.step()
         assert not desk.look_at("x")
@@ -242,7 +243,7 @@ class TestDesk:
     def test_an_unfinished_search_is_begun_again(self):
         pods = [a_pod(name=f"{name}-0", cpu="64", owner=an_owner(name=name)) for name in "ab"]
         view = a_view(*pods)
-        desk = PendingDesk()
+        desk = PendingQuestions()
         desk.begin(*_begin(prepare_view(view, NOW_NS), view))
         for _ in range(3):
             desk.step(pods[0].key)
@@ -255,7 +256,7 @@ class TestDesk:
     def test_answers_of_the_past_stand_for_a_while(self):
         pod = a_pod(cpu="64")
         view = a_view(pod)
-        desk = PendingDesk()
+        desk = PendingQuestions()
         desk.begin(*_begin(prepare_view(view, NOW_NS), view))
         first = answer_all(desk, pod.key).detail
         other = a_pod(name="other", node="node-1")
@@ -269,7 +270,7 @@ class TestDesk:
     def test_only_so_many_answers_are_kept_and_changes_need_not_be_tried(self):
         pods = [a_pod(name=f"a{i}-0", cpu="64", owner=an_owner(name=f"a{i}")) for i in range(KEPT + 2)]
         view = a_view(*pods)
-        desk = PendingDesk(tries_changes=False)
+        desk = PendingQuestions(tries_changes=False)
         desk.begin(*_begin(prepare_view(view, NOW_NS), view))
         for pod in pods:
             report = answer_all(desk, pod.key)
@@ -280,7 +281,7 @@ class TestDesk:
     def test_pods_outside_a_run_have_no_explanation(self):
         gated, faulty = a_pod(scheduled_reason="SchedulingGated"), a_pod(name="x", node_selector={"a b": "c"})
         view = a_view(gated, faulty)
-        desk = PendingDesk()
+        desk = PendingQuestions()
         desk.begin(*_begin(prepare_view(view, NOW_NS), view))
         report = answer_all(desk, gated.key)
         assert report.detail is not None

@@ -1,9 +1,10 @@
-"""What is worked out for the one pod that somebody looks at."""
+"""Why pods wait, with the one pod that somebody looks at."""
 
 from __future__ import annotations
 
 import msgspec
 
+from karptui.pending.report import PendingReport
 from karptui.provisioning import PodExplanation
 from karptui.whatif.remedies.remedy import RemedyReport
 
@@ -20,3 +21,10 @@ class PodDetail(msgspec.Struct, frozen=True, eq=False):
     """None where the pod takes no part in a run."""
     remedies: RemedyReport | None = None
     """Single changes that were tried; None where there is nothing to remedy."""
+
+
+class PendingAnswer(PendingReport, frozen=True, eq=False, dict=True):
+    """Why pods wait, as far as it is known."""
+
+    detail: PodDetail | None = None
+    """The pod that somebody looks at; it may be of a generation before."""

@@ -12,8 +12,8 @@ from karptui.kube.node import Node
 from karptui.kube.objects import condition_of
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.kube.units import age_text
-from karptui.pending.messages import FAILED, NOMINATED, Voice, Voices
-from karptui.pending.turns import ENGINE, Place, Standing, Turn
+from karptui.pending.causes import ENGINE, Cause, Destination, Diagnosis
+from karptui.pending.messages import FAILED, NOMINATED, PodMessage, PodMessages
 
 PATIENCE_NS: Final = 300 * NS_PER_SECOND
 """For so long a nomination may lead to a node that is still starting."""
@@ -22,7 +22,7 @@ SHORT_PATIENCE_NS: Final = 120 * NS_PER_SECOND
 _STAGES: Final = (("Initialized", "Initializing"), ("Registered", "Registering"), ("Launched", "Launching"))
 
 
-class Remark(msgspec.Struct, frozen=True):
+class Disagreement(msgspec.Struct, frozen=True):
     """One disagreement."""
 
     short: str
@@ -30,7 +30,7 @@ class Remark(msgspec.Struct, frozen=True):
     text: str
 
 
-class Witness:
+class Nominations:
     """Knows what a nomination leads to.
 
     Args:
@@ -44,58 +44,62 @@ class Witness:
         self._claims = claims
         self._is_karpenter_heard = is_karpenter_heard
 
-    def remarks(self, standing: Standing, voices: Voices, since_ns: int, now_ns: int) -> tuple[Remark, ...]:
+    def disagreements(
+        self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int
+    ) -> tuple[Disagreement, ...]:
         """Return what does not fit together.
 
         Args:
-            standing: What the engine makes of the pod.
-            voices: What the others said.
+            diagnosis: What the engine makes of the pod.
+            messages: What the others said.
             since_ns: Since when the pod waits.
             now_ns: The instant: nanoseconds since the epoch.
         """
-        return tuple(self._found(standing, voices, since_ns, now_ns))
+        return tuple(self._found(diagnosis, messages, since_ns, now_ns))
 
-    def _found(self, standing: Standing, voices: Voices, since_ns: int, now_ns: int) -> Iterator[Remark]:
-        said = voices.karpenter
+    def _found(self, diagnosis: Diagnosis, messages: PodMessages, since_ns: int, now_ns: int) -> Iterator[Disagreement]:
+        said = messages.karpenter
         waited_ns = now_ns - since_ns
         if said is not None and said.reason == NOMINATED:
             yield from self._nominated(said, now_ns)
-            if standing.turn is Turn.UNPLACED:
+            if diagnosis.cause is Cause.UNPLACED:
                 age = age_text(said.at_ns, now_ns)
-                yield Remark("no place now", f"Karpenter had a place for it {age} ago; computed now there is none")
-        elif said is not None and said.reason == FAILED and standing.place is not None:
+                yield Disagreement(
+                    "no place now", f"Karpenter had a place for it {age} ago; computed now there is none"
+                )
+        elif said is not None and said.reason == FAILED and diagnosis.destination is not None:
             age = age_text(said.at_ns, now_ns)
-            text = f"Karpenter found no place {age} ago; computed now it has one: {_where(standing.place)}"
-            yield Remark("has a place now", text)
-        elif said is None and self._is_karpenter_heard and _is_due(standing) and waited_ns > SHORT_PATIENCE_NS:
+            text = f"Karpenter found no place {age} ago; computed now it has one: {_where(diagnosis.destination)}"
+            yield Disagreement("has a place now", text)
+        elif said is None and self._is_karpenter_heard and _is_due(diagnosis) and waited_ns > SHORT_PATIENCE_NS:
             text = f"it has waited for {age_text(since_ns, now_ns)}, and Karpenter, which speaks of others, is silent"
-            yield Remark("Karpenter is silent", text)
-        if standing.turn is Turn.NODE and standing.place is not None and waited_ns > SHORT_PATIENCE_NS:
+            yield Disagreement("Karpenter is silent", text)
+        if diagnosis.cause is Cause.NODE and diagnosis.destination is not None and waited_ns > SHORT_PATIENCE_NS:
             text = (
-                f"the scheduler refuses it, but by Karpenter's rules it has room on {standing.place.node}:"
+                f"the scheduler refuses it, but by Karpenter's rules it has room on {diagnosis.destination.node}:"
                 " as long as that is so, Karpenter launches nothing for it"
             )
-            yield Remark("room by Karpenter's rules", text)
+            yield Disagreement("room by Karpenter's rules", text)
 
-    def _nominated(self, said: Voice, now_ns: int) -> Iterator[Remark]:
+    def _nominated(self, said: PodMessage, now_ns: int) -> Iterator[Disagreement]:
         age_ns, age = now_ns - said.at_ns, age_text(said.at_ns, now_ns)
         short = f"nominated {age} ago"
         if said.at_ns == ABSENT_NS or not said.targets:
             if age_ns > PATIENCE_NS:
-                yield Remark(short, f"nominated {age} ago, still pending")
+                yield Disagreement(short, f"nominated {age} ago, still pending")
             return
         _, name = said.targets[0]
         stage = self.stage(said)
         if not stage:
             if age_ns > SHORT_PATIENCE_NS // 2:
-                yield Remark(short, f"nominated {age} ago to {name}, which is gone, still pending")
+                yield Disagreement(short, f"nominated {age} ago to {name}, which is gone, still pending")
         elif stage == "Ready":
             if age_ns > SHORT_PATIENCE_NS // 2:
-                yield Remark(short, f"nominated {age} ago, still pending, although {name} is ready")
+                yield Disagreement(short, f"nominated {age} ago, still pending, although {name} is ready")
         elif age_ns > PATIENCE_NS:
-            yield Remark(short, f"nominated {age} ago, still pending: {name} is {stage.lower()}")
+            yield Disagreement(short, f"nominated {age} ago, still pending: {name} is {stage.lower()}")
 
-    def stage(self, said: Voice) -> str:
+    def stage(self, said: PodMessage) -> str:
         """Return how far the nominated node has come: ``Launching``, ..., ``Ready``; empty where it is gone."""
         for kind, name in said.targets:
             claim = self._claims.get(name) if kind == "nodeclaim" else None
@@ -113,12 +117,12 @@ class Witness:
         return ""
 
 
-def _is_due(standing: Standing) -> bool:
+def _is_due(diagnosis: Diagnosis) -> bool:
     """Whether Karpenter publishes an event about such a pod."""
-    return standing.turn in ENGINE and standing.turn is not Turn.RESERVED
+    return diagnosis.cause in ENGINE and diagnosis.cause is not Cause.RESERVED
 
 
-def _where(place: Place) -> str:
-    if place.node:
-        return f"room on {place.node}"
-    return f"a new node of {place.nodepool}"
+def _where(destination: Destination) -> str:
+    if destination.node:
+        return f"room on {destination.node}"
+    return f"a new node of {destination.nodepool}"

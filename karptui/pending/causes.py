@@ -1,4 +1,4 @@
-"""How a pod without a node stands: whose turn it is, and what the engine makes of it."""
+"""Why a pod has no node: what it waits for, and what the engine makes of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GATED: Final = "SchedulingGated"
 DEFAULT_SCHEDULERS: Final = ("", "default-scheduler")
 
 
-class Turn(StrEnum):
+class Cause(StrEnum):
     """What a pending pod waits for."""
 
     UNPLACED = "no place"
@@ -53,15 +53,15 @@ class Turn(StrEnum):
     """It is being deleted."""
 
 
-FAULTY: Final = frozenset({Turn.UNPLACED, Turn.IGNORED, Turn.SILENT, Turn.NO_POOL, Turn.LOST_NODE})
-"""Turns that somebody has to do something about."""
-SILENT: Final = frozenset({Turn.RESERVED, Turn.SILENT, Turn.NO_POOL})
-"""Turns of which Karpenter publishes nothing."""
-ENGINE: Final = frozenset({Turn.UNPLACED, Turn.RESERVED, Turn.NODE, Turn.CLAIM})
-"""Turns that a run of the engine decides."""
+FAULTY: Final = frozenset({Cause.UNPLACED, Cause.IGNORED, Cause.SILENT, Cause.NO_POOL, Cause.LOST_NODE})
+"""Those that somebody has to do something about."""
+SILENT: Final = frozenset({Cause.RESERVED, Cause.SILENT, Cause.NO_POOL})
+"""Those of which Karpenter publishes nothing."""
+ENGINE: Final = frozenset({Cause.UNPLACED, Cause.RESERVED, Cause.NODE, Cause.CLAIM})
+"""Those that a run of the engine decides."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class Destination(msgspec.Struct, frozen=True):
     """Where the engine puts a pod."""
 
     node: str = ""
@@ -77,18 +77,18 @@ class Place(msgspec.Struct, frozen=True):
     """Of all pods of a new node, DaemonSets included."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Diagnosis(msgspec.Struct, frozen=True):
     """One pod."""
 
-    turn: Turn
-    place: Place | None = None
+    cause: Cause
+    destination: Destination | None = None
     error: PodError | None = None
     problems: tuple[str, ...] = ()
     """What Karpenter finds faulty, in its words."""
 
 
-class Standings:
-    """Tells how pods stand after a run.
+class Diagnoses:
+    """Tells why pods wait after a run.
 
     Args:
         prepared: The cluster.
@@ -100,63 +100,63 @@ class Standings:
         self._has_pools = bool(prepared.pools)
         self._ignored: dict[str, IgnoredPod] = {one.pod.uid: one for one in prepared.ignored}
         self._errors = solution.errors
-        self._places: dict[str, Place] = {}
+        self._destinations: dict[str, Destination] = {}
         for filled in solution.nodes:
-            place = Place(node=filled.state.name, nodepool=filled.state.nodepool_name)
-            self._places.update((pod.uid, place) for pod in filled.pods)
+            destination = Destination(node=filled.state.name, nodepool=filled.state.nodepool_name)
+            self._destinations.update((pod.uid, destination) for pod in filled.pods)
         for claim in solution.claims:
-            place = place_of_claim(claim, prices)
-            self._places.update((pod.uid, place) for pod in claim.pods)
+            destination = destination_of_claim(claim, prices)
+            self._destinations.update((pod.uid, destination) for pod in claim.pods)
 
-    def of(self, pod: Pod) -> Standing:
-        """Return how a pod without a running node stands."""
+    def of(self, pod: Pod) -> Diagnosis:
+        """Return why a pod without a running node waits."""
         outside = self._outside(pod)
         if outside is not None:
-            return Standing(outside)
+            return Diagnosis(outside)
         ignored = self._ignored.get(pod.uid)
         if ignored is not None:
-            return Standing(Turn.SILENT if ignored.is_silent else Turn.IGNORED, problems=ignored.problems)
+            return Diagnosis(Cause.SILENT if ignored.is_silent else Cause.IGNORED, problems=ignored.problems)
         if not self._has_pools:
-            return Standing(Turn.NO_POOL)
+            return Diagnosis(Cause.NO_POOL)
         error = self._errors.get(pod.key)
         if error is not None:
-            return Standing(Turn.RESERVED if error.is_reserved else Turn.UNPLACED, error=error)
-        place = self._places.get(pod.uid)
-        if place is None:
-            return Standing(Turn.UNTRIED)
-        return Standing(Turn.NODE if place.node else Turn.CLAIM, place)
+            return Diagnosis(Cause.RESERVED if error.is_reserved else Cause.UNPLACED, error=error)
+        destination = self._destinations.get(pod.uid)
+        if destination is None:
+            return Diagnosis(Cause.UNTRIED)
+        return Diagnosis(Cause.NODE if destination.node else Cause.CLAIM, destination)
 
-    def _outside(self, pod: Pod) -> Turn | None:
+    def _outside(self, pod: Pod) -> Cause | None:
         """Return why Karpenter does not look for a place, None where it does.
 
         Rule: ``IsProvisionable`` in Karpenter's ``pkg/utils/pod/scheduling.go``.
         """
         template = pod.template
         if pod.node_name:
-            return Turn.LOST_NODE
+            return Cause.LOST_NODE
         if template.is_node_owned:
-            return Turn.STATIC
+            return Cause.STATIC
         if pod.scheduled_reason == GATED:
-            return Turn.GATED
+            return Cause.GATED
         if template.is_daemonset_owned:
-            return Turn.DAEMON
+            return Cause.DAEMON
         if pod.nominated_node_name:
-            return Turn.PREEMPTING
+            return Cause.PREEMPTING
         if pod.scheduled_reason != UNSCHEDULABLE:
             if pod.is_terminating:
-                return Turn.LEAVING
-            return Turn.UNTRIED if template.scheduler_name in DEFAULT_SCHEDULERS else Turn.OTHER_SCHEDULER
+                return Cause.LEAVING
+            return Cause.UNTRIED if template.scheduler_name in DEFAULT_SCHEDULERS else Cause.OTHER_SCHEDULER
         return None
 
 
-def place_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES) -> Place:
-    """Return a NodeClaim that would be created as a place, by its cheapest type, in dollars that are paid."""
+def destination_of_claim(claim: NewClaim, settings: PriceSettings = LIST_PRICES) -> Destination:
+    """Return a NodeClaim that would be created as a destination, by its cheapest type, in dollars that are paid."""
     catalogue = claim.catalogue
     prices = catalogue.prices(claim.requirements)
     types = {one.name: price for one, price in zip(catalogue.types, prices, strict=True)}
     names = claim.instance_type_names
     first = min(names, key=lambda name: (types[name], name), default="")
-    return Place(
+    return Destination(
         nodepool=claim.nodepool_name,
         instance_type=first,
         other_types=max(len(names) - 1, 0),

@@ -1,0 +1,53 @@
+"""Which NodePool came closest to taking a pod, and whether DaemonSets are what keeps it out."""
+
+from __future__ import annotations
+
+from karptui.karpenter.labels import NODEPOOL
+from karptui.kube import resources
+from karptui.provisioning import PodExplanation, PoolExplanation
+from karptui.provisioning.explain import GATES
+from karptui.provisioning.rejection import TypesExhausted
+
+
+def furthest(explanation: PodExplanation) -> PoolExplanation | None:
+    """Return the NodePool that came closest to taking the pod: that which failed last, of equals the first asked.
+
+    Where the pod names its NodePools, the others do not count.
+    """
+    wanted = _wanted(explanation)
+    named = [pool for pool in explanation.pools if pool.nodepool in wanted]
+    if named and all(pool.takes_no_part for pool in named):
+        return named[0]
+    asked = [pool for pool in named or explanation.pools if pool.failed is not None]
+    return max(asked, key=lambda pool: (_depth(pool), -pool.position), default=None)
+
+
+def _wanted(explanation: PodExplanation) -> frozenset[str]:
+    template = explanation.pod.template
+    if NODEPOOL in template.node_selector:
+        return frozenset({template.node_selector[NODEPOOL]})
+    terms = template.required_node_terms or ()
+    return frozenset(
+        value
+        for term in terms[:1]
+        for one in term.match_expressions
+        if one.key == NODEPOOL and one.operator == "In"
+        for value in one.values
+    )
+
+
+def _depth(pool: PoolExplanation) -> float:
+    assert pool.failed is not None
+    depth = float(GATES.index(pool.failed))
+    if isinstance(pool.rejection, TypesExhausted) and pool.rejection.with_labels_and_offering:
+        return depth + 0.5
+    return depth
+
+
+def is_for_daemons(pool: PoolExplanation) -> bool:
+    """Whether the nearest type, which lacks something, would do if no DaemonSets ran on it."""
+    rejection = pool.rejection
+    assert isinstance(rejection, TypesExhausted)
+    assert pool.nearest is not None
+    own = rejection.pod_requests
+    return all(resources.nano(own, one.resource) <= one.room.nano for one in pool.nearest.shortfalls)
