@@ -24,8 +24,7 @@ from typing import Any
 import msgspec
 
 from karptui.aws.catalogue import ZONE_BITS_BASE
-from karptui.aws.ec2 import facts_from_ec2, is_usable
-from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.facts import InstanceTypeFacts, facts_from_ec2, is_usable
 
 NUMBERED_FIELDS = {
     "architectures",

@@ -10,11 +10,10 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.errors import NodeClassError
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import Ec2NodeClass, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, is_ec2, parse_nodeclass
 from karptui.aws.observed import observed_types
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.churn.loops import Loop

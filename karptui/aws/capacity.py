@@ -1,23 +1,149 @@
-"""Everything a node of a type has: the capacity that Karpenter plans with.
+"""Everything a node of a type has before anything is reserved: memory, pod slots, ephemeral storage, and the rest.
 
-Source: ``computeCapacity`` in pkg/providers/instancetype/types.go of Karpenter's AWS provider.
+The share of memory that Karpenter takes away (``VM_MEMORY_OVERHEAD_PERCENT``) goes here. Sources: ``computeCapacity``,
+``memory``, ``pods``, ``ENILimitedPods`` and ``ephemeralStorage`` in pkg/providers/instancetype/types.go of Karpenter's
+AWS provider.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import architecture
-from karptui.aws.memory import MIB, estimated_memory_mib
-from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.aws.pods import max_pods
-from karptui.aws.storage import ephemeral_storage
+from karptui.aws.nodeclass import GIB, KIND, BlockDevice, Ec2NodeClass, NodeClassError
 from karptui.karpenter.settings import Settings
-from karptui.kube.quantity import ZERO, Quantity, QuantityFormat, of_units
+from karptui.kube.quantity import ZERO, Quantity, QuantityError, QuantityFormat, of_units, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+
+MIB: Final = 1 << 20
+ARM64_CMA_MIB: Final = 64
+"""Contiguous memory that Graviton kernels set aside."""
+
+
+def contiguous_memory_mib(facts: InstanceTypeFacts) -> int:
+    """Return what the kernel sets aside before the overhead percent is taken."""
+    return ARM64_CMA_MIB if facts.architectures[:1] == ("arm64",) else 0
+
+
+def vm_overhead_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
+    """Return what VM_MEMORY_OVERHEAD_PERCENT takes, in whole MiB rounded up.
+
+    Args:
+        facts: The instance type.
+        overhead_percent: A fraction in spite of its name: 0.075 is 7.5 %.
+    """
+    # Doubles in this order, as Karpenter computes it.
+    size_bytes = (facts.memory_mib - contiguous_memory_mib(facts)) * MIB
+    return math.ceil(size_bytes * overhead_percent / 1024 / 1024)
+
+
+def estimated_memory_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
+    """Return the memory capacity that Karpenter plans with until a node of the type has reported its own."""
+    return facts.memory_mib - contiguous_memory_mib(facts) - vm_overhead_mib(facts, overhead_percent)
+
+
+PODS_WITHOUT_ENI_LIMIT: Final = 110
+HOST_NETWORK_PODS: Final = 2
+"""aws-node and kube-proxy run on the host's network and need no address."""
+
+
+def eni_limited_pods(facts: InstanceTypeFacts, reserved_enis: int, efa_only_on_first_card: int) -> int:
+    """Return how many pods the default card's interfaces have addresses for.
+
+    The first address of an interface is the interface's own. Types without a usable interface take no pods at all.
+    """
+    enis = facts.card_enis[facts.default_card] - reserved_enis - efa_only_on_first_card
+    return enis * (facts.ipv4_per_eni - 1) + HOST_NETWORK_PODS if enis > 0 else 0
+
+
+def max_pods(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, reserved_enis: int) -> int:
+    """Return the number of pods that the kubelet is told to accept.
+
+    ``maxPods: 0`` is a value, ``podsPerCore: 0`` is none; neither prefix delegation nor IPv6 is known to Karpenter.
+    """
+    kubelet, family = nodeclass.kubelet, nodeclass.family
+    if kubelet.max_pods is not None:
+        pods = kubelet.max_pods
+    elif family.limits_pods_by_enis:
+        pods = eni_limited_pods(facts, reserved_enis, nodeclass.efa_only_on_first_card)
+    else:
+        pods = PODS_WITHOUT_ENI_LIMIT
+    if family.honours_pods_per_core and kubelet.pods_per_core is not None and kubelet.pods_per_core > 0:
+        return min(pods, kubelet.pods_per_core * facts.vcpus)
+    return pods
+
+
+GIGABYTE: Final = 10**9
+UNKNOWN_STORAGE_BYTES: Final = 20 * GIB
+"""Assumed where nothing says how large the disk is."""
+
+
+def ephemeral_storage(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass) -> Quantity:
+    """Return the size of the file system that pods' ephemeral storage comes from.
+
+    Raises:
+        NodeClassError: A mapping that decides has no ``ebs`` or no ``deviceName``: Karpenter crashes on it.
+    """
+    if nodeclass.uses_raid0 and facts.store_gb is not None:
+        return of_units(facts.store_gb * GIGABYTE)
+    return volume_storage(nodeclass)
+
+
+def volume_storage(nodeclass: Ec2NodeClass) -> Quantity:
+    """Return what the EBS volumes give: the same for every type; see `ephemeral_storage`."""
+    deciding = _deciding_sizes(nodeclass)
+    for size in deciding:
+        if size is not None:
+            return size
+    family = nodeclass.family
+    default = UNKNOWN_STORAGE_BYTES if family.data_device is None else family.default_storage_bytes
+    return of_units(default, QuantityFormat.BINARY_SI)
+
+
+def _deciding_sizes(nodeclass: Ec2NodeClass) -> list[Quantity | None]:
+    """Return the sizes of the mappings that Karpenter looks at, in its order, up to the first that has one."""
+    devices = nodeclass.block_devices
+    if not devices:
+        return []
+    root = next((index for index, device in enumerate(devices) if device.root_volume), None)
+    if root is not None:
+        size = _size(nodeclass, root)
+        if size is not None:
+            return [size]
+    if nodeclass.family.data_device is None:
+        return [_size(nodeclass, len(devices) - 1)]
+    data = _data_device(nodeclass, devices)
+    return [] if data is None else [_size(nodeclass, data)]
+
+
+def _data_device(nodeclass: Ec2NodeClass, devices: tuple[BlockDevice, ...]) -> int | None:
+    """Return the index of the first mapping of the family's data device; a second one is never read."""
+    for index, device in enumerate(devices):
+        if device.device_name is None:
+            raise NodeClassError(
+                f"{KIND} {nodeclass.name}: spec.blockDeviceMappings[{index}] has no deviceName; Karpenter crashes on it"
+            )
+        if device.device_name == nodeclass.family.data_device:
+            return index
+    return None
+
+
+def _size(nodeclass: Ec2NodeClass, index: int) -> Quantity | None:
+    field = f"{KIND} {nodeclass.name}: spec.blockDeviceMappings[{index}]"
+    ebs = nodeclass.block_devices[index].ebs
+    if ebs is None:
+        raise NodeClassError(f"{field} has no ebs; Karpenter crashes on it")
+    if ebs.volume_size is None:
+        return None
+    try:
+        return parse_quantity(str(ebs.volume_size))
+    except QuantityError as error:
+        raise NodeClassError(f"{field}.ebs.volumeSize: {error}") from None
+
 
 POD_ENI: Final = "vpc.amazonaws.com/pod-eni"
 PRIVATE_IPV4: Final = "vpc.amazonaws.com/PrivateIPv4Address"

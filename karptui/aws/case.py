@@ -12,13 +12,12 @@ from typing import Any, Final
 import msgspec
 
 from karptui.aws.catalogue import instance_type_facts, price_list
-from karptui.aws.compatibility import incompatibility
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import allocatable, instance_types
 from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
 from karptui.aws.market import Market, built_in_market, region_of
 from karptui.aws.nodeclass import KIND, Ec2NodeClass, parse_spec_and_status
-from karptui.aws.placement import PlacementGroup
+from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.decode.errors import field_error
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE

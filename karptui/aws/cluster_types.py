@@ -9,13 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.discovered import discovered_memory_bytes
-from karptui.aws.errors import NodeClassError
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
 from karptui.aws.market import Market, built_in_market, region_of
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, Subnet, SubnetZone, is_ec2, parse_nodeclass
-from karptui.aws.place import node_zones
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, NodeClassError, Subnet, SubnetZone, is_ec2, parse_nodeclass
+from karptui.aws.observed import discovered_memory_bytes
+from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import REGION

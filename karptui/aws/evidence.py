@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from karptui.aws.place import Place
 from karptui.aws.prices import LIST_PRICES, PriceBook, PriceOrigin, PriceSettings, PriceSource, PriceTable, currency_of
-from karptui.aws.region_facts import NO_FACTS, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.aws.region import NO_FACTS, FactKind, FactPhase, FactStatus, Place, RegionFacts
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered, parse_version
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE

@@ -9,17 +9,13 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from karptui.aws.capacity import capacity
+from karptui.aws.capacity import capacity, eni_limited_pods
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.compatibility import incompatibility
-from karptui.aws.errors import NodeClassError
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.market import Market
-from karptui.aws.nodeclass import KIND, Ec2NodeClass
-from karptui.aws.placement import PlacementGroup
-from karptui.aws.pods import eni_limited_pods
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, NodeClassError
+from karptui.aws.offerings import PlacementGroup, incompatibility, sold_as
 from karptui.aws.reserved import eviction_threshold, kube_reserved, system_reserved
-from karptui.aws.sold_as import sold_as
 from karptui.karpenter.instance_type import InstanceType, Overhead
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
@@ -45,7 +41,7 @@ def instance_types(
         market: What the region sells, and at what price.
         facts: The types to resolve; the whole built-in catalogue by default.
         placement_group: The NodeClass's placement group, where it has one.
-        discovered_memory_bytes: Memory that nodes of a type have reported, by type; see `karptui.aws.discovered`.
+        discovered_memory_bytes: Memory that nodes of a type have reported, by type; see `karptui.aws.observed`.
 
     Raises:
         NodeClassError: The NodeClass has no subnets, or a value that Karpenter refuses or crashes on.

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from karptui.aws.ami_family import AmiFamily
 from karptui.aws.facts import InstanceTypeFacts
-from karptui.aws.nodeclass import CapacityReservation, SubnetZone
+from karptui.aws.nodeclass import AmiFamily, CapacityReservation, SubnetZone
 from karptui.karpenter.labels import (
     ARCH,
     AWS_GROUP,

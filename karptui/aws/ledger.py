@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
+from karptui.aws.capacity import MIB, contiguous_memory_mib, vm_overhead_mib
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import allocatable
-from karptui.aws.memory import MIB, contiguous_memory_mib, vm_overhead_mib
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.aws.reserved import eviction_threshold
 from karptui.karpenter.instance_type import InstanceType

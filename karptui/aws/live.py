@@ -22,7 +22,7 @@ from karptui.aws.prices import (
     table_from_list,
     table_from_metrics,
 )
-from karptui.aws.region_facts import NO_FACTS, RegionFacts
+from karptui.aws.region import NO_FACTS, RegionFacts
 from karptui.karpenter.labels import SPOT
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.kube.timestamps import format_timestamp

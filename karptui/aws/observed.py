@@ -1,4 +1,11 @@
-"""What nodes of a type report, beside what anybody says of the type: the last resort, and the only one off AWS."""
+"""What nodes of a type have reported.
+
+From a type's first registered node on, Karpenter plans with the memory it reports, not with its estimate. Source:
+pkg/controllers/providers/instancetype/capacity/controller.go and ``UpdateInstanceTypeCapacityFromNode`` in
+pkg/providers/instancetype/instancetype.go of Karpenter's AWS provider. What it has learned lives in the controller's
+memory for 60 days; a cluster's live nodes are what a restarted controller learns it from again, and all that can be
+seen from outside. Off AWS, what nodes report is all there is.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +13,62 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from karptui.karpenter.labels import INSTANCE_TYPE
+from karptui.aws.nodeclass import Ami, Ec2NodeClass
+from karptui.karpenter.labels import INSTANCE_TYPE, KEY_ALIASES, REGISTERED
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.node import Node
 from karptui.kube.quantity import Quantity
-from karptui.kube.resources import ResourceList
+from karptui.kube.resources import ResourceList, memory_bytes
+
+
+def discovered_memory_bytes(
+    nodeclasses: Iterable[Ec2NodeClass], nodes: Iterable[tuple[Node, NodeClaim]]
+) -> Mapping[str, Mapping[str, int]]:
+    """Return the least memory that nodes of each type report, by NodeClass name and instance type.
+
+    A node counts when it is registered and runs the image that its NodeClass would choose for it today; what it teaches
+    holds for every NodeClass with the same set of images.
+
+    Args:
+        nodeclasses: All EC2NodeClasses.
+        nodes: Nodes with the NodeClaims that they belong to.
+    """
+    known = {nodeclass.name: _Images(nodeclass.amis) for nodeclass in nodeclasses}
+    learned: dict[frozenset[Ami], dict[str, int]] = {}
+    for node, claim in nodes:
+        images = known.get(claim.node_class_ref.name)
+        if images is None or node.labels.get(REGISTERED) != "true" or claim.image_id != images.current(node.labels):
+            continue
+        if reported := memory_bytes(node.capacity):
+            by_type = learned.setdefault(images.set, {})
+            name = node.labels.get(INSTANCE_TYPE, "")
+            by_type[name] = min(reported, by_type.get(name, reported))
+    return {name: learned.get(images.set, {}) for name, images in known.items()}
+
+
+class _Images:
+    """The images of a NodeClass; which is the current one is looked for once for all nodes that are alike to them."""
+
+    def __init__(self, amis: Iterable[Ami]) -> None:
+        self._amis = tuple(amis)
+        self.set = frozenset(self._amis)
+        keys = {KEY_ALIASES.get(term.key, term.key) for ami in self._amis for term in ami.selectors}
+        self._keys = (*keys, *(alias for alias, key in KEY_ALIASES.items() if key in keys))
+        self._found: dict[tuple[str | None, ...], str | None] = {}
+
+    def current(self, labels: Mapping[str, str]) -> str | None:
+        """Return the id of the current image of a node with these labels, None where none fits."""
+        of_interest = tuple(map(labels.get, self._keys))
+        if of_interest not in self._found:
+            self._found[of_interest] = current_image(self._amis, labels)
+        return self._found[of_interest]
+
+
+def current_image(amis: Iterable[Ami], labels: Mapping[str, str]) -> str | None:
+    """Return the id of the first image that fits a node with these labels, None where none does."""
+    node = Requirements.from_labels(labels)
+    return next((ami.id for ami in amis if node.compatible(Requirements.from_selectors(ami.selectors))), None)
 
 
 class Spread(msgspec.Struct, frozen=True):

@@ -1,30 +1,87 @@
-"""Offerings: the zones and capacity types that a type can be launched in.
+"""Offerings: the zones and capacity types that a type can be launched in, and which types a NodeClass rules out.
 
-Source: pkg/providers/instancetype/offering of Karpenter's AWS provider: base_resolver.go, placement_group_resolver.go
-and reserved_capacity_resolver.go.
+A type that is ruled out stays in the list, but none of its offerings is available. Sources: pkg/providers/instancetype/
+offering (base_resolver.go, placement_group_resolver.go, reserved_capacity_resolver.go) and compatibility/
+compatibility.go of Karpenter's AWS provider.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import (
+    PLACEMENT_GROUP_ID,
     PLACEMENT_GROUP_PARTITION,
     RESERVATION_ID,
     RESERVATION_INTERRUPTIBLE,
     RESERVATION_TYPE,
     ZONE_ID,
     has_value,
+    requirements,
 )
 from karptui.aws.market import Market, OfferingKey
-from karptui.aws.nodeclass import EXPIRING, CapacityReservation, Ec2NodeClass
-from karptui.aws.placement import PlacementGroup
+from karptui.aws.nodeclass import AL2023, EXPIRING, CapacityReservation, Ec2NodeClass, NetworkInterface
 from karptui.karpenter.instance_type import Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
+from karptui.karpenter.settings import Settings
 from karptui.kube.selectors import NodeSelectorRequirement
+
+PARTITION: Final = "partition"
+
+
+class PlacementGroup(msgspec.Struct, frozen=True):
+    """An EC2 placement group."""
+
+    id: str
+    strategy: str
+    """``cluster``, ``spread`` or ``partition``."""
+    partitions: int = 0
+    """Of a partition group."""
+
+    @property
+    def partition_names(self) -> tuple[str, ...]:
+        """``1`` to the number of partitions; empty for other strategies."""
+        return tuple(str(number + 1) for number in range(self.partitions)) if self.strategy == PARTITION else ()
+
+
+def incompatibility(
+    facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, placement_group: PlacementGroup | None = None
+) -> str | None:
+    """Return why a NodeClass rules a type out, None where it does not."""
+    spec = nodeclass.spec
+    if spec.network_interfaces is not None:
+        reason = _interface_conflict(facts, spec.network_interfaces)
+        if reason is not None:
+            return reason
+    if facts.name.startswith("a1.") and nodeclass.family == AL2023:
+        return "a1 types do not boot AL2023"
+    if nodeclass.wants_nested_virtualization and not facts.nested_virtualization:
+        return "has no nested virtualization"
+    if placement_group is not None and placement_group.strategy not in facts.placement_strategies:
+        return f"does not support {placement_group.strategy} placement groups"
+    if spec.connection_tracking is not None and facts.hypervisor != "nitro":
+        return "connection tracking needs the Nitro hypervisor"
+    return None
+
+
+def _interface_conflict(facts: InstanceTypeFacts, interfaces: tuple[NetworkInterface, ...]) -> str | None:
+    if not facts.ena:
+        return "networkInterfaces need an Elastic Network Adapter"
+    for interface in interfaces:
+        if interface.network_card_index >= len(facts.card_enis):
+            return f"has no network card {interface.network_card_index}"
+        if interface.device_index >= facts.card_enis[interface.network_card_index]:
+            return f"network card {interface.network_card_index} has no device index {interface.device_index}"
+    efas = sum(interface.interface_type == "efa-only" for interface in interfaces)
+    if efas > facts.efas:
+        return f"has {facts.efas} EFA interfaces, {efas} are asked for"
+    return None
+
 
 RESERVED_PRICE_DIVISOR: Final = 10_000_000
 """Reserved instances are as good as free, yet keep the order of their on-demand prices."""
@@ -129,3 +186,92 @@ def _reserved_requirements(
         has_value(RESERVATION_INTERRUPTIBLE, "true" if reservation.interruptible else "false"),
         *([] if zone_id is None else [has_value(ZONE_ID, zone_id)]),
     )
+
+
+_MOST_KNOWN: Final = 8
+
+
+class SoldAs(NamedTuple):
+    """One type's."""
+
+    requirements: tuple[NodeSelectorRequirement, ...]
+    offerings: tuple[Offering, ...]
+
+
+_known: Final[list[tuple[Any, tuple[SoldAs, ...]]]] = []
+"""What the last inputs came to, and which these were."""
+
+
+def sold_as(
+    facts: tuple[InstanceTypeFacts, ...],
+    nodeclass: Ec2NodeClass,
+    settings: Settings,
+    market: Market,
+    placement_group: PlacementGroup | None,
+) -> tuple[SoldAs, ...]:
+    """Return labels and offerings of these types: the same objects where only what nodes hold or keep back changes.
+
+    Args:
+        facts: The types.
+        nodeclass: Decides zones, operating system, reservations, and which types it rules out.
+        settings: The gate ReservedCapacity counts.
+        market: What the region sells, and at what price.
+        placement_group: The NodeClass's, where it has one.
+    """
+    has_reserved_capacity = settings.gate("ReservedCapacity")
+    inputs = (
+        facts,
+        nodeclass.family,
+        nodeclass.zones,
+        nodeclass.reservations,
+        # Of the rest of the spec, these decide capacity and overhead alone.
+        msgspec.structs.replace(
+            nodeclass.spec, kubelet=None, block_device_mappings=None, instance_store_policy=None, user_data=None
+        ),
+        has_reserved_capacity,
+        msgspec.structs.astuple(market),
+        placement_group,
+    )
+    for known, found in tuple(_known):
+        if known == inputs:
+            return found
+    found = tuple(
+        _sold_as(one, nodeclass, market, placement_group, has_reserved_capacity=has_reserved_capacity) for one in facts
+    )
+    _known[:] = ((inputs, found), *_known[: _MOST_KNOWN - 1])
+    return found
+
+
+def _sold_as(
+    facts: InstanceTypeFacts,
+    nodeclass: Ec2NodeClass,
+    market: Market,
+    placement_group: PlacementGroup | None,
+    *,
+    has_reserved_capacity: bool,
+) -> SoldAs:
+    sold_in = market.zones_by_type.get(facts.name, frozenset())
+    zones = [zone for zone in nodeclass.zones if zone.name in sold_in]
+    reservations = nodeclass.reservations.get(facts.name, ())
+    return SoldAs(
+        requirements=(
+            *requirements(facts, nodeclass.family, market.region, zones, reservations),
+            *_placement_requirements(placement_group),
+        ),
+        offerings=offerings(
+            facts,
+            nodeclass,
+            market,
+            is_compatible=incompatibility(facts, nodeclass, placement_group) is None,
+            has_reserved_capacity=has_reserved_capacity,
+            placement_group=placement_group,
+        ),
+    )
+
+
+def _placement_requirements(group: PlacementGroup | None) -> tuple[NodeSelectorRequirement, ...]:
+    if group is None:
+        return ()
+    own = has_value(PLACEMENT_GROUP_ID, group.id)
+    partitions = group.partition_names
+    return (own, has_value(PLACEMENT_GROUP_PARTITION, *partitions)) if partitions else (own,)

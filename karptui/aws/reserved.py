@@ -12,9 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from karptui.aws.ami_family import GIB
-from karptui.aws.errors import NodeClassError
-from karptui.aws.nodeclass import KIND, Ec2NodeClass
+from karptui.aws.nodeclass import GIB, KIND, Ec2NodeClass, NodeClassError
 from karptui.kube.quantity import NANO, Quantity, QuantityError, QuantityFormat, of_millis, of_units, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 

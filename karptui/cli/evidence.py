@@ -150,7 +150,7 @@ def await_prices(source: EvidenceSource, state: ClusterState) -> None:
     """Wait until everybody who may be asked has answered or refused, but not for long."""
     import time
 
-    from karptui.aws.place import place_of
+    from karptui.aws.region import place_of
 
     source.start()
     source.use_region(place_of(state.nodes.values(), state.nodeclasses.values()).region)
@@ -179,7 +179,7 @@ def _usage(source: ClusterSource) -> UsageSource:
 
 
 def _aws(config: Config) -> AwsSource:
-    from karptui.aws.region_facts import FactKind
+    from karptui.aws.region import FactKind
     from karptui.paths import cache_dir
     from karptui.sources.aws.cache import FactCache
     from karptui.sources.aws.source import EVERYTHING, AwsSource

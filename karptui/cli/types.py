@@ -58,7 +58,7 @@ def _run_case(args: argparse.Namespace) -> int:
         SourceError: where the file is no document.
     """
     from karptui.aws.case import CaseError, answer
-    from karptui.aws.errors import NodeClassError
+    from karptui.aws.nodeclass import NodeClassError
     from karptui.views.sanitize import clean
     from karptui.views.types.case_table import CASE_TABLE, CaseType, case_types
 

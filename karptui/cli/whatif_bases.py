@@ -55,7 +55,7 @@ def bases(args: argparse.Namespace) -> Iterator[NamedBase]:
 
 def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     from karptui.aws.evidence import prices_of
-    from karptui.aws.place import place_of
+    from karptui.aws.region import place_of
     from karptui.cli.collector import collector_at_rest
     from karptui.cli.evidence import evidence_for
     from karptui.karpenter.inventory import Inventory

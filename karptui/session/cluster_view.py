@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, prices_of
-from karptui.aws.place import Place, place_of
 from karptui.aws.prices import Price, PriceBook
+from karptui.aws.region import Place, place_of
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim

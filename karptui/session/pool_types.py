@@ -7,17 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, TypeVar
 
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
-from karptui.aws.errors import NodeClassError
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.ledger import safe_overhead_percent
 from karptui.aws.lint.finding import Finding
-from karptui.aws.lint.operator import unknown_operators
-from karptui.aws.lint.overreserved import reserved_more_than_node
-from karptui.aws.lint.pod_slots import too_few_pod_slots
+from karptui.aws.lint.pool_types import reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
 from karptui.aws.lint.user_data import user_data_settings
-from karptui.aws.lint.wildcard import wildcard_values
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, NodeClassError, is_ec2, parse_nodeclass
 from karptui.aws.observed import ObservedType, observed_types
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller
-from karptui.aws.region_facts import FactPhase
+from karptui.aws.region import FactPhase
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.controller.source import ControllerNews, ControllerSource

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
-from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock, SystemClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import SourceError

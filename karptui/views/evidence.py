@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.region_facts import FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.aws.region import FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.kube.live_usage import LiveUsage
 
 _WORDS: Final[Mapping[FactPhase, str]] = {

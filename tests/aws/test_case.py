@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from karptui.aws.case import CaseError, answer, parse_case
-from karptui.aws.placement import PlacementGroup
+from karptui.aws.offerings import PlacementGroup
 from tests.aws.builders import SUBNETS
 
 ZONES = [{"name": "us-east-1a", "id": "use1-az4"}, {"name": "us-east-1b", "id": "use1-az6"}]

@@ -11,7 +11,7 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.market import Market, OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.place import node_zones
+from karptui.aws.region import node_zones
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGION, REGISTERED, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim

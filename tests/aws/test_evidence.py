@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from karptui.aws.evidence import Evidence, markets_of, offering_value, prices_of, table_from_types, with_controller
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.place import NOWHERE, Place
 from karptui.aws.prices import PriceSource
-from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.aws.region import NOWHERE, FactPhase, FactStatus, Place
 from karptui.karpenter.controller import DEFAULTS, ControllerInfo
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.metrics import ControllerMetrics

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.errors import NodeClassError
 from karptui.aws.instance_types import allocatable, incompatible_types, instance_types
 from karptui.aws.labels import PLACEMENT_GROUP_ID, PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
 from karptui.aws.market import OfferingKey
-from karptui.aws.placement import PlacementGroup
+from karptui.aws.nodeclass import NodeClassError
+from karptui.aws.offerings import PlacementGroup
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
 from tests.aws.builders import a_market, a_nodeclass, resolve, some_settings

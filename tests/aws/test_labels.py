@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from karptui.aws import labels
-from karptui.aws.ami_family import AL2023, WINDOWS_2022, AmiFamily
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import Gpu, InferenceAccelerator, InstanceTypeFacts, NeuronDevice
-from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.nodeclass import AL2023, WINDOWS_2022, AmiFamily, SubnetZone
 from karptui.karpenter.labels import ARCH, OS, WINDOWS_BUILD, ZONE
 from karptui.karpenter.requirements import Requirements
 

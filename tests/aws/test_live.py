@@ -10,15 +10,7 @@ from karptui.aws.live import live_instance_types, live_market, live_prices
 from karptui.aws.market import OfferingKey, built_in_market
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSettings, PriceSource
-from karptui.aws.region_facts import (
-    NO_FACTS,
-    AccountReservation,
-    Dated,
-    FactPhase,
-    FactStatus,
-    RegionFacts,
-    shared_sentence,
-)
+from karptui.aws.region import NO_FACTS, AccountReservation, Dated, FactPhase, FactStatus, RegionFacts, shared_sentence
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.kube.timestamps import parse_timestamp
 

@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
-from karptui.aws.ami_family import AL2, AL2023, BOTTLEROCKET, CUSTOM, WINDOWS_2022
-from karptui.aws.errors import NodeClassError
-from karptui.aws.nodeclass import SubnetZone, is_ec2, parse_nodeclass, parse_spec_and_status
+from karptui.aws.nodeclass import (
+    AL2,
+    AL2023,
+    BOTTLEROCKET,
+    CUSTOM,
+    WINDOWS_2022,
+    NodeClassError,
+    SubnetZone,
+    is_ec2,
+    parse_nodeclass,
+    parse_spec_and_status,
+)
 from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
 from tests.aws.builders import a_nodeclass
 

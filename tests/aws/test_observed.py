@@ -1,8 +1,130 @@
+"""What nodes of a type have reported."""
+
 from __future__ import annotations
 
-from karptui.aws.observed import observed_types
+import itertools
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karptui.aws.nodeclass import Ec2NodeClass, parse_spec_and_status
+from karptui.aws.observed import _Images, current_image, discovered_memory_bytes, observed_types
+from karptui.karpenter.labels import ARCH, INSTANCE_TYPE, REGISTERED, ZONE
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.kube.node import Node
-from karptui.kube.quantity import Quantity, parse_quantity
+from karptui.kube.quantity import Quantity, of_units, parse_quantity
+
+ARCHS = ("amd64", "arm64")
+BETA_ARCH = "beta.kubernetes.io/arch"
+AMIS = [{"id": f"ami-{arch}", "requirements": [{"key": ARCH, "operator": "In", "values": [arch]}]} for arch in ARCHS]
+
+
+def a_class(name: str = "default", amis: list[dict[str, Any]] = AMIS) -> Ec2NodeClass:
+    return parse_spec_and_status(name, {}, {"amis": amis})
+
+
+def a_node(
+    memory_bytes: int | None,
+    *,
+    image: str = "ami-amd64",
+    nodeclass: str = "default",
+    registered: str = "true",
+    instance_type: str = "m5.large",
+    labels: Mapping[str, str] = MappingProxyType({ARCH: "amd64"}),
+) -> tuple[Node, NodeClaim]:
+    named = {INSTANCE_TYPE: instance_type, REGISTERED: registered, **labels}
+    capacity = {} if memory_bytes is None else {"memory": of_units(memory_bytes)}
+    claim = NodeClaim(name="claim", image_id=image, node_class_ref=NodeClassRef(name=nodeclass))
+    return Node(name="node", labels=named, capacity=capacity), claim
+
+
+def test_the_least_report_of_a_type_counts() -> None:
+    nodes = [a_node(8_000), a_node(7_000), a_node(9_000), a_node(100, instance_type="t3.nano")]
+    assert discovered_memory_bytes([a_class()], nodes) == {"default": {"m5.large": 7_000, "t3.nano": 100}}
+
+
+def test_nodes_that_teach_nothing() -> None:
+    nodes = [
+        a_node(1, registered=""),
+        a_node(1, image="ami-old"),
+        a_node(1, nodeclass="gone"),
+        a_node(None),
+    ]
+    assert discovered_memory_bytes([a_class()], nodes) == {"default": {}}
+
+
+def test_nodeclasses_with_the_same_images_share_what_is_learned() -> None:
+    twin = a_class("twin", list(reversed(AMIS)))
+    other = a_class("other", AMIS[:1])
+    found = discovered_memory_bytes([a_class(), twin, other], [a_node(8_000)])
+    assert found == {"default": {"m5.large": 8_000}, "twin": {"m5.large": 8_000}, "other": {}}
+
+
+def test_the_first_image_that_fits_is_the_current_one() -> None:
+    amis = a_class(amis=[*AMIS, {"id": "ami-any"}]).amis
+    assert current_image(amis, {ARCH: "arm64"}) == "ami-arm64"
+    assert current_image(amis, {ARCH: "riscv"}) == "ami-any"
+    assert current_image((), {ARCH: "amd64"}) is None
+
+
+@pytest.mark.parametrize("key", [ARCH, BETA_ARCH])
+def test_nodes_with_other_labels_may_have_another_current_image(key: str) -> None:
+    amis = [{"id": f"ami-{arch}", "requirements": [{"key": key, "operator": "In", "values": [arch]}]} for arch in ARCHS]
+    nodes = [
+        a_node(8_000, image=f"ami-{image}", labels={label: arch}, instance_type=f"{image} on {arch} by {label}")
+        for image, arch, label in itertools.product(ARCHS, ARCHS, (ARCH, BETA_ARCH))
+    ]
+    found = discovered_memory_bytes([a_class(amis=amis)], nodes)
+    assert set(found["default"]) == {f"{arch} on {arch} by {label}" for arch in ARCHS for label in (ARCH, BETA_ARCH)}
+
+
+LABELS = st.dictionaries(
+    st.sampled_from([ARCH, BETA_ARCH, ZONE, "topology.ebs.csi.aws.com/zone", "team"]), st.sampled_from("abc")
+)
+SELECTORS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "key": st.sampled_from([ARCH, BETA_ARCH, ZONE, "team", "never"]),
+            "operator": st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
+            "values": st.lists(st.sampled_from("abc"), min_size=1, max_size=2),
+        }
+    ),
+    max_size=2,
+)
+
+
+@given(st.lists(SELECTORS, max_size=4), st.lists(LABELS, min_size=1, max_size=8))
+def test_remembering_the_current_image_changes_nothing(
+    terms: list[list[dict[str, Any]]], nodes: list[dict[str, str]]
+) -> None:
+    listed = [{"id": f"ami-{at}", "requirements": [_selector(**one) for one in each]} for at, each in enumerate(terms)]
+    amis = a_class(amis=listed).amis
+    images = _Images(amis)
+    for labels in (*nodes, *reversed(nodes)):
+        assert images.current(labels) == current_image(amis, labels)
+
+
+def _selector(key: str, operator: str, values: list[str]) -> dict[str, Any]:
+    named = {"key": key, "operator": operator}
+    return {**named, "values": values} if operator in ("In", "NotIn") else named
+
+
+def test_nodes_that_are_alike_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def current(amis: object, labels: object) -> str:
+        asked.append(labels)
+        return "ami-amd64"
+
+    monkeypatch.setattr("karptui.aws.observed.current_image", current)
+    nodes = [a_node(8_000, labels={ARCH: "amd64", "kubernetes.io/hostname": f"node-{at}"}) for at in range(9)]
+    discovered_memory_bytes([a_class()], [*nodes, a_node(8_000, labels={ARCH: "arm64"})])
+    assert len(asked) == 2
 
 
 def node(name: str, instance_type: str, memory: str, **more: str) -> Node:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.region_facts import NO_FACTS, FactKind, FactPhase, FactStatus
+from karptui.aws.region import NO_FACTS, FactKind, FactPhase, FactStatus
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.aws.source import AwsNews, AwsSource

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.aws.region import FactPhase, FactStatus
 from karptui.sources.base import SourceError
 from karptui.sources.periodic import PeriodicSource, failed_status
 from tests.sources.turns import Turns

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from karptui.app import KarptuiApp
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
-from karptui.aws.region_facts import FactKind, FactPhase, FactStatus
+from karptui.aws.region import FactKind, FactPhase, FactStatus
 from karptui.config import Config
 from karptui.screens.sources import SourcesScreen
 from karptui.screens.type_ledger import TypeLedgerScreen

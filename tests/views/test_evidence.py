@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.aws.region import Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName
 from karptui.views.evidence import evidence_rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from karptui.aws.evidence import Evidence, with_controller
-from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.aws.region import FactPhase, FactStatus
 from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView

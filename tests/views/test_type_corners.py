@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.region_facts import FactKind, FactPhase, FactStatus
+from karptui.aws.region import FactKind, FactPhase, FactStatus
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.session.cluster_view import ClusterView

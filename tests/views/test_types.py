@@ -9,7 +9,7 @@ import pytest
 from karptui.aws.evidence import Evidence
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.prices import PriceSettings
-from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.aws.region import Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName

@@ -10,7 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import counted, memory, share, verb
-from karptui.aws.lint.overreserved import reserved_more_than_node
+from karptui.aws.lint.pool_types import reserved_more_than_node
 from karptui.aws.lint.user_data import user_data_settings
 from karptui.aws.nodeclass import KIND, BlockDevice, Ec2NodeClass
 from karptui.karpenter.labels import AWS_GROUP

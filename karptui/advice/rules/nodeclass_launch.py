@@ -10,9 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, joined, listed
-from karptui.aws.ami_family import AL2023
-from karptui.aws.errors import NodeClassError
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import AL2023, KIND, Ec2NodeClass, NodeClassError, is_ec2, parse_nodeclass
 from karptui.karpenter.labels import AWS_GROUP
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool

@@ -10,8 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import REQUIREMENTS_PATH, pool_ref, requirement_form
 from karptui.advice.rule import rule
 from karptui.advice.words import amount, at_cost, counted, joined, listed, memory, share, verb
-from karptui.aws.lint.operator import unknown_operators
-from karptui.aws.lint.wildcard import wildcard_values
+from karptui.aws.lint.pool_types import unknown_operators, wildcard_values
 from karptui.aws.nodeclass import KIND, Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool

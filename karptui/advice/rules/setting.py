@@ -9,8 +9,8 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
 from karptui.advice.words import counted, listed, memory, span, verb
+from karptui.aws.capacity import estimated_memory_mib
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
-from karptui.aws.memory import estimated_memory_mib
 from karptui.karpenter.controller import ControllerInfo, is_other_minor
 from karptui.karpenter.labels import SPOT
 from karptui.kube.timestamps import NS_PER_SECOND

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from karptui.aws.region_facts import Dated
+from karptui.aws.region import Dated
 
 FORMAT: Final = 1
 """Raised when the shape of what is kept changes: older files are then read anew from the APIs."""

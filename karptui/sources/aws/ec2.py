@@ -10,10 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.ec2 import SUPPORTED_ARCHITECTURES, facts_from_ec2, is_usable
-from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.facts import SUPPORTED_ARCHITECTURES, InstanceTypeFacts, facts_from_ec2, is_usable
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.region_facts import AccountReservation, AccountSubnet
+from karptui.aws.region import AccountReservation, AccountSubnet
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.trouble import AwsError, Trouble

@@ -11,7 +11,7 @@ import msgspec
 
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.region_facts import AccountReservation, AccountSubnet, FactKind
+from karptui.aws.region import AccountReservation, AccountSubnet, FactKind
 
 _MINUTE: Final = 60
 _HOUR: Final = 3600

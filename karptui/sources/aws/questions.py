@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, assert_never
 
-from karptui.aws.region_facts import FactKind
+from karptui.aws.region import FactKind
 from karptui.sources.aws import ec2, pricing
 from karptui.sources.aws.calls import Caller, Wait
 from karptui.sources.aws.ec2 import Identity

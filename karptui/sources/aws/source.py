@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from karptui.aws.region_facts import NO_FACTS, Dated, FactKind, FactPhase, FactStatus, RegionFacts
+from karptui.aws.region import NO_FACTS, Dated, FactKind, FactPhase, FactStatus, RegionFacts
 from karptui.clock import Clock, SystemClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws.cache import FactCache

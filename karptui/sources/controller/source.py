@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
 from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.base import SourceError

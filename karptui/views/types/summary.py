@@ -8,7 +8,7 @@ from typing import Final
 from karptui.aws.evidence import Evidence
 from karptui.aws.lint.finding import Severity
 from karptui.aws.prices import PriceBook
-from karptui.aws.region_facts import FactPhase, shared_sentence
+from karptui.aws.region import FactPhase, shared_sentence
 from karptui.karpenter.controller import SETTING_NAMES
 from karptui.kube.units import count_text, counted
 from karptui.provisioning.type_verdict import Filter, FilterCount

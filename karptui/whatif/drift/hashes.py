@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from karptui.aws.ami_family import ALIASES
+from karptui.aws.nodeclass import ALIASES
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.drift.go_hash import HashError, is_zero, text_hash, value_hash

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from karptui.aws.catalogue import instance_type_facts
-from karptui.aws.errors import NodeClassError
 from karptui.aws.ledger import PERCENT_DIGITS, build_ledger, fitting_overhead_percent, rounded_down
-from karptui.aws.nodeclass import KIND, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import KIND, NodeClassError, is_ec2, parse_nodeclass
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO

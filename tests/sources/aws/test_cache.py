@@ -8,7 +8,7 @@ import pytest
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.region_facts import AccountReservation, AccountSubnet, Dated, FactKind
+from karptui.aws.region import AccountReservation, AccountSubnet, Dated, FactKind
 from karptui.sources.aws.cache import FactCache
 from karptui.sources.aws.kinds import RULES, cache_name
 

@@ -6,7 +6,7 @@ import pytest
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.region_facts import AccountReservation
+from karptui.aws.region import AccountReservation
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.aws import ec2
 from karptui.sources.aws.calls import Caller

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from karptui.aws.region_facts import Dated, FactKind, FactPhase, FactStatus
+from karptui.aws.region import Dated, FactKind, FactPhase, FactStatus
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws.cache import FactCache

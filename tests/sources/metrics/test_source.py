@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from karptui.aws.region_facts import FactPhase
+from karptui.aws.region import FactPhase
 from karptui.clock import FrozenClock
 from karptui.karpenter.controller import KarpenterVersion
 from karptui.kube.timestamps import NS_PER_SECOND

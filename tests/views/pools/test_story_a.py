@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.region_facts import FactPhase, FactStatus
+from karptui.aws.region import FactPhase, FactStatus
 from karptui.karpenter.inventory import Inventory
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.session.cluster_view import ClusterView

@@ -1,9 +1,11 @@
+"""Where a cluster stands."""
+
 from __future__ import annotations
 
 import pytest
 
 from karptui.aws.nodeclass import SubnetZone
-from karptui.aws.place import NOWHERE, place_of
+from karptui.aws.region import NOWHERE, place_of
 from karptui.karpenter.nodeclass import NodeClass
 from tests import builders
 

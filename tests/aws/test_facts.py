@@ -1,4 +1,4 @@
-"""Reading DescribeInstanceTypes."""
+"""EC2's answers as facts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from karptui.aws.ec2 import facts_from_ec2, is_usable
-from karptui.aws.facts import Gpu, InferenceAccelerator, InstanceTypeFacts, NeuronDevice
+from karptui.aws.facts import Gpu, InferenceAccelerator, InstanceTypeFacts, NeuronDevice, facts_from_ec2, is_usable
 
 
 def an_info(**changes: Any) -> dict[str, Any]:

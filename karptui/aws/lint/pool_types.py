@@ -1,0 +1,177 @@
+"""What leaves a NodePool without types, or with fewer than meant: operators, wildcards, reservations, pod slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from karptui.aws.instance_types import allocatable
+from karptui.aws.lint.finding import Finding, Severity
+from karptui.karpenter.instance_type import InstanceType
+from karptui.karpenter.requirements import OPERATORS
+from karptui.kube.quantity import Quantity
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, pod_count
+from karptui.kube.selectors import NodeSelectorRequirement
+
+UNKNOWN_OPERATOR: Final = "unknown-operator"
+
+
+def unknown_operators(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[Finding, ...]:
+    """Find operators that do not exist; they are spelled with capitals.
+
+    Args:
+        owner: Kind and name of the object, such as ``NodePool flex``.
+        field: Path of the requirements within it.
+        requirements: As written.
+    """
+    return tuple(
+        Finding(
+            rule=UNKNOWN_OPERATOR,
+            severity=Severity.ERROR,
+            object=owner,
+            field=f"{field}[{index}].operator",
+            fact=f"{requirement.key} has the unknown operator {requirement.operator or '(empty)'}: the API server"
+            " refuses the object, and here the requirement allows every value.",
+            remedy=f"Write one of {', '.join(OPERATORS)}.",
+        )
+        for index, requirement in enumerate(requirements)
+        if requirement.operator not in OPERATORS
+    )
+
+
+WILDCARD_VALUE = "wildcard-value"
+
+
+def wildcard_values(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[Finding, ...]:
+    """Find values with a ``*`` in them.
+
+    Args:
+        owner: Kind and name of the object, such as ``NodePool flex``.
+        field: Path of the requirements within it.
+        requirements: As written.
+    """
+    return tuple(
+        _finding(owner, f"{field}[{index}].values", requirement)
+        for index, requirement in enumerate(requirements)
+        if any("*" in value for value in requirement.values)
+    )
+
+
+def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> Finding:
+    stars = tuple(value for value in requirement.values if "*" in value)
+    alone = len(stars) == len(requirement.values)
+    effect = {
+        "In": "matches nothing" if alone else "adds nothing to the other values",
+        "NotIn": "excludes nothing",
+    }.get(requirement.operator, "is not a number")
+    is_dead = requirement.operator == "In" and alone
+    return Finding(
+        rule=WILDCARD_VALUE,
+        severity=Severity.ERROR if is_dead else Severity.WARNING,
+        object=owner,
+        field=field,
+        fact=f"{requirement.key} {requirement.operator} [{' '.join(requirement.values)}]: "
+        f"* is not a wildcard, so {' '.join(stars)} {effect}.",
+        remedy="Leave the requirement out to allow every value, use operator Exists, or list the values.",
+    )
+
+
+RESERVED_MORE_THAN_NODE = "reserved-more-than-node"
+_RESERVABLE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
+_SHOWN = 5
+
+
+def exhausted_types(instance_types: Iterable[InstanceType]) -> dict[str, Mapping[str, Quantity]]:
+    """Return the types with cpu, memory or ephemeral storage at zero or below, and what is left of these."""
+    found: dict[str, Mapping[str, Quantity]] = {}
+    for one in instance_types:
+        left = allocatable(one)
+        gone: dict[str, Quantity] = {name: left[name] for name in _RESERVABLE if name in left and left[name].nano <= 0}
+        if gone:
+            found[one.name] = gone
+    return found
+
+
+def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceType]) -> tuple[Finding, ...]:
+    """Find types on which kubeReserved, systemReserved and eviction thresholds together leave nothing.
+
+    Args:
+        nodeclass: Name of the EC2NodeClass.
+        instance_types: The types it resolves to, or those that a pool allows.
+    """
+    types = tuple(instance_types)
+    exhausted = exhausted_types(types)
+    if not exhausted:
+        return ()
+    shown = "; ".join(
+        f"{name}: {', '.join(f'{resource} {amount}' for resource, amount in left.items())}"
+        for name, left in list(exhausted.items())[:_SHOWN]
+    )
+    more = f"; and {len(exhausted) - _SHOWN} more" if len(exhausted) > _SHOWN else ""
+    return (
+        Finding(
+            rule=RESERVED_MORE_THAN_NODE,
+            severity=Severity.ERROR if len(exhausted) == len(types) else Severity.WARNING,
+            object=f"EC2NodeClass {nodeclass}",
+            field="spec.kubelet",
+            fact=f"kubeReserved, systemReserved and evictionHard leave nothing allocatable on {len(exhausted)} of "
+            f"{len(types)} types ({shown}{more}); no pod fits there.",
+            remedy="Lower the reservations, or keep them in an EC2NodeClass that only large types use.",
+        ),
+    )
+
+
+POD_SLOTS = "pod-slots"
+
+
+class CrowdedType(msgspec.Struct, frozen=True):
+    """A type whose slots the DaemonSets use up."""
+
+    name: str
+    pod_slots: int
+    daemon_pods: int
+
+
+def crowded_types(instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]) -> tuple[CrowdedType, ...]:
+    """Return the types that have no slot left for a workload pod, fewest slots first.
+
+    Args:
+        instance_types: Those that the pool allows.
+        daemon_pods: How many DaemonSet pods a new node of each type would carry.
+    """
+    found = (
+        CrowdedType(one.name, pod_count(one.capacity), daemon_pods.get(one.name, 0))
+        for one in instance_types
+        if pod_count(one.capacity) <= daemon_pods.get(one.name, 0)
+    )
+    return tuple(sorted(found, key=lambda one: (one.pod_slots, one.name)))
+
+
+def too_few_pod_slots(
+    pool: str, instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]
+) -> tuple[Finding, ...]:
+    """Find types of a pool that can carry nothing but DaemonSets; see `crowded_types`."""
+    allowed = tuple(instance_types)
+    crowded = crowded_types(allowed, daemon_pods)
+    if not crowded:
+        return ()
+    shown = ", ".join(
+        f"{one.name} ({one.pod_slots} slots, {one.daemon_pods} DaemonSet pods)" for one in crowded[:_SHOWN]
+    )
+    more = f" and {len(crowded) - _SHOWN} more" if len(crowded) > _SHOWN else ""
+    is_dead = len(crowded) == len(allowed)
+    consequence = "the pool can never launch a node" if is_dead else "Karpenter leaves them out without a message"
+    return (
+        Finding(
+            rule=POD_SLOTS,
+            severity=Severity.ERROR if is_dead else Severity.WARNING,
+            object=f"NodePool {pool}",
+            field="spec.template.spec.requirements",
+            fact=f"{len(crowded)} of {len(allowed)} types have no pod slot beside the DaemonSets: {shown}{more}; "
+            f"{consequence}.",
+            remedy="Set spec.kubelet.maxPods in the EC2NodeClass where the CNI has the addresses (prefix delegation), "
+            "narrow the DaemonSets, or allow larger types.",
+        ),
+    )

@@ -1,0 +1,155 @@
+"""What leaves a NodePool without types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.instance_types import instance_types
+from karptui.aws.lint.finding import Severity
+from karptui.aws.lint.pool_types import (
+    CrowdedType,
+    crowded_types,
+    exhausted_types,
+    reserved_more_than_node,
+    too_few_pod_slots,
+    unknown_operators,
+    wildcard_values,
+)
+from karptui.karpenter.instance_type import InstanceType
+from karptui.kube.selectors import NodeSelectorRequirement
+from tests.aws.builders import a_market, a_nodeclass, some_settings
+
+FIELD = "spec.template.spec.requirements"
+
+
+@pytest.mark.parametrize(("operator", "shown"), [("in", "in"), ("Like", "Like"), ("", "(empty)")])
+def test_unknown_operators_are_found(operator: str, shown: str) -> None:
+    requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement("b", operator, ("x",))]
+    (found,) = unknown_operators("NodePool flex", FIELD, requirements)
+    assert (found.object, found.field) == ("NodePool flex", f"{FIELD}[1].operator")
+    assert found.severity is Severity.ERROR
+    assert found.fact.startswith(f"b has the unknown operator {shown}: ")
+
+
+def test_known_operators_are_none() -> None:
+    known = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
+    assert unknown_operators("NodePool flex", FIELD, [NodeSelectorRequirement("a", one) for one in known]) == ()
+
+
+FAMILY = "karpenter.k8s.aws/instance-family"
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "severity", "words"),
+    [
+        ("In", ("*",), Severity.ERROR, "so * matches nothing"),
+        ("In", ("m5*", "c5*"), Severity.ERROR, "so m5* c5* matches nothing"),
+        ("In", ("m5", "c*"), Severity.WARNING, "so c* adds nothing to the other values"),
+        ("NotIn", ("*",), Severity.WARNING, "so * excludes nothing"),
+        ("Gt", ("*",), Severity.WARNING, "so * is not a number"),
+    ],
+)
+def test_stars_are_found(operator: str, values: tuple[str, ...], severity: Severity, words: str) -> None:
+    requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement(FAMILY, operator, values)]
+    (found,) = wildcard_values("NodePool flex", "spec.template.spec.requirements", requirements)
+    assert (found.object, found.field) == ("NodePool flex", "spec.template.spec.requirements[1].values")
+    assert found.severity is severity
+    assert words in found.fact
+    assert found.fact.startswith(f"{FAMILY} {operator} [")
+
+
+def test_requirements_without_stars_are_fine() -> None:
+    requirements = [
+        NodeSelectorRequirement(FAMILY, "In", ("m5", "c7i-flex")),
+        NodeSelectorRequirement(FAMILY, "Exists"),
+        NodeSelectorRequirement("karpenter.k8s.aws/instance-cpu", "Gt", ("4",)),
+    ]
+    assert wildcard_values("NodePool flex", "spec.template.spec.requirements", requirements) == ()
+
+
+def reserving_types(*names: str, **kubelet: Any) -> tuple[InstanceType, ...]:
+    facts = [instance_type_facts()[name] for name in names] if names else None
+    return instance_types(a_nodeclass(kubelet=kubelet), some_settings(), a_market(), facts=facts)
+
+
+def test_memory_kept_back_beyond_the_node() -> None:
+    resolved = reserving_types("t3.micro", "m5.large", kubeReserved={"memory": "2Gi"})
+    assert list(exhausted_types(resolved)) == ["t3.micro"]
+    (found,) = reserved_more_than_node("default", resolved)
+    assert found.severity is Severity.WARNING
+    assert "on 1 of 2 types (t3.micro: memory -1201Mi); no pod fits there" in found.fact
+
+
+def test_every_type_gone_is_an_error() -> None:
+    (found,) = reserved_more_than_node("default", reserving_types(systemReserved={"ephemeral-storage": "20Gi"}))
+    assert found.severity is Severity.ERROR
+    assert "on 1392 of 1392 types" in found.fact
+    assert "; and 1387 more)" in found.fact
+
+
+def test_exactly_everything_is_too_much() -> None:
+    resolved = reserving_types("m5.large", kubeReserved={"cpu": "2"})
+    assert {name: str(amount) for name, amount in exhausted_types(resolved)["m5.large"].items()} == {"cpu": "0"}
+
+
+def test_the_defaults_leave_room_on_every_type() -> None:
+    assert reserved_more_than_node("default", reserving_types()) == ()
+
+
+def types(*names: str, **spec: object) -> tuple[InstanceType, ...]:
+    facts = [instance_type_facts()[name] for name in names] if names else None
+    return instance_types(a_nodeclass(**spec), some_settings(), a_market(), facts=facts)
+
+
+def daemons(pods: int, found: tuple[InstanceType, ...]) -> dict[str, int]:
+    return {one.name: pods for one in found}
+
+
+def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
+    allowed = types("m6g.medium", "m6g.large", "t3.nano")
+    assert crowded_types(allowed, daemons(11, allowed)) == (
+        CrowdedType("t3.nano", 4, 11),
+        CrowdedType("m6g.medium", 8, 11),
+    )
+    (found,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
+    assert found.severity is Severity.WARNING
+    assert found.object == "NodePool general"
+    assert found.fact == (
+        "2 of 3 types have no pod slot beside the DaemonSets: t3.nano (4 slots, 11 DaemonSet pods), "
+        "m6g.medium (8 slots, 11 DaemonSet pods); Karpenter leaves them out without a message."
+    )
+
+
+def test_of_the_whole_catalogue_58_types_are_too_small() -> None:
+    allowed = types()
+    (found,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
+    assert found.fact.startswith("58 of 1392 types ")
+    assert " and 53 more; " in found.fact
+
+
+def test_a_pool_of_small_types_can_never_launch() -> None:
+    allowed = types("m6g.medium")
+    (found,) = too_few_pod_slots("small", allowed, daemons(8, allowed))
+    assert found.severity is Severity.ERROR
+    assert "the pool can never launch a node" in found.fact
+
+
+def test_one_free_slot_is_enough() -> None:
+    allowed = types("m6g.medium")
+    assert too_few_pod_slots("small", allowed, daemons(7, allowed)) == ()
+
+
+def test_max_pods_makes_room() -> None:
+    allowed = types("m6g.medium", kubelet={"maxPods": 110})
+    assert too_few_pod_slots("small", allowed, daemons(11, allowed)) == ()
+
+
+def test_types_without_daemonsets_are_fine() -> None:
+    assert too_few_pod_slots("small", types("t3.nano"), {}) == ()
+
+
+def test_a_type_without_any_slot_is_found_even_so() -> None:
+    assert too_few_pod_slots("small", types("t3.nano", kubelet={"maxPods": 0}), {})
