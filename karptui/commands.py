@@ -141,7 +141,7 @@ def _theme(app: CommandHost, name: str) -> None:
 
 
 def _column_ids(app: CommandHost) -> Sequence[str]:
-    return [heading.id for heading in app.front.spec.headings()] if isinstance(app.front, ListScreen) else ()
+    return [heading.id for heading in app.front.listing.spec.headings()] if isinstance(app.front, ListScreen) else ()
 
 
 def _sort(app: CommandHost, column: str) -> None:

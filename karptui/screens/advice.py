@@ -1,4 +1,4 @@
-"""The Advice screen: traps in this cluster's objects, the worst first."""
+"""The Advice screen: traps in this cluster's objects, the worst first, and one of them at length."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from karptui.screens.grouped_screen import GroupedScreen
-from karptui.screens.open_object import OpenObject
-from karptui.screens.table_screen import Recipe
+from karptui.screens import routes
+from karptui.screens.frame import HelpSections
+from karptui.screens.list_screen import OPEN_OBJECT, ListScreen, Panel
+from karptui.screens.listing import Groups, Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceLine, advice_entries, counts_text
 from karptui.views.advice.groups import AdviceGrouping, grouped
-from karptui.views.advice.opening import pools_to_share
-from karptui.views.advice.story import freshness, story_lines
+from karptui.views.advice.objects import TABLE as OBJECTS
+from karptui.views.advice.opening import opening_of, pools_to_share
+from karptui.views.advice.story import detail_lines, freshness, story_lines
 from karptui.views.advice.table import TABLE
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.whatif.opening import NOTHING, Opening
+from karptui.whatif.edits import ObjectRef
 
 
-class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
+class AdviceScreen(ListScreen[AdviceLine]):
     """One row for each finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        OPEN_OBJECT,
         Binding("b", "group", "Group by", id="advice.group", tooltip="By severity, rule, object, or not"),
         Binding("f", "fold_all", "Fold", id="advice.fold", tooltip="Fold or unfold every group"),
     ]
@@ -44,8 +48,9 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE, AdviceGrouping.NOTHING)
-        self._entries: tuple[object, tuple[AdviceEntry, ...]] = (None, ())
+        groups = Groups(AdviceGrouping.NOTHING, _arranged)
+        super().__init__(TABLE, story=story_lines, groups=groups)
+        self._entries: Kept[tuple[AdviceEntry, ...]] = Kept()
 
     def shows_usage(self) -> bool:
         """Whether live usage bears on what is seen: a rule asks for it."""
@@ -59,37 +64,31 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
 
     def items_of(self, view: ClusterView) -> Sequence[AdviceEntry]:
         """Return the findings; the same object as long as nothing new is found."""
-        if self._entries[0] is not view.advice:
-            self._entries = (view.advice, advice_entries(view.advice))
-        return self._entries[1]
+        return self._entries.get((view.advice,), lambda: advice_entries(view.advice))
 
-    def _build(self, view: ClusterView, recipe: Recipe) -> Rows[AdviceLine]:
-        items, now_ns = self.items_of(view), self.host.now_ns()
-        rows = self._rows_of(items, recipe, now_ns)
-        shown = [line for line in rows.items if isinstance(line, AdviceEntry)]
-        self._shown_count = len(shown)
-        lines = grouped(shown, self._grouping, self._folding)
-        return Rows(self.spec, lines, total=len(items), now_ns=now_ns)
+    @property
+    def _found(self) -> tuple[AdviceEntry, ...]:
+        """What was found last."""
+        return self._entries.latest or ()
 
-    def _apply(self, rows: Rows[AdviceLine]) -> None:
-        super()._apply(rows)
-        view = self.host.view
+    def placeholder(self, rows: Rows[AdviceLine]) -> Pieces:
+        """Say how many rules find nothing, or that they have not been asked yet."""
+        advice = self.host.view.advice
         if rows.total:
-            return
-        if view.advice is None:
-            self.table.set_placeholder(*self.explain())
-        else:
-            self.table.set_placeholder((f"none of {view.advice.rules} rules finds anything", Tone.GOOD))
+            return super().placeholder(rows)
+        if advice is None:
+            return self.explain()
+        return ((f"none of {advice.rules} rules finds anything", Tone.GOOD),)
 
     def show_state(self) -> None:
         """Show the findings, and have the rules asked more often while they are looked at."""
-        asks_shares = any(pools_to_share(one.finding) for one in self._entries[1])
+        asks_shares = any(pools_to_share(one.finding) for one in self._found)
         self.host.look_at(Focus(wants_advice=True, wants_overlap=asks_shares))
         super().show_state()
 
     def summary(self) -> str:
         """Return how many findings there are of each severity; nothing before the rules have been asked."""
-        return counts_text(self._entries[1]) or ("nothing found" if self.host.view.advice is not None else "")
+        return counts_text(self._found) or ("nothing found" if self.host.view.advice is not None else "")
 
     # Words
 
@@ -97,10 +96,6 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
         """Say how fresh the answers are."""
         view = self.host.view
         return freshness(view.advice, view, self.host.now_ns())
-
-    def story_of(self, item: AdviceLine) -> tuple[Pieces, ...]:
-        """Return the finding in sentences."""
-        return story_lines(item)
 
     def name_of(self, item: AdviceLine) -> str:
         """Return the name of the object that tells most, or the group's."""
@@ -120,9 +115,7 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
         if not pools:
             super().action_whatif()
             return
-        from karptui.screens.proportion import ask_for_proportion  # noqa: PLC0415 - only when asked for
-
-        ask_for_proportion(self, pools)
+        routes.ask_for_proportion(self, pools)
 
     def _pools_to_share(self) -> tuple[str, ...]:
         line = self.current
@@ -130,12 +123,10 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
 
     def whatif_opening(self) -> Opening:
         """Begin a what-if with what the remedy would change."""
-        from karptui.views.advice.opening import opening_of  # noqa: PLC0415 - only when asked for
-
         line = self.current
         return opening_of(line.finding) if isinstance(line, AdviceEntry) else NOTHING
 
-    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+    def help_text(self) -> HelpSections:
         """Explain severities beside columns and filters."""
         severities = (
             ("✘ error", "something can never work, or stands still"),
@@ -150,13 +141,14 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
 
     def action_fold_all(self) -> None:
         """Fold every group, or unfold all; without groups, make them by rule."""
-        if self._grouping.has_groups:
+        groups = self.listing.groups
+        if groups is None or groups.by.has_groups:
             super().action_fold_all()
         else:
-            self._grouping = AdviceGrouping.RULE
-            self._fold(Folding(is_folded=True))
+            groups.by, groups.folding = AdviceGrouping.RULE, Folding(is_folded=True)
+            self.regroup()
 
-    def open_row(self) -> None:
+    def open_row(self, item: AdviceLine) -> None:  # noqa: ARG002 - it is under the cursor
         """Show the finding at length."""
         self.action_describe()
 
@@ -164,6 +156,89 @@ class AdviceScreen(OpenObject, GroupedScreen[AdviceLine, AdviceGrouping]):
         """Show the finding at length."""
         line = self.current
         if isinstance(line, AdviceEntry):
-            from karptui.screens.advice_detail import AdviceDetailScreen  # noqa: PLC0415 - only when asked for
-
             self.app.push_screen(AdviceDetailScreen(line))
+
+
+def _arranged(lines: Sequence[AdviceLine], by: AdviceGrouping, folding: Folding) -> Sequence[AdviceLine]:
+    return grouped([line for line in lines if isinstance(line, AdviceEntry)], by, folding)
+
+
+class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
+    """A finding at length; it stays as it was found while the cluster goes on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        OPEN_OBJECT,
+        Binding("ctrl+d", "scroll_panel(1)", "Scroll down", show=False, id="advice.down"),
+        Binding("ctrl+u", "scroll_panel(-1)", "Scroll up", show=False, id="advice.up"),
+    ]
+
+    entry_name = "advice"
+    title_text = "Objects"
+
+    def __init__(self, entry: AdviceEntry) -> None:
+        """Make the screen.
+
+        Args:
+            entry: the finding.
+        """
+        self.panel = Panel("advice")
+        super().__init__(OBJECTS, above=(self.panel,))
+        self._entry = entry
+        self._objects = tuple(enumerate(entry.finding.objects))
+
+    def show_state(self) -> None:
+        """Show the finding, and whether it still holds."""
+        wants_overlap = bool(pools_to_share(self._entry.finding))
+        self.host.look_at(Focus(wants_advice=True, wants_overlap=wants_overlap))
+        self.panel.lines.set_hanging(
+            detail_lines(
+                self._entry,
+                can_try=opening_of(self._entry.finding) != NOTHING,
+                try_key=self.key_of("screen.whatif", "ctrl+t"),
+            )
+        )
+        super().show_state()
+
+    def items_of(self, view: ClusterView) -> Sequence[tuple[int, ObjectRef]]:  # noqa: ARG002 - as they were found
+        """Return the objects."""
+        return self._objects
+
+    def size_of(self, view: ClusterView) -> int:  # noqa: ARG002 - as above
+        """Return how many objects there are."""
+        return len(self._objects)
+
+    def explain(self) -> Pieces:
+        """Say whether the finding still holds."""
+        report = self.host.view.advice
+        known = {finding.key for finding in report.findings} if report is not None else frozenset()
+        if self._entry.key in known:
+            return (("enter or o goes to the object", Tone.MUTED),)
+        return (("this has changed or been settled since; back shows what holds now", Tone.WARNING),)
+
+    def name_of(self, item: tuple[int, ObjectRef]) -> str:
+        """Return the object's name."""
+        return item[1].name
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the object under the cursor."""
+        return (self.current[1].kind, self.current[1].key) if self.current is not None else None
+
+    def action_whatif(self) -> None:
+        """Begin a what-if with what the remedy would change; where weights look like shares, ask for the shares."""
+        pools = pools_to_share(self._entry.finding)
+        if not pools:
+            super().action_whatif()
+            return
+        routes.ask_for_proportion(self, pools)
+
+    def whatif_opening(self) -> Opening:
+        """Begin a what-if with what the remedy would change."""
+        return opening_of(self._entry.finding)
+
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll what is said of the finding by half of what is seen."""
+        self.panel.scroll_half(step)
+
+    def open_row(self, item: tuple[int, ObjectRef]) -> None:  # noqa: ARG002 - it is under the cursor
+        """Go to the object, where it can be seen best."""
+        self.action_open_object()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -10,9 +9,10 @@ from textual.binding import Binding, BindingType
 
 from karptui.aws.money import per_month_text
 from karptui.disruption.codes import CODES
-from karptui.screens.grouped_screen import GroupedScreen
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.table_screen import Recipe
+from karptui.screens import routes
+from karptui.screens.frame import HelpSections
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import Groups, Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
@@ -27,6 +27,7 @@ from karptui.views.blockers.entry import (
 from karptui.views.blockers.groups import BlockerGrouping, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.blockers.table import TABLE
+from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.unseen import unseen_facts
@@ -47,7 +48,7 @@ FIRST_KEYS: Final = 200
 KEYS_OF_GROUP: Final = 5
 
 
-class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
+class BlockersScreen(ListScreen[BlockerLine]):
     """One row for each node and what keeps it, in groups."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,22 +56,20 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
         Binding("f", "fold_all", "Fold", id="blockers.fold", tooltip="Fold or unfold every group"),
         Binding("r", "remedies", "Remedies", id="blockers.remedies", tooltip="What to do, what it comes to, and YAML"),
         Binding("e", "explain_why", "Explain", id="blockers.explain", tooltip="Why the node is still here"),
-        Binding("n", "next", "Next", id="blockers.next", tooltip="What Karpenter would do next"),
+        Binding("n", "run_command('next')", "Next", id="blockers.next", tooltip="What Karpenter would do next"),
         Binding("o", "open_object", "Describe the pod", show=False, id="blockers.object"),
     ]
 
     entry_name = "blockers"
     title_text = "Blockers"
-    ungrouped_text = "not grouped"
     notable_text = "only what does not end by itself"
 
     def __init__(self) -> None:
-        super().__init__(TABLE, BlockerGrouping.OWNER)
-        self._entries: tuple[object, tuple[BlockerEntry, ...]] = (None, ())
-        self._grouped_from: object = None
-        self._rest_until = 0.0
+        groups = Groups(BlockerGrouping.OWNER, self._arrange, ungrouped_text="not grouped")
+        super().__init__(TABLE, story=self.story_of, groups=groups)
+        self._entries: Kept[tuple[BlockerEntry, ...]] = Kept()
         self._held = Held()
-        self._offered: tuple[object, Sequence[BlockerRemedy]] = (None, ())
+        self._offered: Kept[Sequence[BlockerRemedy]] = Kept()
 
     # Rows
 
@@ -80,32 +79,22 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
 
     def items_of(self, view: ClusterView) -> Sequence[BlockerEntry]:
         """Return the blockers of a view; the same object for the same analysis and nodes."""
-        made_from, known = (id(view.analysis), id(view.node_entries)), self._entries[1]
-        is_resting = len(known) >= PACED_FROM and time.monotonic() < self._rest_until
-        if self._entries[0] != made_from and not is_resting:
-            self._entries = (made_from, blocker_entries(view))
-        return self._entries[1]
+        known = self._entries.latest
+        if known is not None and len(known) >= PACED_FROM and self.listing.rests(PACE):
+            return known
+        return self._entries.get((view.analysis, view.node_entries), lambda: blocker_entries(view))
 
-    def _build(self, view: ClusterView, recipe: Recipe) -> Rows[BlockerLine]:
-        items, now_ns, known = self.items_of(view), self.host.now_ns(), self._rows
-        folding = self._folding.unless_said(is_folded=len(items) >= FOLDED_FROM)
-        made_from = (id(items), recipe, self._grouping, folding)
-        if known is not None and made_from == self._grouped_from and not self._is_time_filtered():
-            return known.at(now_ns)
-        began = time.monotonic()
-        self._grouped_from = made_from
-        shown = only_blockers(self._rows_of(items, recipe, now_ns).items)
-        lines = grouped(shown, self._grouping, folding)
-        self._held, self._shown_count = held_of(nodes_of(shown)), len(shown)
-        now = time.monotonic()
-        self._rest_until = now + PACE * (now - began)
-        return Rows(self.spec, lines, total=len(items), now_ns=now_ns)
+    def _arrange(self, lines: Sequence[BlockerLine], by: BlockerGrouping, folding: Folding) -> Sequence[BlockerLine]:
+        """Put blockers into groups, and sum up what they hold."""
+        shown, entries = only_blockers(lines), self._entries.latest or ()
+        self._held = held_of(nodes_of(shown))
+        return grouped(shown, by, folding.unless_said(is_folded=len(entries) >= FOLDED_FROM))
 
-    def _apply(self, rows: Rows[BlockerLine]) -> None:
-        super()._apply(rows)
+    def placeholder(self, rows: Rows[BlockerLine]) -> Pieces:
+        """Say how fresh the answers are while nothing is found."""
         analysis = self.host.view.analysis
-        if not rows.total and (analysis is None or not analysis.findings):
-            self.table.set_placeholder(*self.explain())
+        is_unknown = analysis is None or not analysis.findings
+        return self.explain() if not rows.total and is_unknown else super().placeholder(rows)
 
     def show_state(self) -> None:
         """Show the blockers, and have the nodes in view analysed first."""
@@ -115,7 +104,7 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
     def _keys_in_view(self) -> tuple[str, ...]:
         seen = set(self.table.visible_keys)
         keys: dict[str, None] = {}
-        for line in self._rows.items if self._rows is not None else ():
+        for line in self.listing.rows.items if self.listing.rows is not None else ():
             if line.key in seen:
                 members = line.members[:KEYS_OF_GROUP] if isinstance(line, BlockerGroup) else (line,)
                 keys.update((one.findings.key, None) for one in members if one.findings is not None)
@@ -137,13 +126,13 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
         """Return what can be done about the row or group under the cursor; worked out once for each analysis."""
         line, view = self.current, self.host.view
-        made_from = (line.key if line is not None else "", id(view.analysis), id(line))
-        if self._offered[0] != made_from:
+
+        def offered() -> Sequence[BlockerRemedy]:
             from karptui.views.blockers.remedies import objects_of, remedies  # noqa: PLC0415 - brings the engines
 
-            found = remedies(self._members(), objects_of(view.state), now_ns, makes_edits=False)
-            self._offered = (made_from, found)
-        return self._offered[1]
+            return remedies(self._members(), objects_of(view.state), now_ns, makes_edits=False)
+
+        return self._offered.get((line, view.analysis), offered)
 
     def summary(self) -> str:
         """Return what the rows hold; nothing before anything is known of nodes."""
@@ -152,9 +141,9 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
         held = held_text(self._held)
         return f"{held} held ({per_month_text(self._held.per_hour, self._held.currency)})" if held != "…" else "held …"
 
-    def title_parts(self, total: int) -> Iterator[str]:
+    def title_parts(self) -> Iterator[str]:
         """Yield what the title says, and how fresh it is."""
-        yield from super().title_parts(total)
+        yield from super().title_parts()
         yield short_freshness(self.host.view)
 
     # Words
@@ -174,7 +163,7 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
             return None
         return line.blocker.object_kind, line.blocker.object_key
 
-    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+    def help_text(self) -> HelpSections:
         """Explain the kinds of blockers beside columns and filters."""
         kinds: dict[str, str] = {}
         for facts in CODES.values():
@@ -208,21 +197,13 @@ class BlockersScreen(ObjectKeys, GroupedScreen[BlockerLine, BlockerGrouping]):
         line = self.current
         if not isinstance(line, BlockerEntry) or line.findings is None:
             self.say("put the cursor on a node's blocker first", Tone.MUTED)
-            return
-        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
-
-        self.app.push_screen(NodeDetailScreen(line.findings.key))
-
-    def action_next(self) -> None:
-        """Show what Karpenter would do next."""
-        self.host.run_command("next")
+        else:
+            routes.show_node(self, line.findings.key)
 
     def action_open_object(self) -> None:
         """Describe the object that stands in the way."""
-        found = self.current_object()
-        if found is not None:
-            self.show_description(*found)
+        self.action_describe()
 
-    def open_row(self) -> None:
+    def open_row(self, item: BlockerLine) -> None:  # noqa: ARG002 - it is under the cursor
         """Show why the node is still here."""
         self.action_explain_why()

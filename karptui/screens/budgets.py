@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.story_screen import StoryScreen
+from karptui.screens import routes
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.entry import BudgetEntry, budget_entries
 from karptui.views.budgets.table import budgets_table
 from karptui.views.budgets.words import budget_story, detail_text
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
-from karptui.widgets.row_table import RowSelected
 
 
-class BudgetsScreen(ObjectKeys, StoryScreen[BudgetEntry]):
+class BudgetsScreen(ListScreen[BudgetEntry]):
     """One row for each NodePool and reason."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,16 +38,13 @@ class BudgetsScreen(ObjectKeys, StoryScreen[BudgetEntry]):
 
     def __init__(self) -> None:
         self._local = LocalZone()
-        super().__init__(budgets_table(self._local))
-        self._made: tuple[object, object, tuple[BudgetEntry, ...]] = (None, None, ())
+        super().__init__(budgets_table(self._local), story=self.story_of)
+        self._entries: Kept[tuple[BudgetEntry, ...]] = Kept()
 
     def items_of(self, view: ClusterView) -> Sequence[BudgetEntry]:
         """Return a row for every NodePool and reason; the same object as long as nothing about them changed."""
-        known = tuple(view.analysis.budgets.values()) if view.analysis is not None else None
-        pools = tuple(view.state.nodepools.values())
-        if not _are_same(self._made[0], known) or not _are_same(self._made[1], pools):
-            self._made = (known, pools, budget_entries(view))
-        return self._made[2]
+        known = view.analysis.budgets.values() if view.analysis is not None else (None,)
+        return self._entries.get((*known, *view.state.nodepools.values()), lambda: budget_entries(view))
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
@@ -71,26 +67,18 @@ class BudgetsScreen(ObjectKeys, StoryScreen[BudgetEntry]):
         item = self.current
         if item is None:
             return
-        from karptui.screens.text import TextScreen  # noqa: PLC0415 - only when asked for
 
-        async def fetch() -> str:
+        def text() -> str:
             entries = [one for one in self.items_of(self.host.view) if one.pool.name == item.pool.name]
             return detail_text(entries or [item], self.host.now_ns(), self._local)
 
-        self.app.push_screen(TextScreen(f"Budgets of {item.pool.name}", fetch))
+        routes.show_made_text(self, f"Budgets of {item.pool.name}", text)
 
     def action_open_nodes(self) -> None:
         """Show the nodes of the pool."""
         if self.current is not None:
             self.host.open_screen("nodes", filter_text=f"pool={self.current.pool.name}")
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
+    def open_row(self, item: BudgetEntry) -> None:  # noqa: ARG002 - it is under the cursor
+        """Show the budgets of the pool at length."""
         self.action_describe()
-
-
-def _are_same(known: object, found: tuple[object, ...] | None) -> bool:
-    if not isinstance(known, tuple) or found is None:
-        return known is found
-    return len(known) == len(found) and all(a is b for a, b in zip(known, found, strict=True))

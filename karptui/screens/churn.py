@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-from textual import events, getters, on
-from textual.app import ComposeResult
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.story_screen import StoryScreen
+from karptui.screens import routes
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import Kept
 from karptui.session.churn import ChurnBook, events_hidden, unknown_because
 from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.entry import PoolEntry, Replacement, pool_entries, replacements
@@ -22,7 +22,6 @@ from karptui.views.churn.words import came, pool_story, replacement_story, summa
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
-from karptui.widgets.row_table import RowSelected
 
 CONSEQUENCES: Final[Mapping[str, str]] = {
     "NodeClaim": "Without NodeClaims nothing can be told of what comes and goes.",
@@ -33,7 +32,7 @@ _MARGIN: Final = 4
 """Columns around a line that text cannot use."""
 
 
-class ChurnScreen(ObjectKeys, StoryScreen[PoolEntry]):
+class ChurnScreen(ListScreen[PoolEntry]):
     """Charts of what came and went, above a row for each NodePool."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,17 +45,11 @@ class ChurnScreen(ObjectKeys, StoryScreen[PoolEntry]):
     kind = "NodeClaim"
     consequences = CONSEQUENCES
 
-    summary = getters.query_one("#churn", Static)
-
     def __init__(self) -> None:
-        super().__init__(POOLS)
+        self._charts = Static(id="churn", markup=False)
+        super().__init__(POOLS, story=self.story_of, above=(self._charts,))
         self._book = ChurnBook()
-        self._made: tuple[object, object, tuple[PoolEntry, ...]] = (None, None, ())
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the charts above the table."""
-        yield Static(id="churn", markup=False)
-        yield from super().compose_body()
+        self._pools: Kept[tuple[PoolEntry, ...]] = Kept()
 
     def size_of(self, view: ClusterView) -> int:
         """Return about how many objects are gone through."""
@@ -67,20 +60,18 @@ class ChurnScreen(ObjectKeys, StoryScreen[PoolEntry]):
         churn = self._book.churn(view, self.host.now_ns())
         if churn is None:
             return ()
-        if self._made[0] is not churn or self._made[1] is not view.evidence:
-            self._made = (churn, view.evidence, pool_entries(view, churn))
-        return self._made[2]
+        return self._pools.get((churn, view.evidence), lambda: pool_entries(view, churn))
 
     def refresh_info(self) -> None:
         """Say again what is known, and what is under the cursor."""
         super().refresh_info()
-        self._show_summary()
+        self._draw_charts()
 
     def on_resize(self, _event: events.Resize) -> None:
         """Draw the charts for the new width."""
-        self._show_summary()
+        self._draw_charts()
 
-    def _show_summary(self) -> None:
+    def _draw_charts(self) -> None:
         view, churn = self.host.view, self._book.latest
         width = self.size.width - _MARGIN
         if churn is None:
@@ -88,8 +79,8 @@ class ChurnScreen(ObjectKeys, StoryScreen[PoolEntry]):
         else:
             lines = summary_lines(churn, width, are_events_hidden=events_hidden(view))
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
-        if content != self.summary.content:
-            self.summary.update(content)
+        if content != self._charts.content:
+            self._charts.update(content)
 
     def explain(self) -> Pieces:
         """Say what the figures are made of."""
@@ -119,13 +110,12 @@ class ChurnScreen(ObjectKeys, StoryScreen[PoolEntry]):
         if item is not None and item.figures.pool:
             self.host.open_screen("nodes", filter_text=f"pool={item.figures.pool}")
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        self.app.push_screen(ReplacementsScreen(self._book, event.key))
+    def open_row(self, item: PoolEntry) -> None:
+        """Show what was removed from the NodePool."""
+        self.app.push_screen(ReplacementsScreen(self._book, item.key))
 
 
-class ReplacementsScreen(ObjectKeys, StoryScreen[Replacement]):
+class ReplacementsScreen(ListScreen[Replacement]):
     """NodeClaims that were removed, in time order, with what came in their place."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -144,10 +134,10 @@ class ReplacementsScreen(ObjectKeys, StoryScreen[Replacement]):
             book: What is known of the churn.
             pool: Only of this NodePool; None is all of them.
         """
-        super().__init__(REPLACEMENTS)
+        super().__init__(REPLACEMENTS, story=self.story_of)
         self._book = book
         self._pool = pool
-        self._made: tuple[object, tuple[Replacement, ...]] = (None, ())
+        self._replacements: Kept[tuple[Replacement, ...]] = Kept()
 
     @property
     def table_title(self) -> str:
@@ -163,9 +153,7 @@ class ReplacementsScreen(ObjectKeys, StoryScreen[Replacement]):
         churn = self._book.churn(view, self.host.now_ns())
         if churn is None:
             return ()
-        if self._made[0] is not churn:
-            self._made = (churn, replacements(churn, self._pool))
-        return self._made[1]
+        return self._replacements.get((churn,), lambda: replacements(churn, self._pool))
 
     def explain(self) -> Pieces:
         """Say how rows are paired."""
@@ -201,16 +189,13 @@ class ReplacementsScreen(ObjectKeys, StoryScreen[Replacement]):
         else:
             self._show_node(found[0].claim)
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        self._show_node(event.key)
+    def open_row(self, item: Replacement) -> None:
+        """Show the node that was removed, while its NodeClaim is there."""
+        self._show_node(item.life.claim)
 
     def _show_node(self, claim: str) -> None:
         """Show a node by its NodeClaim, or say that it is gone."""
         if claim not in self.host.view.state.nodeclaims:
             self.say(f"{claim} is gone; o shows what was said about it")
-            return
-        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
-
-        self.app.push_screen(NodeDetailScreen(f"claim/{claim}"))
+        else:
+            routes.show_node(self, f"claim/{claim}")

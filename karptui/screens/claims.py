@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
-from karptui.screens.churn_key import ChurnKey
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.story_screen import StoryScreen
+from karptui.screens import routes
+from karptui.screens.list_screen import CHURN, ListScreen
+from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.entry import ClaimEntry, claim_entries
 from karptui.views.claims.expiry import expiry_line
@@ -20,14 +20,13 @@ from karptui.views.claims.words import claim_story
 from karptui.views.row import Pieces
 from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness
-from karptui.widgets.row_table import RowSelected
 
 
-class ClaimsScreen(ChurnKey, ObjectKeys, StoryScreen[ClaimEntry]):
+class ClaimsScreen(ListScreen[ClaimEntry]):
     """One row for each NodeClaim, the newest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("u", "open_churn", "Churn", id="claims.churn", tooltip="How often nodes are replaced, and why"),
+        replace(CHURN, show=True, id="claims.churn"),
         Binding("o", "open_pods", "Pods of the node", show=False, id="claims.pods"),
         Binding("D", "sort('deadline')", "Sort by deadline", show=False, id="claims.sort-deadline"),
         Binding("X", "sort('expires')", "Sort by expiry", show=False, id="claims.sort-expires"),
@@ -43,16 +42,14 @@ class ClaimsScreen(ChurnKey, ObjectKeys, StoryScreen[ClaimEntry]):
     }
 
     def __init__(self) -> None:
+        super().__init__(TABLE, story=self.story_of)
         self._local = LocalZone()
-        super().__init__(TABLE)
-        self._made: tuple[object, object, object, tuple[ClaimEntry, ...]] = (None, None, None, ())
+        self._entries: Kept[tuple[ClaimEntry, ...]] = Kept()
 
     def items_of(self, view: ClusterView) -> Sequence[ClaimEntry]:
         """Return a row for every NodeClaim; the same object for the same claims, nodes and analysis."""
-        claims, nodes, analysis = view.state.nodeclaims, view.state.nodes, view.analysis
-        if self._made[0] is not claims or self._made[1] is not nodes or self._made[2] is not analysis:
-            self._made = (claims, nodes, analysis, claim_entries(view))
-        return self._made[3]
+        made_from = view.state.nodeclaims, view.state.nodes, view.analysis
+        return self._entries.get(made_from, lambda: claim_entries(view))
 
     def explain(self) -> Pieces:
         """Say how fresh the answers are."""
@@ -63,7 +60,7 @@ class ClaimsScreen(ChurnKey, ObjectKeys, StoryScreen[ClaimEntry]):
         now_ns = self.host.now_ns()
         facts = unseen_facts(TABLE.told, self.table.unseen, item, now_ns)
         story = claim_story(item, now_ns, self._local, facts)
-        coming = expiry_line(self._made[3], item.pool, now_ns, self._local)
+        coming = expiry_line(self._entries.latest or (), item.pool, now_ns, self._local)
         return (*story, coming) if coming else story
 
     def name_of(self, item: ClaimEntry) -> str:
@@ -79,7 +76,7 @@ class ClaimsScreen(ChurnKey, ObjectKeys, StoryScreen[ClaimEntry]):
         item = self.current
         if item is not None:
             kind, name = ("Node", item.node.name) if item.node is not None else ("NodeClaim", item.claim.name)
-            self.show_description(kind, name)
+            routes.show_description(self, kind, name)
 
     def action_open_pods(self) -> None:
         """Show the pods of the claim's node."""
@@ -89,9 +86,6 @@ class ClaimsScreen(ChurnKey, ObjectKeys, StoryScreen[ClaimEntry]):
         else:
             self.say("the claim has no node")
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
-
-        self.app.push_screen(NodeDetailScreen(event.key))
+    def open_row(self, item: ClaimEntry) -> None:
+        """Show the claim's node at length."""
+        routes.show_node(self, item.key)

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.clock import LocalZone
-from karptui.screens.churn_key import ChurnKey
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.story_screen import StoryScreen
+from karptui.screens import routes
+from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.session.cluster_view import ClusterView
 from karptui.views.events.entry import EventEntry
 from karptui.views.events.table import TABLE, event_story, event_text
 from karptui.views.events.timeline import Timeline
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.row_table import RowSelected
 
-TOLD_OF_A_NODE = 12
+ROWS_OF_A_NODE = 12
 """About how many rows a node and its claim make."""
 
 
-class EventsScreen(ChurnKey, ObjectKeys, StoryScreen[EventEntry]):
+class EventsScreen(ListScreen[EventEntry]):
     """A time line, folded by object and reason."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("u", "open_churn", "Churn", id="events.churn", tooltip="How often nodes are replaced, and why"),
+        replace(CHURN, show=True, id="events.churn"),
         Binding("o", "open_object", "Only this object", id="events.object", tooltip="Only what is about this object"),
     ]
 
@@ -39,12 +37,12 @@ class EventsScreen(ChurnKey, ObjectKeys, StoryScreen[EventEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE)
+        super().__init__(TABLE, story=self.story_of)
         self._timeline = Timeline()
 
     def size_of(self, view: ClusterView) -> int:
         """Return about how many rows there are."""
-        return len(view.state.events) + TOLD_OF_A_NODE * len(view.state.nodes)
+        return len(view.state.events) + ROWS_OF_A_NODE * len(view.state.nodes)
 
     def items_of(self, view: ClusterView) -> Sequence[EventEntry]:
         """Return the time line."""
@@ -69,14 +67,9 @@ class EventsScreen(ChurnKey, ObjectKeys, StoryScreen[EventEntry]):
     def action_describe(self) -> None:
         """Show every message in full."""
         item = self.current
-        if item is None:
-            return
-        from karptui.screens.text import TextScreen  # noqa: PLC0415 - only when asked for
-
-        async def fetch() -> str:
-            return event_text(item, self.host.now_ns(), LocalZone())
-
-        self.app.push_screen(TextScreen(f"{item.kind} {item.object_key}: {item.reason}", fetch))
+        if item is not None:
+            title = f"{item.kind} {item.object_key}: {item.reason}"
+            routes.show_made_text(self, title, lambda: event_text(item, self.host.now_ns(), LocalZone()))
 
     def action_open_object(self) -> None:
         """Show only what is about the object under the cursor."""
@@ -84,7 +77,6 @@ class EventsScreen(ChurnKey, ObjectKeys, StoryScreen[EventEntry]):
         if item is not None:
             self.filter_entered(f"kind={item.kind} object={item.object_key}")
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
+    def open_row(self, item: EventEntry) -> None:  # noqa: ARG002 - it is under the cursor
+        """Show every message in full."""
         self.action_describe()

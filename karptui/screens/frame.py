@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -26,6 +26,9 @@ from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from karptui.views.whatif.opening import Opening
+
+HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
+"""Titled lists of terms and explanations."""
 
 _OPENS_PROMPT: Final = frozenset({"command", "filter"})
 
@@ -124,7 +127,11 @@ class FrameScreen(SwiftScreen):
         """Return what the information line says besides, where it has room, the most important first."""
         return ()
 
-    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+    def current_object(self) -> tuple[str, str] | None:
+        """Return kind and key of the object that keys are about; None where there is none."""
+        return None
+
+    def help_text(self) -> HelpSections:
         """Return titled lists of terms and explanations for the help screen."""
         return ()
 
@@ -203,8 +210,7 @@ class FrameScreen(SwiftScreen):
         """Return what a what-if begins with: the object under the cursor, where there is one."""
         from karptui.views.whatif.opening import NOTHING, opening_for  # noqa: PLC0415 - brings the engines with it
 
-        current = getattr(self, "current_object", None)
-        meant: tuple[str, str] | None = current() if current is not None else None
+        meant = self.current_object()
         return opening_for(self.host.view.state, *meant) if meant is not None else NOTHING
 
     def action_whatif(self) -> None:
@@ -221,6 +227,10 @@ class FrameScreen(SwiftScreen):
         self._message = ()
         self.prompt.open(PromptMode.COMMAND, text)
         self._hint(text)
+
+    def action_run_command(self, line: str) -> None:
+        """Run a command as if it had been typed after ``:``."""
+        self.host.run_command(line)
 
     def action_help(self) -> None:
         """Explain this screen."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
-from textual.content import Content
+from textual.containers import VerticalScroll
 
+from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.object_text import ObjectKeys
+from karptui.screens.listing import Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
@@ -27,8 +26,8 @@ from karptui.views.why.freshness import freshness
 from karptui.views.why.landings import with_landings
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
-from karptui.widgets.row_table import RowSelected
 from karptui.widgets.sentences import Sentences
+from karptui.widgets.titled_pane import TitledPane
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail
@@ -54,7 +53,23 @@ class FactsScroll(VerticalScroll):
     ]
 
 
-class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
+class NodePanel(TitledPane):
+    """The ledger of a node beside its facts."""
+
+    def __init__(self) -> None:
+        super().__init__(id="node-panel")
+        self.ledger = Sentences(id="ledger")
+        self.why = Sentences(id="why")
+        self.facts = Sentences(id="facts")
+        self.claim_facts = Sentences(id="claim-facts")
+
+    def compose(self) -> ComposeResult:
+        """Yield ledger and facts side by side."""
+        yield self.ledger
+        yield FactsScroll(self.why, self.facts, self.claim_facts, id="facts-scroll")
+
+
+class NodeDetailScreen(ListScreen[PodEntry]):
     """The ledger and the facts of a node above its pods."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -68,33 +83,19 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
     kind = "Pod"
     consequences: ClassVar[Mapping[str, str]] = {"Pod": "Requests and the pods of the node need it."}
 
-    panel = getters.query_one("#node-panel", Container)
-    ledger = getters.query_one("#ledger", Sentences)
-    why = getters.query_one("#why", Sentences)
-    facts = getters.query_one("#facts", Sentences)
-    claim_facts = getters.query_one("#claim-facts", Sentences)
-
     def __init__(self, key: str) -> None:
         """Make the screen.
 
         Args:
             key: of the node's entry.
         """
-        super().__init__(with_landings(pods_of_node_table(), self._landing), sort=Sort("cpu", is_descending=True))
+        self.panel = NodePanel()
+        spec = with_landings(pods_of_node_table(), self._landing)
+        super().__init__(spec, sort=Sort("cpu", is_descending=True), above=(self.panel,))
         self._key = key
         self._entry: NodeEntry | None = None
         self._is_gone = False
-        self._made: tuple[object, tuple[PodEntry, ...]] = (None, ())
-
-    def compose_body(self) -> ComposeResult:
-        """Yield ledger and facts side by side above the pods."""
-        with Container(id="node-panel"):
-            yield Sentences(id="ledger")
-            with FactsScroll(id="facts-scroll"):
-                yield Sentences(id="why")
-                yield Sentences(id="facts")
-                yield Sentences(id="claim-facts")
-        yield from super().compose_body()
+        self._pods: Kept[tuple[PodEntry, ...]] = Kept()
 
     def show_state(self) -> None:
         """Show the node as it is now, or as it was last when it is gone."""
@@ -107,13 +108,14 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         if entry is not None:
             parts = title_parts(entry, now_ns)
             gone = ((" gone ", Tone.FAULT),) if self._is_gone else ()
-            self._title_panel(phrase((*parts, *gone)))
-            self.ledger.set_lines(resource_lines(entry))
+            panel = self.panel
+            panel.show_title(phrase((*parts, *gone)))
+            panel.ledger.set_lines(resource_lines(entry))
             ledger = (*resource_lines(entry), ()) if self.has_class("-narrow") else ()
-            self.why.set_lines((*hanging(self._why(entry, now_ns), self.why.size.width), *ledger))
+            panel.why.set_lines((*hanging(self._why(entry, now_ns), panel.why.size.width), *ledger))
             usage = usage_lines(entry, self.host.view.live_usage, now_ns) if entry.node is not None else ()
-            self.facts.set_hanging((*node_lines(entry, now_ns), *usage))
-            self.claim_facts.set_hanging(claim_lines(entry, now_ns))
+            panel.facts.set_hanging((*node_lines(entry, now_ns), *usage))
+            panel.claim_facts.set_hanging(claim_lines(entry, now_ns))
         self.host.look_at(Focus(detail=self._key))
         self.table.styles.max_height = max(self.size_of(self.host.view), LEAST_ROWS) + TABLE_EDGE
         super().show_state()
@@ -143,17 +145,10 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         is_daemon = item.owner.partition("/")[0] in ("ds", "node")
         return landing_cell(self._landing_of(item), is_daemon=is_daemon)
 
-    def _title_panel(self, title: Content) -> None:
-        if title != getattr(self, "_panel_title", None):
-            self._panel_title = title
-            self.panel.border_title = title
-
     def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
         """Return the pods of the node."""
-        if self._made[0] is not view:
-            node = self._entry.node if self._entry is not None else None
-            self._made = (view, view.pods_on(node.name) if node is not None else ())
-        return self._made[1]
+        node = self._entry.node if self._entry is not None else None
+        return self._pods.get((view, node), lambda: tuple(view.pods_on(node.name)) if node is not None else ())
 
     def size_of(self, view: ClusterView) -> int:
         """Return how many pods the node has."""
@@ -192,9 +187,8 @@ class NodeDetailScreen(ObjectKeys, ListScreen[PodEntry]):
         if entry is None or entry.claim is None:
             self.say("Karpenter does not manage this node: it has no NodeClaim")
             return
-        self.show_yaml("NodeClaim", entry.claim.name)
+        routes.show_yaml(self, "NodeClaim", entry.claim.name)
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        self.show_description("Pod", event.key)
+    def open_row(self, item: PodEntry) -> None:
+        """Describe the pod."""
+        routes.show_description(self, "Pod", item.pod.key)

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
-from textual import on
 from textual.binding import Binding, BindingType
 
+from karptui.screens import routes
+from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.object_text import ObjectKeys
+from karptui.screens.listing import Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
@@ -22,10 +23,9 @@ from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import why_unknown
-from karptui.widgets.row_table import MarksChanged, RowSelected
 
 
-class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
+class NodesScreen(ListScreen[NodeEntry]):
     """Nodes and NodeClaims, and what pods ask of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,37 +48,55 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
 
     def __init__(self) -> None:
         super().__init__(nodes_table())
-        self._summed: tuple[Sequence[NodeEntry], frozenset[str]] = ((), frozenset())
-        """The rows and marks that the figures in the top bar are of, when they are not of all nodes."""
-        self._sums: tuple[Fact, ...] = ()
+        self._sums: Kept[tuple[Fact, ...]] = Kept()
+        """The figures in the top bar, when they are not of all nodes."""
 
     def prepare(self) -> None:
         """Take the order, labels and filter from the settings."""
         config = self.host.config
         if config.extra_labels or config.disable_pricing or config.resources:
-            self.spec = nodes_table(
-                config.extra_labels, has_prices=not config.disable_pricing, resources=config.resources
+            self.use_table(
+                nodes_table(config.extra_labels, has_prices=not config.disable_pricing, resources=config.resources)
             )
-            self.table.set_headings(self.spec.headings())
         column, is_descending = config.order()
-        self.sort_by = Sort(column, is_descending)
+        self.listing.sort = Sort(column, is_descending)
         if config.node_selector:
-            self.query_text = f"-l '{config.node_selector}'"
+            self.listing.query_text = f"-l '{config.node_selector}'"
         super().prepare()
+
+    # Rows
+
+    def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:
+        """Return nodes and claims."""
+        return view.node_entries
 
     def show_state(self) -> None:
         """Show the nodes, and have those in view analysed first."""
         super().show_state()
         self.host.look_at(Focus(self.table.visible_keys))
 
+    def show_rows(self, rows: Rows[NodeEntry]) -> None:
+        """Show rows, and their sums in the top bar."""
+        super().show_rows(rows)
+        self.top_bar.values = self.top_bar_values()
+
+    def marks_changed(self) -> None:
+        """Show the sums of the marked nodes."""
+        self.top_bar.values = self.top_bar_values()
+
+    def shows_usage(self) -> bool:
+        """Whether live usage is to be seen: in the wide layout."""
+        return self.table.is_wide
+
+    # Words
+
     def top_bar_values(self) -> TopBarValues:
         """Return the figures of the marked nodes, or of those that a filter leaves; else of all."""
-        values, rows, marked = super().top_bar_values(), self._rows, self.table.marked
+        values, rows, marked = super().top_bar_values(), self.listing.rows, self.table.marked
         if rows is None or (len(rows) == rows.total and not marked):
             return values
-        if self._summed[0] is not rows.items or self._summed[1] != marked:
-            self._summed, self._sums = (rows.items, marked), self._sum_up(rows)
-        return msgspec.structs.replace(values, facts=self._sums)
+        facts = self._sums.get((rows.items, marked), lambda: self._sum_up(rows))
+        return msgspec.structs.replace(values, facts=facts)
 
     def _sum_up(self, rows: Rows[NodeEntry]) -> tuple[Fact, ...]:
         view = self.host.view
@@ -90,27 +108,6 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
             scope = shown_scope(entries, view.node_entries, view.hidden)
         totals = view.totals_of(entries, sum(entry.pods.requested for entry in entries))
         return cluster_facts(totals, scope)
-
-    def _apply(self, rows: Rows[NodeEntry]) -> None:
-        super()._apply(rows)
-        self.top_bar.values = self.top_bar_values()
-
-    @on(MarksChanged)
-    def _sum_marked(self, event: MarksChanged) -> None:
-        event.stop()
-        self.top_bar.values = self.top_bar_values()
-
-    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
-        """Explain the codes of WHY beside columns and filters."""
-        return (("Codes of WHY, worst first", tuple(MEANINGS.items())), *super().help_text())
-
-    def shows_usage(self) -> bool:
-        """Whether live usage is to be seen: in the wide layout."""
-        return self.table.is_wide
-
-    def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:
-        """Return nodes and claims."""
-        return view.node_entries
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
@@ -140,12 +137,15 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
             return None
         return ("Node", item.name) if item.node is not None else ("NodeClaim", item.name)
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
+    def help_text(self) -> HelpSections:
+        """Explain the codes of WHY beside columns and filters."""
+        return (("Codes of WHY, worst first", tuple(MEANINGS.items())), *super().help_text())
 
-        self.app.push_screen(NodeDetailScreen(event.key))
+    # Keys
+
+    def open_row(self, item: NodeEntry) -> None:
+        """Show the node at length."""
+        routes.show_node(self, item.key)
 
     def action_explain_why(self) -> None:
         """Show why the node under the cursor is still here."""
@@ -156,10 +156,8 @@ class NodesScreen(ObjectKeys, ListScreen[NodeEntry]):
         item = self.current
         if item is None or not item.pool or not item.instance_type:
             self.say("no NodePool, or no instance type yet: there is no ledger", Tone.MUTED)
-            return
-        from karptui.screens.type_ledger import TypeLedgerScreen  # noqa: PLC0415 - only when asked for
-
-        self.app.push_screen(TypeLedgerScreen(item.pool, item.instance_type))
+        else:
+            routes.show_ledger(self, item.pool, item.instance_type)
 
     def action_open_pods(self) -> None:
         """Show the pods of the node under the cursor."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from textual import on
 from textual.binding import Binding, BindingType
 
 from karptui.pending.groups import PendingGroup
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.pending_ledger import PendingLedger
-from karptui.screens.story_screen import StoryScreen
+from karptui.pending.nearest import furthest
+from karptui.screens import routes
+from karptui.screens.frame import FrameScreen, HelpSections
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.entry import PendingEntry
@@ -19,16 +20,36 @@ from karptui.views.pending.freshness import pending_entries, pending_freshness
 from karptui.views.pending.story import story_lines
 from karptui.views.pending.table import TABLE
 from karptui.views.pending.words import CAUSE_HELP
-from karptui.views.row import Pieces
+from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
-from karptui.widgets.hanging import hanging
-from karptui.widgets.row_table import RowSelected
+
+OPEN_LEDGER: Final = Binding(
+    "t", "open_ledger", "Ledger", id="pending.ledger", tooltip="Where the memory of the nearest type goes"
+)
+NO_TYPE: Final = "no instance type came near these pods: enter says which gate stopped them"
 
 
-class PendingScreen(PendingLedger, ObjectKeys, StoryScreen[PendingEntry]):
+def show_nearest_ledger(screen: FrameScreen, group: PendingGroup | None) -> None:
+    """Hold pods against the type that comes nearest, in the NodePool that comes nearest.
+
+    Args:
+        screen: where it is asked for.
+        group: the pods that are meant.
+    """
+    explanation = group.explanation if group is not None else None
+    pool = furthest(explanation) if explanation is not None else None
+    if group is None or pool is None or pool.nearest is None:
+        screen.say(NO_TYPE, Tone.MUTED)
+    else:
+        keys = tuple(pod.key for pod in group.pods)
+        routes.show_ledger(screen, pool.nodepool, pool.nearest.instance_type, keys)
+
+
+class PendingScreen(ListScreen[PendingEntry]):
     """Pending pods, folded by cause."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        OPEN_LEDGER,
         Binding(
             "e", "explain_why", "Explain", id="pending.explain", tooltip="Why nothing takes them, and what would help"
         ),
@@ -45,8 +66,8 @@ class PendingScreen(PendingLedger, ObjectKeys, StoryScreen[PendingEntry]):
     }
 
     def __init__(self) -> None:
-        super().__init__(TABLE)
-        self._made: tuple[object, object, tuple[PendingEntry, ...]] = (None, None, ())
+        super().__init__(TABLE, story=self.story_of, is_story_hanging=True)
+        self._entries: Kept[tuple[PendingEntry, ...]] = Kept()
 
     def show_state(self) -> None:
         """Ask for an answer, and show the newest there is."""
@@ -55,25 +76,24 @@ class PendingScreen(PendingLedger, ObjectKeys, StoryScreen[PendingEntry]):
 
     def items_of(self, view: ClusterView) -> Sequence[PendingEntry]:
         """Return the groups."""
-        if self._made[0] is not view.pending or self._made[1] is not view.state:
-            self._made = (view.pending, view.state, pending_entries(view))
-        return self._made[2]
+        return self._entries.get((view.pending, view.state), lambda: pending_entries(view))
 
     def size_of(self, view: ClusterView) -> int:
         """Return how many groups there are."""
         return len(self.items_of(view))
 
-    def _apply(self, rows: Rows[PendingEntry]) -> None:
-        super()._apply(rows)
+    def placeholder(self, rows: Rows[PendingEntry]) -> Pieces:
+        """Say how far the answer is while pods wait and nothing is known of them."""
         view = self.host.view
         if not rows.total and view.pending is None and view.state.pending_pods:
-            self.table.set_placeholder(pending_freshness(view, self.host.now_ns())[0])
+            return pending_freshness(view, self.host.now_ns())[:1]
+        return super().placeholder(rows)
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""
-        return hanging(story_lines(item, self.host.now_ns()), self.story.size.width)
+        return story_lines(item, self.host.now_ns())
 
-    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+    def help_text(self) -> HelpSections:
         """Explain what pods wait for beside columns and filters."""
         return (("Computed now", CAUSE_HELP), *super().help_text())
 
@@ -89,18 +109,14 @@ class PendingScreen(PendingLedger, ObjectKeys, StoryScreen[PendingEntry]):
         """Return the first pod of the group."""
         return ("Pod", self.current.group.first.key) if self.current is not None else None
 
-    def meant_group(self) -> PendingGroup | None:
-        """Return the pods under the cursor."""
-        return self.current.group if self.current is not None else None
+    def action_open_ledger(self) -> None:
+        """Hold the pods under the cursor against the type that comes nearest."""
+        show_nearest_ledger(self, self.current.group if self.current is not None else None)
 
     def action_explain_why(self) -> None:
         """Show why nothing takes the pods."""
         self.table.action_select()
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        if self.current is not None:
-            from karptui.screens.pending_detail import PendingDetailScreen  # noqa: PLC0415 - only when asked for
-
-            self.app.push_screen(PendingDetailScreen(self.current.group.first.key))
+    def open_row(self, item: PendingEntry) -> None:
+        """Show the first of the pods at length."""
+        routes.show_pending(self, item.group.first.key)

@@ -1,39 +1,41 @@
-"""One pending pod: NodePools against Karpenter's gates, the nodes tried, what was said, and what would help."""
+"""One pending pod: NodePools against Karpenter's gates, what was said, what would help, and the nodes tried."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from karptui.pending.groups import PendingGroup
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.panel_screen import PanelScreen
-from karptui.screens.pending_ledger import PendingLedger
-from karptui.screens.text import TextScreen
+from karptui.provisioning import NodeRefusal, PodExplanation
+from karptui.screens import routes
+from karptui.screens.list_screen import ListScreen, Panel
+from karptui.screens.listing import Kept
+from karptui.screens.pending import OPEN_LEDGER, show_nearest_ledger
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PodDetail
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events, pending_freshness
+from karptui.views.pending.nodes_table import TABLE as NODES
+from karptui.views.pending.refusals import refusals_text
 from karptui.views.pending.remedy_table import TABLE, RemedyEntry, remedy_entries, remedy_words
 from karptui.views.pending.remedy_text import remedy_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows
-from karptui.widgets.row_table import RowSelected
 
 if TYPE_CHECKING:
     from karptui.views.whatif.opening import Opening
 
 
-class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
+class PendingDetailScreen(ListScreen[RemedyEntry]):
     """Why nothing takes a pod, above the changes that would help."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        OPEN_LEDGER,
         Binding(
             "n", "nodes", "Nodes tried", id="pending.nodes", tooltip="Every node, and why it does not take the pod"
         ),
@@ -46,19 +48,18 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
     title_text = "What would help"
     consequences: ClassVar[Mapping[str, str]] = {"Event": "What Karpenter and the scheduler said is not known."}
 
-    panel_name = "pending"
-
     def __init__(self, pod_key: str) -> None:
         """Make the screen.
 
         Args:
             pod_key: ``namespace/name`` of a pod that waits.
         """
-        super().__init__(TABLE)
+        self.panel = Panel("pending")
+        super().__init__(TABLE, above=(self.panel,))
         self._pod_key = pod_key
         self._group: PendingGroup | None = None
         self._detail: PodDetail | None = None
-        self._made: tuple[object, tuple[RemedyEntry, ...]] = (None, ())
+        self._remedies: Kept[tuple[RemedyEntry, ...]] = Kept()
 
     def show_state(self) -> None:
         """Show what is known of the pod, or what has become of it."""
@@ -72,7 +73,7 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
         gone = self._gone(view)
         said: tuple[Pieces, ...] = (gone, ()) if gone else ()
         if self._group is not None:
-            self._title_panel(title_text(self._group, now_ns))
+            self.panel.show_title(Content(f" {title_text(self._group, now_ns)} "))
             said = (
                 *said,
                 *explained_lines(
@@ -80,13 +81,13 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
                     self._detail,
                     view.state,
                     now_ns=now_ns,
-                    width=max(self.lines.content_size.width, 40),
+                    width=max(self.panel.lines.content_size.width, 40),
                     hears_events=hears_events(view),
                 ),
             )
         elif not gone:
             said = (pending_freshness(view, now_ns),)
-        self.lines.set_hanging(said)
+        self.panel.lines.set_hanging(said)
         super().show_state()
 
     def _gone(self, view: ClusterView) -> Pieces:
@@ -98,34 +99,26 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
             return ((f"the pod has found its place on {clean(pod.node_name)}", Tone.GOOD),)
         return ()
 
-    def _title_panel(self, title: str) -> None:
-        if title != getattr(self, "_panel_title", None):
-            self._panel_title = title
-            self.panel.border_title = Content(f" {title} ")
-
     # The changes
 
     def items_of(self, view: ClusterView) -> Sequence[RemedyEntry]:  # noqa: ARG002 - shown is what was found last
         """Return the changes that help."""
         report = self._detail.remedies if self._detail is not None else None
-        if self._made[0] is not report:
-            self._made = (report, remedy_entries(report))
-        return self._made[1]
+        return self._remedies.get((report,), lambda: remedy_entries(report))
 
     def size_of(self, view: ClusterView) -> int:
         """Return how many there are."""
         return len(self.items_of(view))
 
-    def _apply(self, rows: Rows[RemedyEntry]) -> None:
-        super()._apply(rows)
-        if not rows.total:
-            report = self._detail.remedies if self._detail is not None else None
-            text, tone = remedies_sentence(report)
-            if report is None:
-                waits = self._detail is None and not self._gone(self.host.view)
-                text, tone = ("being worked out", Tone.ACTIVE) if waits else ("there is nothing to try", Tone.MUTED)
-            notes = () if report is None else report.left_out
-            self.table.set_placeholder((text, tone), *((clean(note), Tone.MUTED) for note in notes))
+    def placeholder(self, rows: Rows[RemedyEntry]) -> Pieces:
+        """Say why nothing helps, or how far the changes have been tried."""
+        if rows.total:
+            return super().placeholder(rows)
+        report = self._detail.remedies if self._detail is not None else None
+        if report is not None:
+            return (remedies_sentence(report), *((clean(note), Tone.MUTED) for note in report.left_out))
+        waits = self._detail is None and not self._gone(self.host.view)
+        return (("being worked out", Tone.ACTIVE) if waits else ("there is nothing to try", Tone.MUTED),)
 
     def explain(self) -> Pieces:
         """Say how far the changes have been tried, and what the one under the cursor is about."""
@@ -138,10 +131,6 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
             return pieces
         return (*pieces, (f" · {remedy_words(item.remedy, self._group.name)}", Tone.NORMAL))
 
-    def explain_item(self, item: RemedyEntry) -> Pieces:  # noqa: ARG002 - the line says what holds for all
-        """Return the same."""
-        return self.explain()
-
     def name_of(self, item: RemedyEntry) -> str:
         """Return the change in a line."""
         return remedy_words(item.remedy, self._group.name if self._group is not None else "")
@@ -149,10 +138,6 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
     def current_object(self) -> tuple[str, str] | None:
         """Return the pod."""
         return ("Pod", self._pod_key)
-
-    def meant_group(self) -> PendingGroup | None:
-        """Return the pods that are explained."""
-        return self._group
 
     def whatif_opening(self) -> Opening:
         """Return the change under the cursor; the pod alone where there is none."""
@@ -163,18 +148,16 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
             return super().whatif_opening()
         return Opening(clean(item.remedy.words)[:60], edits=item.remedy.edits)
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        item, group = self.current, self._group
-        if item is None or group is None:
-            return
-        text = remedy_text(item.remedy, group.name, group.origin, try_key=self.key_of("screen.whatif", "ctrl+t"))
+    def open_row(self, item: RemedyEntry) -> None:
+        """Show the change as it could be made."""
+        group = self._group
+        if group is not None:
+            text = remedy_text(item.remedy, group.name, group.origin, try_key=self.key_of("screen.whatif", "ctrl+t"))
+            routes.show_made_text(self, remedy_words(item.remedy, group.name), lambda: text)
 
-        async def fetch() -> str:
-            return text
-
-        self.app.push_screen(TextScreen(remedy_words(item.remedy, group.name), fetch))
+    def action_open_ledger(self) -> None:
+        """Hold the pods against the type that comes nearest."""
+        show_nearest_ledger(self, self._group)
 
     def action_nodes(self) -> None:
         """Show every node with the reason why it does not take the pod."""
@@ -182,10 +165,57 @@ class PendingDetailScreen(PendingLedger, ObjectKeys, PanelScreen[RemedyEntry]):
         if explanation is None:
             self.say("the nodes have not been tried for this pod")
             return
-        from karptui.screens.pending_nodes import PendingNodesScreen  # noqa: PLC0415 - only when asked for
-
         self.app.push_screen(PendingNodesScreen(self._group.name if self._group is not None else "", explanation))
 
-    def action_scroll_panel(self, pages: int) -> None:
-        """Scroll the explanation."""
-        self.panel.scroll_relative(y=pages * max(self.panel.size.height - 1, 1), animate=False)
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll the explanation by what is seen of it."""
+        self.panel.scroll_page(step)
+
+
+class PendingNodesScreen(ListScreen[NodeRefusal]):
+    """Nodes tried; as things stood when the pod was explained."""
+
+    entry_name = "pending"
+    title_text = "Nodes tried"
+
+    def __init__(self, name: str, explanation: PodExplanation) -> None:
+        """Make the screen.
+
+        Args:
+            name: Of the pods.
+            explanation: Why nothing takes them.
+        """
+        super().__init__(NODES)
+        self._title_name = name
+        self._explanation = explanation
+
+    def items_of(self, view: ClusterView) -> Sequence[NodeRefusal]:  # noqa: ARG002 - they stay as they were
+        """Return the nodes."""
+        return self._explanation.nodes
+
+    def size_of(self, view: ClusterView) -> int:
+        """Return how many there are."""
+        return len(self.items_of(view))
+
+    def explain_item(self, item: NodeRefusal) -> Pieces:
+        """Return all nodes by reason, and the one under the cursor."""
+        return (
+            (f"{clean(self._title_name)}: {refusals_text(self._explanation)}", Tone.STRONG),
+            (f" · {clean(item.reason)}", Tone.NORMAL),
+        )
+
+    def name_of(self, item: NodeRefusal) -> str:
+        """Return the node's name."""
+        return item.node
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return the node."""
+        return ("Node", self.current.node) if self.current is not None else None
+
+    def open_row(self, item: NodeRefusal) -> None:
+        """Show the node at length."""
+        entry = self.host.view.node_of(item.node)
+        if entry is None:
+            self.say(f"node {clean(item.node)} is not there any more")
+        else:
+            routes.show_node(self, entry.key)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 
+from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.screens.object_text import ObjectKeys
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pods import PodEntry
 from karptui.views.pods.table import TABLE, explain_pod
 from karptui.views.row import Pieces
-from karptui.widgets.row_table import RowSelected
 
 
-class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
+class PodsScreen(ListScreen[PodEntry]):
     """Pods by node, pool, owner or namespace."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,8 +39,8 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
     def prepare(self) -> None:
         """Start with the namespace that was asked for."""
         namespace = self.host.config.namespace
-        if namespace and not self.query_text:
-            self.query_text = f"ns={namespace}"
+        if namespace and not self.listing.query_text:
+            self.listing.query_text = f"ns={namespace}"
         super().prepare()
 
     def shows_usage(self) -> bool:
@@ -65,21 +63,12 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
         """Return the pod."""
         return ("Pod", self.current.pod.key) if self.current is not None else None
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        if not self._open_waiting():
+    def open_row(self, item: PodEntry) -> None:
+        """Show why the pod waits; where it does not, describe it."""
+        if item.pod.node_name not in self.host.view.state.nodes:
+            routes.show_pending(self, item.pod.key)
+        else:
             self.action_describe()
-
-    def _open_waiting(self) -> bool:
-        """Show why the pod waits and return whether it does."""
-        item = self.current
-        if item is None or (item.pod.node_name and item.pod.node_name in self.host.view.state.nodes):
-            return False
-        from karptui.screens.pending_detail import PendingDetailScreen  # noqa: PLC0415 - only when asked for
-
-        self.app.push_screen(PendingDetailScreen(item.pod.key))
-        return True
 
     def action_open_node(self) -> None:
         """Show the node the pod runs on."""
@@ -90,7 +79,5 @@ class PodsScreen(ObjectKeys, ListScreen[PodEntry]):
         entry = self.host.view.node_of(item.pod.node_name)
         if entry is None:
             self.say(f"node {item.pod.node_name} is not there")
-            return
-        from karptui.screens.node_detail import NodeDetailScreen  # noqa: PLC0415 - only when asked for
-
-        self.app.push_screen(NodeDetailScreen(entry.key))
+        else:
+            routes.show_node(self, entry.key)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.panel_screen import PanelScreen
+from karptui.screens import routes
+from karptui.screens.list_screen import ListScreen, Panel
+from karptui.screens.listing import Kept
 from karptui.screens.pools import CONSEQUENCES, WORKING
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
@@ -19,10 +19,9 @@ from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.plain import phrase
-from karptui.widgets.row_table import RowSelected
 
 
-class PoolDetailScreen(ObjectKeys, PanelScreen[DaemonRow]):
+class PoolDetailScreen(ListScreen[DaemonRow]):
     """A NodePool at length."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,18 +39,17 @@ class PoolDetailScreen(ObjectKeys, PanelScreen[DaemonRow]):
     works_out_types = True
     consequences = CONSEQUENCES
 
-    panel_name = "pool"
-
     def __init__(self, name: str) -> None:
         """Make the screen.
 
         Args:
             name: the NodePool.
         """
-        super().__init__(TABLE)
+        self.panel = Panel("pool")
+        super().__init__(TABLE, above=(self.panel,))
         self._pool_name = name
         self._row: PoolRow | None = None
-        self._made: tuple[object, tuple[DaemonRow, ...]] = (None, ())
+        self._daemons: Kept[tuple[DaemonRow, ...]] = Kept()
 
     def prepare(self) -> None:
         """Say that it takes a moment."""
@@ -65,23 +63,21 @@ class PoolDetailScreen(ObjectKeys, PanelScreen[DaemonRow]):
 
     def items_of(self, view: ClusterView) -> Sequence[DaemonRow]:
         """Return the DaemonSets."""
-        row = next((one for one in pool_rows(view) if one.name == self._pool_name), None)
-        if self._made[0] is not row or row is None:
-            self._made = (row, daemon_rows(row) if row is not None else ())
-        self._row = row
-        return self._made[1]
+        self._row = row = next((one for one in pool_rows(view) if one.name == self._pool_name), None)
+        return self._daemons.get((row,), lambda: daemon_rows(row) if row is not None else ())
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and show the pool."""
         super().refresh_info()
         row = self._row
         if row is None:
-            gone = f"there is no NodePool {clean(self._pool_name)}" if self._rows is not None else "working it out…"
-            self.lines.set_lines([((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),)])
+            is_gone = self.listing.rows is not None
+            gone = f"there is no NodePool {clean(self._pool_name)}", Tone.WARNING
+            self.panel.lines.set_lines([(gone if is_gone else ("working it out…", Tone.ACTIVE),)])
         else:
             has_prices = not self.host.config.disable_pricing
-            self.panel.border_title = phrase(title_parts(row, has_prices=has_prices))
-            self.lines.set_hanging(detail_lines(row))
+            self.panel.show_title(phrase(title_parts(row, has_prices=has_prices)))
+            self.panel.lines.set_hanging(detail_lines(row))
 
     def explain_item(self, item: DaemonRow) -> Pieces:
         """Return what a DaemonSet takes and rules out."""
@@ -105,11 +101,12 @@ class PoolDetailScreen(ObjectKeys, PanelScreen[DaemonRow]):
 
     def action_open_types(self) -> None:
         """Show the instance types of the pool."""
-        from karptui.screens.types import TypesOfPoolScreen  # noqa: PLC0415 - only when asked for
+        routes.show_types(self, self._pool_name)
 
-        self.app.push_screen(TypesOfPoolScreen(self._pool_name))
+    def action_scroll_panel(self, step: int) -> None:
+        """Scroll what is said of the pool by half of what is seen."""
+        self.panel.scroll_half(step)
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        self.show_yaml("DaemonSet", event.key)
+    def open_row(self, item: DaemonRow) -> None:
+        """Show the DaemonSet as YAML."""
+        routes.show_yaml(self, "DaemonSet", item.found.key)

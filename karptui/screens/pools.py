@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-from textual import getters, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from karptui.screens.churn_key import ChurnKey
-from karptui.screens.object_text import ObjectKeys
-from karptui.screens.story_screen import StoryScreen
+from karptui.screens import routes
+from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import PoolRow, pool_rows
@@ -24,7 +21,6 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.why.freshness import freshness
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
-from karptui.widgets.row_table import RowSelected
 
 WORKING: Final = ("working out the order of NodePools and their types…", Tone.ACTIVE)
 CONSEQUENCES: Final[Mapping[str, str]] = {
@@ -37,10 +33,11 @@ CONSEQUENCES: Final[Mapping[str, str]] = {
 }
 
 
-class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
+class PoolsScreen(ListScreen[PoolRow]):
     """One row for each NodePool."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        CHURN,
         Binding("o", "open_nodes", "Nodes", id="pools.nodes", tooltip="The nodes of the pool"),
         Binding("t", "open_types", "Types", id="pools.types", tooltip="The instance types of the pool"),
         Binding("b", "open_budgets", "Budgets", show=False, id="pools.budgets"),
@@ -54,30 +51,24 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
     works_out_types = True
     consequences = CONSEQUENCES
 
-    cluster = getters.query_one("#pools-cluster", Static)
-
     def __init__(self) -> None:
-        super().__init__(pools_table())
+        self._cluster = Static(id="pools-cluster", markup=False)
+        """What holds for all pools."""
+        super().__init__(pools_table(), story=self.story_of, is_story_hanging=True, below=(self._cluster,))
 
     @property
     def table_title(self) -> str:
         """What the table is called, and what all pools cost."""
         view = self.host.view
-        cost = "" if self._rows is None or self.host.config.disable_pricing else cost_text(view)
+        cost = "" if self.listing.rows is None or self.host.config.disable_pricing else cost_text(view)
         return f"Pools ─ in the order Karpenter tries them{f' ─ {cost}' if cost else ''}"
 
     def prepare(self) -> None:
         """Leave prices out where they are off, and say that it takes a moment."""
         if self.host.config.disable_pricing:
-            self.spec = pools_table(has_prices=False)
-            self.table.set_headings(self.spec.headings())
+            self.use_table(pools_table(has_prices=False))
         self.table.set_placeholder(WORKING)
         super().prepare()
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the table above the sentences about a row and about all of them."""
-        yield from super().compose_body()
-        yield Static(id="pools-cluster", markup=False)
 
     def show_state(self) -> None:
         """Ask for the overlap, and show the rows."""
@@ -92,13 +83,14 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
         """Say again what is under the cursor, and what holds for all pools."""
         super().refresh_info()
         lines: tuple[Pieces, ...] = ()
-        if self._rows is not None and self._rows.total:
+        pools = self.listing.items
+        if pools:
             is_short = self.has_class("-narrow")
-            lines = cluster_lines(self.host.view, self._items, self.host.now_ns(), is_short=is_short)
-        width = self.cluster.content_size.width
+            lines = cluster_lines(self.host.view, pools, self.host.now_ns(), is_short=is_short)
+        width = self._cluster.content_size.width
         content = Content("\n").join([phrase(line) for line in hanging(lines, width)])
-        if content != self.cluster.content:
-            self.cluster.update(content)
+        if content != self._cluster.content:
+            self._cluster.update(content)
 
     def on_resize(self) -> None:
         """Break the sentences anew."""
@@ -110,7 +102,7 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
         """Return the pool in sentences."""
-        return hanging(pool_story(item), self.story.content_size.width)
+        return pool_story(item)
 
     def name_of(self, item: PoolRow) -> str:
         """Return the NodePool's name."""
@@ -123,7 +115,7 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
     def action_describe(self) -> None:
         """Show the pool at length."""
         if self.current is not None:
-            self._open(self.current.name)
+            self.open_row(self.current)
 
     def action_open_nodes(self) -> None:
         """Show the nodes of the pool."""
@@ -139,25 +131,17 @@ class PoolsScreen(ChurnKey, ObjectKeys, StoryScreen[PoolRow]):
         """Ask for a proportion between the pool and the one it shares most pods with."""
         if self.current is None:
             return
-        from karptui.screens.proportion import ask_for_proportion  # noqa: PLC0415 - only when asked for
         from karptui.views.pools.proportion import partners_of  # noqa: PLC0415 - brings the engines with it
 
         analysis = self.host.view.analysis
-        ask_for_proportion(self, partners_of(self.current.name, analysis.overlap if analysis is not None else None))
+        overlap = analysis.overlap if analysis is not None else None
+        routes.ask_for_proportion(self, partners_of(self.current.name, overlap))
 
     def action_open_types(self) -> None:
         """Show the instance types of the pool."""
         if self.current is not None:
-            from karptui.screens.types import TypesOfPoolScreen  # noqa: PLC0415 - only when asked for
+            routes.show_types(self, self.current.name)
 
-            self.app.push_screen(TypesOfPoolScreen(self.current.name))
-
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        self._open(event.key)
-
-    def _open(self, name: str) -> None:
-        from karptui.screens.pool_detail import PoolDetailScreen  # noqa: PLC0415 - only when asked for
-
-        self.app.push_screen(PoolDetailScreen(name))
+    def open_row(self, item: PoolRow) -> None:
+        """Show the pool at length."""
+        routes.show_pool(self, item.name)

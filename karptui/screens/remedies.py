@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import getters, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import TextArea
 
 from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.blockers.effect import effect_text
 from karptui.views.blockers.entry import BlockerEntry
@@ -21,7 +20,6 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import Opening
 from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
-from karptui.widgets.row_table import RowHighlighted, RowSelected
 
 
 class RemediesScreen(ListScreen[BlockerRemedy]):
@@ -34,8 +32,7 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
 
     entry_name = "blockers"
     title_text = "What to do"
-
-    area = getters.query_one(TextArea)
+    has_objects = False
 
     def __init__(self, title: str, members: Sequence[BlockerEntry]) -> None:
         """Make the screen.
@@ -44,23 +41,22 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
             title: What the blockers have in common.
             members: The blockers.
         """
-        super().__init__(TABLE)
+        self._text = TextArea(
+            "", read_only=True, show_line_numbers=False, soft_wrap=True, theme="css", id="remedy-text"
+        )
+        super().__init__(TABLE, below=(self._text,))
         self.title_text = clean(title)
         self._members = tuple(members)
-        self._made: tuple[object, tuple[BlockerRemedy, ...]] = (None, ())
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the remedies above their text."""
-        yield from super().compose_body()
-        yield TextArea("", read_only=True, show_line_numbers=False, soft_wrap=True, theme="css", id="remedy-text")
+        self._remedies: Kept[tuple[BlockerRemedy, ...]] = Kept()
 
     def items_of(self, view: ClusterView) -> Sequence[BlockerRemedy]:
         """Return what can be done as things are; of blockers that are gone meanwhile as they were."""
-        if self._made[0] is not view.analysis:
+
+        def made() -> tuple[BlockerRemedy, ...]:
             self._members = renewed(self._members, view.analysis) or self._members
-            found = remedies(self._members, objects_of(view.state), self.host.now_ns())
-            self._made = (view.analysis, found)
-        return self._made[1]
+            return tuple(remedies(self._members, objects_of(view.state), self.host.now_ns()))
+
+        return self._remedies.get((view.analysis,), made)
 
     def show_state(self) -> None:
         """Show the remedies and the text of the one under the cursor."""
@@ -70,11 +66,11 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
     def _show_text(self) -> None:
         remedy = self.current
         text = remedy_text(remedy, self._members) if remedy is not None else "# it ends by itself: nothing to do"
-        if text != self.area.text:
-            if "yaml" in self.area.available_languages:
-                self.area.language = "yaml"
-            self.area.load_text(text)
-            self.area.border_title = Content(" YAML and commands: karptui runs none of them ")
+        if text != self._text.text:
+            if "yaml" in self._text.available_languages:
+                self._text.language = "yaml"
+            self._text.load_text(text)
+            self._text.border_title = Content(" YAML and commands: karptui runs none of them ")
 
     def explain_item(self, item: BlockerRemedy) -> Pieces:
         """Return what it does, what becomes of the nodes, and how to try it."""
@@ -101,18 +97,18 @@ class RemediesScreen(ListScreen[BlockerRemedy]):
 
     def action_copy_text(self) -> None:
         """Copy the YAML and commands."""
-        self.app.copy_to_clipboard(self.area.text)
+        self.app.copy_to_clipboard(self._text.text)
         self.say("copied", Tone.GOOD)
 
     def action_toggle_text(self) -> None:
         """Give the keys to the text, or back to the table."""
-        (self.table if self.area.has_focus else self.area).focus()
+        (self.table if self._text.has_focus else self._text).focus()
 
-    @on(RowHighlighted)
-    def _moved(self, _event: RowHighlighted) -> None:
+    def cursor_moved(self) -> None:
+        """Say what is under the cursor, and show its text."""
+        super().cursor_moved()
         self._show_text()
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
+    def open_row(self, item: BlockerRemedy) -> None:  # noqa: ARG002 - it is under the cursor
+        """Try the remedy in the what-if."""
         self.action_whatif()

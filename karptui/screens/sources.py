@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.screens.list_screen import ListScreen
+from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.session.status import KindStatus
 from karptui.views.evidence import evidence_rows, usage_row
@@ -17,19 +18,22 @@ class SourcesScreen(ListScreen[KindStatus]):
     """One row per kind: its phase, how much of it there is, and why it is not live."""
 
     title_text = "Sources"
+    has_objects = False
 
     def __init__(self) -> None:
         super().__init__(TABLE)
-        self._made: tuple[object, tuple[KindStatus, ...]] = (None, ())
+        self._rows: Kept[tuple[KindStatus, ...]] = Kept()
 
     def items_of(self, view: ClusterView) -> Sequence[KindStatus]:
         """Return how every kind stands, then who is asked for instance types, prices and live usage."""
-        if self._made[0] is not view:
+
+        def made() -> tuple[KindStatus, ...]:
             now_ns = self.host.now_ns()
             usage = usage_row(view.live_usage, now_ns)
             rows = (*evidence_rows(view.evidence, now_ns), *((usage,) if usage is not None else ()))
-            self._made = (view, (*view.statuses.values(), *rows))
-        return self._made[1]
+            return (*view.statuses.values(), *rows)
+
+        return self._rows.get((view,), made)
 
     def explain_item(self, item: KindStatus) -> Pieces:
         """Return why the kind is not live."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-from textual import getters, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 
-from karptui.screens.list_screen import ListScreen
-from karptui.screens.object_text import ObjectKeys
+from karptui.screens import routes
+from karptui.screens.list_screen import ListScreen, Panel
+from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import notes_of, pool_entries
 from karptui.session.types import PoolEntry, TypeEntry
@@ -21,7 +19,6 @@ from karptui.views.types.columns import why_text
 from karptui.views.types.pools import TABLE, carries, note_of
 from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
 from karptui.views.types.table import types_table
-from karptui.widgets.row_table import RowSelected
 from karptui.widgets.sentences import Sentences
 
 WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)
@@ -33,7 +30,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = {
 }
 
 
-class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
+class PoolsOfTypesScreen(ListScreen[PoolEntry]):
     """Every NodePool with how many types each filter leaves."""
 
     entry_name = "types"
@@ -42,15 +39,10 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
     works_out_types = True
     consequences = CONSEQUENCES
 
-    lines = getters.query_one("#types-lines", Sentences)
-
     def __init__(self) -> None:
-        super().__init__(TABLE)
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the table above where types and prices come from."""
-        yield from super().compose_body()
-        yield Sentences(id="types-lines")
+        self._origins = Sentences(id="types-lines")
+        """Where types and prices come from."""
+        super().__init__(TABLE, below=(self._origins,))
 
     def prepare(self) -> None:
         """Say that it takes a moment."""
@@ -66,9 +58,9 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
         super().refresh_info()
         view = self.host.view
         lines = list(source_lines(None, view.evidence, view.prices))
-        if self._rows is not None and self._rows.total:
+        if self.listing.items:
             lines += [((clean(note), Tone.MUTED),) for note in notes_of(view)]
-        self.lines.set_lines(lines)
+        self._origins.set_lines(lines)
 
     def explain_item(self, item: PoolEntry) -> Pieces:
         """Return what a pool's types come to."""
@@ -92,13 +84,12 @@ class PoolsOfTypesScreen(ObjectKeys, ListScreen[PoolEntry]):
         """Return the NodePool."""
         return ("NodePool", self.current.name) if self.current is not None else None
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        self.app.push_screen(TypesOfPoolScreen(event.key))
+    def open_row(self, item: PoolEntry) -> None:
+        """Show the types of the NodePool."""
+        self.app.push_screen(TypesOfPoolScreen(item.name))
 
 
-class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
+class TypesOfPoolScreen(ListScreen[TypeEntry]):
     """The types of one NodePool, cheapest first, under what each filter has removed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -113,21 +104,19 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
     works_out_types = True
     consequences = CONSEQUENCES
 
-    panel = getters.query_one("#types-panel", VerticalScroll)
-    lines = getters.query_one("#types-lines", Sentences)
-
     def __init__(self, pool: str) -> None:
         """Make the screen.
 
         Args:
             pool: the NodePool.
         """
-        super().__init__(types_table())
+        self.panel = Panel("types", can_focus=True)
+        super().__init__(types_table(), above=(self.panel,))
         self._pool = pool
         self._entry: PoolEntry | None = None
         self._names: tuple[str, ...] = ()
         self._shows_all = False
-        self._made: tuple[object, bool, tuple[TypeEntry, ...]] = (None, False, ())
+        self._types: Kept[tuple[TypeEntry, ...]] = Kept()
 
     @property
     def table_title(self) -> str:
@@ -137,39 +126,28 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
     def prepare(self) -> None:
         """Leave out prices where they are off."""
         if self.host.config.disable_pricing:
-            self.spec = types_table(has_prices=False)
-            self.table.set_headings(self.spec.headings())
+            self.use_table(types_table(has_prices=False))
         self.table.set_placeholder(WORKING)
         super().prepare()
-
-    def compose_body(self) -> ComposeResult:
-        """Yield the filters above the table."""
-        with VerticalScroll(id="types-panel"):
-            yield Sentences(id="types-lines")
-        yield from super().compose_body()
 
     def items_of(self, view: ClusterView) -> Sequence[TypeEntry]:
         """Return the types that the requirements allow, or all."""
         pools = pool_entries(view)
         self._names = tuple(one.name for one in pools)
-        entry = next((one for one in pools if one.name == self._pool), None)
-        if self._made[0] is not entry or self._made[1] != self._shows_all or entry is None:
-            types = () if entry is None else entry.types if self._shows_all else entry.wanted
-            self._made = (entry, self._shows_all, types)
-        self._entry = entry
-        return self._made[2]
+        self._entry = entry = next((one for one in pools if one.name == self._pool), None)
+        shows_all = self._shows_all
+        return self._types.get((entry, shows_all), lambda: _types_of(entry, shows_all=shows_all))
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor, and what the filters have removed."""
         super().refresh_info()
-        view, entry = self.host.view, self._entry
+        view, entry, lines = self.host.view, self._entry, self.panel.lines
         if entry is None:
-            gone = f"there is no NodePool {clean(self._pool)}" if self._rows is not None else "working it out…"
-            self.lines.set_lines([((gone, Tone.WARNING if self._rows is not None else Tone.ACTIVE),)])
+            gone = f"there is no NodePool {clean(self._pool)}", Tone.WARNING
+            lines.set_lines([(gone if self.listing.rows is not None else ("working it out…", Tone.ACTIVE),)])
             return
-        lines = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
-        lines += source_lines(entry, view.evidence, view.prices)
-        self.lines.set_lines(lines)
+        said = [*filter_lines(entry), *finding_lines(entry), *reason_lines(entry)]
+        lines.set_lines([*said, *source_lines(entry, view.evidence, view.prices)])
 
     def explain_item(self, item: TypeEntry) -> Pieces:
         """Return why a type is left or not."""
@@ -211,9 +189,12 @@ class TypesOfPoolScreen(ObjectKeys, ListScreen[TypeEntry]):
         if self.current is not None:
             self.host.open_screen("nodes", filter_text=f"type={self.current.name}")
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected) -> None:
-        event.stop()
-        from karptui.screens.type_ledger import TypeLedgerScreen  # noqa: PLC0415 - only when asked for
+    def open_row(self, item: TypeEntry) -> None:
+        """Show where the memory of the type goes."""
+        routes.show_ledger(self, self._pool, item.name)
 
-        self.app.push_screen(TypeLedgerScreen(self._pool, event.key))
+
+def _types_of(entry: PoolEntry | None, *, shows_all: bool) -> tuple[TypeEntry, ...]:
+    if entry is None:
+        return ()
+    return entry.types if shows_all else entry.wanted

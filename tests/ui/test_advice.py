@@ -13,8 +13,7 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
 from karptui.disruption.study import Study
-from karptui.screens.advice import AdviceScreen
-from karptui.screens.advice_detail import AdviceDetailScreen
+from karptui.screens.advice import AdviceDetailScreen, AdviceScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pool_detail import PoolDetailScreen
 from karptui.screens.text import TextScreen
@@ -197,6 +196,16 @@ async def test_o_goes_to_the_object(make_traps: MakeTraps, rule: str, screen: ty
         await pilot.press("slash", *f"rule={rule}", "enter", "o")
         await settled(pilot)
         assert isinstance(app.screen, screen)
+
+
+async def test_a_node_that_is_gone_to_is_there(make_traps: MakeTraps) -> None:
+    async with make_traps().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("slash", *"rule=node-receives-pods", "enter", "o")
+        await settled(pilot)
+        text = screen_text(app)
+        assert "the node is gone" not in text
+        assert "allocatable" in text
 
 
 async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps) -> None:

@@ -99,13 +99,13 @@ async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> Non
         await ready(pilot)
         await pilot.press("slash", *"left=0", "enter")
         await ready(pilot)
-        names = app.screen._rows.keys  # type: ignore[attr-defined]
+        names = app.screen.listing.rows.keys  # type: ignore[attr-defined]
         assert set(names) == {"general/Drifted", "general/Underutilized"} | {
             f"{pool}/{reason}" for pool in ("gpu", "runners") for reason in ("Drifted", "Empty", "Underutilized")
         }
         await pilot.press("o")
         await ready(pilot)
-        assert app.screen.query_text == "pool=general"  # type: ignore[attr-defined]
+        assert app.screen.listing.query_text == "pool=general"  # type: ignore[attr-defined]
 
 
 async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
@@ -125,7 +125,7 @@ async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
         await pilot.press("escape")
         await pilot.press("o")
         await ready(pilot)
-        assert app.screen.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"  # type: ignore[attr-defined]
+        assert app.screen.listing.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"  # type: ignore[attr-defined]
 
 
 async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> None:
@@ -139,7 +139,7 @@ async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> Non
         assert "[bold]trino[/bold]" in app.screen.story.content.plain  # type: ignore[attr-defined]
         await pilot.press("o")
         await ready(pilot)
-        assert app.screen.query_text == "kind=Pod object=trino/trino-worker-1"  # type: ignore[attr-defined]
+        assert app.screen.listing.query_text == "kind=Pod object=trino/trino-worker-1"  # type: ignore[attr-defined]
         await pilot.press("enter")
         await ready(pilot)
         assert isinstance(app.screen, TextScreen)

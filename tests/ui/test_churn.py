@@ -177,7 +177,7 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         await pilot.press("o")
         await ready(pilot)
         assert isinstance(app.screen, EventsScreen)
-        assert app.screen.query_text == "object=general-bbbbb"
+        assert app.screen.listing.query_text == "object=general-bbbbb"
 
 
 async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
@@ -208,7 +208,7 @@ async def test_the_nodes_of_a_pool(make_app: MakeApp) -> None:
         await pilot.press("slash", *"general", "enter", "c", "o")
         await ready(pilot)
         assert isinstance(app.screen, NodesScreen)
-        assert app.screen.query_text == "pool=general"
+        assert app.screen.listing.query_text == "pool=general"
 
 
 async def test_before_claims_are_there(make_app: MakeApp) -> None:

@@ -324,6 +324,17 @@ async def test_claims_without_a_node(make_app: MakeApp) -> None:
         assert "name: general-x7k2p" in screen_text(app)
 
 
+async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
+    async with make_app(screen="claims").run_test(size=(120, 40)) as pilot:
+        app = await ready(pilot)
+        names = [entry.name for entry in app.view.node_entries if entry.node is None]
+        assert names
+        await pilot.press("slash", *names[0], "enter", "e")
+        await pilot.pause()
+        assert isinstance(app.screen, NodeDetailScreen)
+        assert names[0] in screen_text(app)
+
+
 async def test_the_claim_of_a_node(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
         app = await ready(pilot)
@@ -392,7 +403,7 @@ async def test_pods_screen(make_app: MakeApp) -> None:
 
 
 async def test_many_rows_are_built_beside_the_keys(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karptui.screens.table_screen.BUILT_AT_ONCE", 10)
+    monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 10)
     async with make_app().run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await ready(pilot)

@@ -178,7 +178,7 @@ async def test_a_pool_that_is_gone_is_said(make_story: MakeApp) -> None:
         app.push_screen(PoolDetailScreen("nowhere"))
         await settled(pilot)
         assert isinstance(app.screen, PoolDetailScreen)
-        assert "there is no NodePool nowhere" in str(app.screen.lines.content)
+        assert "there is no NodePool nowhere" in str(app.screen.panel.lines.content)
 
 
 async def test_no_prices_where_they_are_off(make_story: MakeApp) -> None:

@@ -150,7 +150,7 @@ async def test_a_pool_that_is_not_there(make_stories: MakeApp) -> None:
         app.push_screen(TypesOfPoolScreen("nowhere"))
         await settled(pilot)
         assert isinstance(app.screen, TypesOfPoolScreen)
-        assert "there is no NodePool nowhere" in str(app.screen.lines.content)
+        assert "there is no NodePool nowhere" in str(app.screen.panel.lines.content)
         app.push_screen(TypeLedgerScreen("trino", "m9.huge"))
         await settled(pilot)
         assert isinstance(app.screen, TypeLedgerScreen)

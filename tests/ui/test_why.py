@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import TextArea
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
@@ -210,16 +211,16 @@ async def test_remedies_explanations_and_the_next_command_from_blockers(make_sto
         await pilot.press("r")
         await settled(pilot)
         assert isinstance(app.screen, RemediesScreen)
-        assert "nodeSelector: {karpenter.sh/nodepool: runners-protected}" in app.screen.area.text
+        assert "nodeSelector: {karpenter.sh/nodepool: runners-protected}" in app.screen.query_one(TextArea).text
         text = screen_text(app)
         assert "What to do about gitlab/runner" in text
         assert "4 of 4" in text
         await pilot.press("down")
-        assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.area.text
+        assert "kubectl cordon ip-10-0-71-204 ip-10-0-90-13 ip-10-0-17-9" in app.screen.query_one(TextArea).text
         assert "when they have" in screen_text(app)
         assert "ended, $3.02/h (simulated)" in screen_text(app)
         await pilot.press("down")
-        assert 'annotations: {karpenter.sh/do-not-disrupt: "4h"}' in app.screen.area.text
+        assert 'annotations: {karpenter.sh/do-not-disrupt: "4h"}' in app.screen.query_one(TextArea).text
         await pilot.press("y", "tab", "tab", "q", "down", "enter")
         assert isinstance(app.screen, NodeDetailScreen)
         await pilot.press("q", "n")

@@ -1,0 +1,213 @@
+"""What leads where: the screens that others open, imported when somebody goes there."""
+
+# ruff: noqa: PLC0415 - screens are imported when they are opened, or ahead of it in a thread
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from karptui.decode.kinds import Kind
+from karptui.views.row import Tone
+from karptui.views.sanitize import clean
+
+if TYPE_CHECKING:
+    from karptui.screens.frame import FrameScreen
+    from karptui.screens.host import Host
+
+
+# Text
+
+
+def show_text(
+    screen: FrameScreen, title: str, fetch: Callable[[], Awaitable[str]], language: str | None = None
+) -> None:
+    """Show a text that may take a moment to come.
+
+    Args:
+        screen: where it is asked for.
+        title: what is shown.
+        fetch: gives the text.
+        language: a language to highlight.
+    """
+    from karptui.screens.text import TextScreen
+
+    screen.app.push_screen(TextScreen(title, fetch, language))
+
+
+def show_made_text(screen: FrameScreen, title: str, make: Callable[[], str], language: str | None = None) -> None:
+    """Show a text that is there at once."""
+
+    async def made() -> str:
+        return make()
+
+    show_text(screen, title, made, language)
+
+
+def show_yaml(screen: FrameScreen, kind: str, key: str) -> None:
+    """Show an object as the API server gives it."""
+    host = screen.host
+    show_text(screen, f"{kind} {key}", lambda: host.fetch_raw(kind, key), "yaml")
+
+
+def show_description(screen: FrameScreen, kind: str, key: str) -> None:
+    """Show what karptui knows of an object."""
+    from karptui.views.describe import describe
+
+    host = screen.host
+    show_made_text(screen, f"{kind} {key}", lambda: describe(host.view, kind, key, host.now_ns()))
+
+
+# Details
+
+
+def show_node(screen: FrameScreen, key: str) -> None:
+    """Show a node at length.
+
+    Args:
+        screen: where it is asked for.
+        key: of the node's entry.
+    """
+    from karptui.screens.node_detail import NodeDetailScreen
+
+    screen.app.push_screen(NodeDetailScreen(key))
+
+
+def show_pool(screen: FrameScreen, name: str) -> None:
+    """Show a NodePool at length."""
+    from karptui.screens.pool_detail import PoolDetailScreen
+
+    screen.app.push_screen(PoolDetailScreen(name))
+
+
+def show_pending(screen: FrameScreen, pod_key: str) -> None:
+    """Show why a pod waits."""
+    from karptui.screens.pending_detail import PendingDetailScreen
+
+    screen.app.push_screen(PendingDetailScreen(pod_key))
+
+
+def show_types(screen: FrameScreen, pool: str) -> None:
+    """Show the instance types of a NodePool."""
+    from karptui.screens.types import TypesOfPoolScreen
+
+    screen.app.push_screen(TypesOfPoolScreen(pool))
+
+
+def show_ledger(screen: FrameScreen, pool: str, instance_type: str, pods: Collection[str] = ()) -> None:
+    """Show where the memory of an instance type goes.
+
+    Args:
+        screen: where it is asked for.
+        pool: the NodePool.
+        instance_type: the type.
+        pods: keys of pending pods one of which is held against it first.
+    """
+    from karptui.screens.type_ledger import TypeLedgerScreen
+
+    screen.app.push_screen(TypeLedgerScreen(pool, instance_type, pods))
+
+
+def show_object(screen: FrameScreen, kind: str, key: str) -> None:
+    """Show a node or pool at length, a pod's description, where settings come from, and else the YAML."""
+    view = screen.host.view
+    node = view.node_of(key) if kind == Kind.NODE else None
+    if node is not None:
+        show_node(screen, node.key)
+    elif kind == Kind.NODEPOOL and key in view.state.nodepools:
+        show_pool(screen, key)
+    elif kind == "Setting":
+        screen.host.run_command("sources")
+    elif kind == Kind.POD:
+        show_description(screen, kind, key)
+    else:
+        show_yaml(screen, kind, key)
+
+
+# Explanations
+
+
+def show_explanation(screen: FrameScreen, kind: str, key: str) -> None:
+    """Show why an object is as it is, or say why there is nothing to show."""
+    found = explanation_of(screen.host, kind, key)
+    if isinstance(found, str):
+        screen.say(found)
+    else:
+        screen.app.push_screen(found)
+
+
+def explanation_of(host: Host, kind: str, key: str) -> FrameScreen | str:
+    """Return the screen that explains an object, or a sentence that says why there is none.
+
+    Args:
+        host: The app.
+        kind: As the API writes it.
+        key: ``namespace/name``, or the name alone.
+    """
+    from karptui.screens.pending_detail import PendingDetailScreen
+    from karptui.screens.pool_detail import PoolDetailScreen
+
+    state = host.view.state
+    match kind:
+        case Kind.POD:
+            pod = state.pods.get(key)
+            if pod is None:
+                return f"pod {clean(key)} is not there any more"
+            return _node(host, pod.node_name) if pod.node_name in state.nodes else PendingDetailScreen(key)
+        case Kind.NODE:
+            return _node(host, key)
+        case Kind.NODECLAIM:
+            node = state.node_of(key)
+            return _node(host, node.name if node is not None else key)
+        case Kind.NODEPOOL:
+            if key not in state.nodepools:
+                return f"NodePool {clean(key)} is not there any more"
+            return PoolDetailScreen(key)
+        case _:
+            return f"{clean(kind)} is described (d) and shown as YAML (y); pods, nodes and NodePools are explained"
+
+
+def _node(host: Host, name: str) -> FrameScreen | str:
+    from karptui.screens.node_detail import NodeDetailScreen
+
+    entry = host.view.node_of(name) or host.view.node_entry(f"claim/{name}")
+    return NodeDetailScreen(entry.key) if entry is not None else f"{clean(name)} is not there any more"
+
+
+# What-ifs
+
+
+def ask_for_proportion(screen: FrameScreen, pools: Sequence[str]) -> None:
+    """Ask for the shares of some NodePools; the answer opens the what-if with what would keep them.
+
+    Args:
+        screen: where it is asked.
+        pools: names of the NodePools that are offered, at least two that some pods could go to alike.
+    """
+    from karptui.screens.dialogs import AskScreen
+    from karptui.views.pools.proportion import first_shares, hint_of, proportion_opening, shared_pods
+    from karptui.whatif.proportion import ProportionError, parse_shares
+
+    host, view = screen.host, screen.host.view
+    overlap = view.analysis.overlap if view.analysis is not None else None
+    if overlap is None:
+        screen.say("which pods several NodePools could take is still being worked out", Tone.ACTIVE)
+        return
+    if len(pools) < 2 or not shared_pods(pools, overlap):
+        screen.say("no pod could go to another NodePool as well: there is nothing to share out", Tone.MUTED)
+        return
+
+    def refused(text: str) -> str:
+        try:
+            proportion_opening(parse_shares(text, pools, host.view.state.nodepools), host.view)
+        except ProportionError as error:
+            return str(error)
+        return ""
+
+    def answered(text: str | None) -> None:
+        if text is not None:
+            host.open_whatif(proportion_opening(parse_shares(text, pools, host.view.state.nodepools), host.view))
+
+    title = f"Proportion of {' and '.join(pools)}"
+    asked = AskScreen(title, value=first_shares(pools, view), hint=hint_of(pools, view), check=refused)
+    screen.app.push_screen(asked, answered)

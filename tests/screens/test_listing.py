@@ -1,0 +1,117 @@
+"""The rows of a list, without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from karptui.screens.listing import Groups, Kept, Listing
+from karptui.session.pods import PodEntry
+from karptui.views.grouping import Folding, GroupHeading, Grouping
+from karptui.views.pods.table import TABLE
+from karptui.views.table import Sort
+from tests.builders import NOW_NS, a_pod
+
+MINUTE_NS = 60_000_000_000
+
+
+def pods(count: int = 4) -> tuple[PodEntry, ...]:
+    return tuple(
+        PodEntry(a_pod(name=f"web-{at}", namespace="shop" if at % 2 else "bank", created_ns=NOW_NS - at * MINUTE_NS))
+        for at in range(count)
+    )
+
+
+class ByNamespace(Grouping):
+    """Two ways."""
+
+    NAMESPACE = "namespace"
+    NOTHING = "nothing"
+
+
+def headed(lines: Sequence[object], by: ByNamespace, folding: Folding) -> Sequence[object]:
+    return [GroupHeading("all", tuple(lines), folding.hides("all")), *lines] if by.has_groups else lines
+
+
+def names(listing: Listing[PodEntry], items: Sequence[PodEntry], now_ns: int = NOW_NS) -> list[str]:
+    listing.rows = listing.build(items, listing.recipe(), now_ns)
+    return [item.pod.name for item in listing.rows.items]
+
+
+def test_a_value_is_made_again_when_what_it_is_made_from_is_another_object() -> None:
+    kept: Kept[list[int]] = Kept()
+    first, other = [1], [1]
+    assert kept.latest is None
+    made = kept.get((first, None), lambda: [1])
+    assert kept.get((first, None), lambda: [2]) is made
+    assert kept.get((other, None), lambda: [2]) == [2]
+    assert kept.get((other,), lambda: [3]) == [3]
+    assert kept.latest == [3]
+
+
+def test_filter_and_order_make_the_rows() -> None:
+    listing, items = Listing(TABLE, sort=Sort("name")), pods()
+    assert names(listing, items) == ["web-0", "web-1", "web-2", "web-3"]
+    assert listing.set_filter("ns=shop") == ""
+    assert names(listing, items) == ["web-1", "web-3"]
+    assert (listing.shown, len(listing.items)) == (2, 4)
+    assert listing.sort_by("name")
+    assert names(listing, items) == ["web-3", "web-1"]
+    assert not listing.sort_by("nothing")
+
+
+def test_a_filter_that_cannot_be_read_leaves_the_one_before() -> None:
+    listing = Listing(TABLE)
+    listing.set_filter("ns=shop")
+    assert "nothing" in listing.set_filter("cpu>nothing")
+    assert (listing.query_text, listing.query.text) == ("cpu>nothing", "ns=shop")
+
+
+def test_rows_stay_while_nothing_changes_and_only_the_time_goes_on() -> None:
+    listing, items = Listing(TABLE), pods()
+    first = listing.build(items, listing.recipe(), NOW_NS)
+    later = listing.build(items, listing.recipe(), NOW_NS + MINUTE_NS)
+    assert later.items is first.items
+    assert later.now_ns == NOW_NS + MINUTE_NS
+    assert listing.build(tuple(items[:2]), listing.recipe(), NOW_NS).total == 2
+
+
+def test_a_filter_by_age_is_asked_again_as_time_goes_on() -> None:
+    listing, items = Listing(TABLE, sort=Sort("name")), pods()
+    listing.set_filter("age<2m")
+    assert names(listing, items) == ["web-0", "web-1"]
+    assert names(listing, items, NOW_NS + MINUTE_NS) == ["web-0"]
+
+
+def test_the_item_of_a_row() -> None:
+    listing, items = Listing(TABLE, sort=Sort("name")), pods()
+    assert listing.at(0) is None
+    names(listing, items)
+    assert listing.at(1) is items[1]
+    assert listing.at(99) is items[3]
+    assert listing.with_keys(frozenset({items[2].pod.key})) == [items[2]]
+
+
+@pytest.mark.parametrize("times", [0, 1e9])
+def test_rows_rest_for_as_many_times_as_they_took(times: float) -> None:
+    listing = Listing(TABLE)
+    assert not listing.rests(times)
+    listing.build(pods(), listing.recipe(), NOW_NS)
+    assert listing.rests(times) is (times > 0)
+
+
+def test_groups_keep_how_they_are_folded_when_something_else_is_asked_for() -> None:
+    groups = Groups(ByNamespace.NAMESPACE, headed, ungrouped_text="not grouped")
+    assert groups.text == "by namespace"
+    lines = groups.arranged([1, 2], groups.by, groups.folding)
+    groups.fold_all(lines)
+    assert groups.folding.hides("all")
+    groups.toggle("all")
+    assert not groups.folding.hides("all")
+    groups.use(ByNamespace.NOTHING)
+    assert groups.text == "not grouped"
+    assert groups.folding == Folding(is_folded=True)
+    groups.use(ByNamespace.NAMESPACE)
+    groups.fold_all(groups.arranged([1, 2], groups.by, groups.folding))
+    assert not groups.folding.hides("all"), "where none is open, all are opened"
