@@ -42,6 +42,7 @@ from karptui.kube.pod import (
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.provisioning import prepare
+from karptui.provisioning.solution import solve
 
 NOW_NS = 1_795_000_000_000_000_000
 HOUR_NS = 3_600_000_000_000
@@ -261,7 +262,7 @@ def measure(workload: str, runs: int) -> None:
         start, busy = time.perf_counter(), time.process_time()
         prepared = prepare(inventory, types, Settings(), NOW_NS)
         middle = time.perf_counter()
-        solution = prepared.solve()
+        solution = solve(prepared)
         solves.append(time.perf_counter() - middle)
         prepares.append(middle - start)
         seconds.append(time.process_time() - busy)
@@ -278,9 +279,9 @@ def measure(workload: str, runs: int) -> None:
 
 def profile(workload: str) -> None:
     inventory, types = cluster(workload), instance_types()
-    prepare(inventory, types, Settings(), NOW_NS).solve()
+    solve(prepare(inventory, types, Settings(), NOW_NS))
     profiler = cProfile.Profile()
-    profiler.runcall(lambda: prepare(inventory, types, Settings(), NOW_NS).solve())
+    profiler.runcall(lambda: solve(prepare(inventory, types, Settings(), NOW_NS)))
     pstats.Stats(profiler).strip_dirs().sort_stats("tottime").print_stats(15)
 
 

@@ -33,7 +33,7 @@ from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
 from karptui.provisioning.pool_types import may_go_to, pool_types
 from karptui.provisioning.problem import Prepared
-from karptui.provisioning.solution import Solution
+from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import template_requirements, usable_pools
 from karptui.provisioning.type_index import single_value
@@ -137,7 +137,7 @@ class AdviceContext:
     @cached_property
     def solution(self) -> Solution:
         """What the provisioner would do now."""
-        return self.prepared.solve()
+        return solve(self.prepared)
 
     @cached_property
     def groups(self) -> tuple[PodGroup, ...]:

@@ -166,15 +166,15 @@ def _decide(prepared: Prepared, times: int) -> tuple[float, Solution]:
     """Return the least time of several decisions in milliseconds, each on a cluster prepared anew, and the decision."""
     import time
 
-    from karptui.provisioning import prepare
+    from karptui.provisioning import prepare, solve
 
     if not times:
-        return 0.0, prepared.solve()
+        return 0.0, solve(prepared)
     least = float("inf")
     for _ in range(times):
         begun = time.perf_counter()
         fresh = prepare(prepared.inventory, prepared.given_types, prepared.settings, prepared.now_ns)
-        solution = fresh.solve()
+        solution = solve(fresh)
         least = min(least, time.perf_counter() - begun)
     return round(least * 1000, 3), solution
 

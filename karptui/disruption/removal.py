@@ -16,7 +16,7 @@ from karptui.kube.pod import Pod
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.problem import Prepared
 from karptui.provisioning.rejection import PodError
-from karptui.provisioning.solution import NewClaim, Solution
+from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.provisioning.state_node import StateNode
 
 NO_NODEPOOLS: Final = "creating scheduler, no nodepools found"
@@ -55,7 +55,8 @@ class EngineSimulator:
             for pod in candidate.reschedulable_pods
             if pod.uid in lifted or predicates.is_currently_reschedulable(pod)
         ]
-        solution = self._prepared.solve(
+        solution = solve(
+            self._prepared,
             pods,
             excluded=[candidate.node.provider_id for candidate in candidates],
             reserved_fallback=True,

@@ -14,6 +14,7 @@ from karptui.disruption.methods import SIMULATED_METHODS, MethodRun, weigh_depar
 from karptui.disruption.nominations import nominations
 from karptui.disruption.removal import EngineSimulator
 from karptui.provisioning.problem import Prepared
+from karptui.provisioning.solution import solve
 from karptui.provisioning.template import served_pools
 
 
@@ -46,7 +47,7 @@ def buffered_names(prepared: Prepared) -> frozenset[str]:
     virtual = {pod.uid for pod in prepared.buffer_pods}
     if not virtual:
         return frozenset()
-    filled = prepared.solve().nodes
+    filled = solve(prepared).nodes
     return frozenset(one.state.name for one in filled if any(pod.uid in virtual for pod in one.pods))
 
 

@@ -15,6 +15,7 @@ from karptui.pending.messages import messages_about
 from karptui.pending.report import PendingReport
 from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution, explain
 from karptui.provisioning.reporter import silent
+from karptui.provisioning.solution import solve
 from karptui.state.cluster import ClusterState
 
 
@@ -67,7 +68,7 @@ class PendingStudy:
 
     def solve(self, reporter: Reporter = silent) -> None:
         """Run the engine once and fold the pods; the reporter may raise to break off."""
-        solution = self._solution = self._prepared.solve(reporter=reporter)
+        solution = self._solution = solve(self._prepared, reporter=reporter)
         pods = tuple(waiting_pods(self._state))
         keys = {pod.key for pod in pods}
         events = self._state.events.values()

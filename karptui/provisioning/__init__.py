@@ -1,11 +1,11 @@
 """Karpenter's provisioner as a pure function of cluster, instance types and settings.
 
-`prepare` indexes a cluster once; `Prepared.solve` answers what one run of the provisioner would do, for the cluster as
+`prepare` indexes a cluster once; `solve` answers what one run of the provisioner would do, for the cluster as
 it is or with nodes taken away and their pods to be placed elsewhere. No clock, no randomness, no input or output.
 
     prepared = prepare(inventory, instance_types, settings, now_ns)
-    solution = prepared.solve()
-    simulated = prepared.solve(pods=..., excluded=[provider_id], reserved_fallback=True, enforce_consolidate_after=True)
+    solution = solve(prepared)
+    simulated = solve(prepared, pods, excluded=[provider_id], reserved_fallback=True, enforce_consolidate_after=True)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from karptui.provisioning.explain_node import NodeRefusal
 from karptui.provisioning.problem import Prepared, prepare
 from karptui.provisioning.rejection import Gate, PodError, Rejection
 from karptui.provisioning.reporter import Cancelled, Reporter
-from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution, Tie
+from karptui.provisioning.solution import FilledStateNode, NewClaim, Solution, Tie, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.types_by_pool import InstanceTypes
 from karptui.provisioning.waiting_pods import IgnoredPod
@@ -39,4 +39,5 @@ __all__ = [
     "Tie",
     "explain",
     "prepare",
+    "solve",
 ]

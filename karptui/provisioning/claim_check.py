@@ -7,7 +7,7 @@ Rules: ``CanAdd`` and ``filterInstanceTypesByRequirements`` in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from karptui.karpenter.labels import HOSTNAME, WELL_KNOWN
 from karptui.karpenter.requirements import IN, Requirement
@@ -18,6 +18,7 @@ from karptui.provisioning.exhausted_types import types_exhausted
 from karptui.provisioning.hostnames import Hostnames
 from karptui.provisioning.narrowing import Ruled, narrowed
 from karptui.provisioning.ports import clash
+from karptui.provisioning.problem import Prepared, QueuedPod, Variant
 from karptui.provisioning.rejection import (
     DomainUnreachable,
     NotReservable,
@@ -32,11 +33,6 @@ from karptui.provisioning.reservations import Reservations
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template, unmet_min_values
 from karptui.provisioning.topology_spec import host_allowed
-
-if TYPE_CHECKING:
-    from karptui.provisioning.problem import Prepared, Variant
-    from karptui.provisioning.run import QueuedPod
-
 
 _PLACEHOLDER: Final = "hostname-placeholder-0000"
 """Host name that no node has; every claim's is of this form."""

@@ -15,8 +15,9 @@ from karptui.provisioning.explain_node import NodeRefusal, refusal_of
 from karptui.provisioning.explain_pool import bystander
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.pod_class import Stage
+from karptui.provisioning.problem import QueuedPod
 from karptui.provisioning.rejection import Gate, LimitReached, PodError, Rejection, TypesExhausted
-from karptui.provisioning.run import QueuedPod, Run
+from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template
@@ -105,7 +106,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     """Explain one pod of a run.
 
     Args:
-        solution: What `Prepared.solve` returned.
+        solution: What `solve` returned.
         pod: A pod that the run placed or failed to place.
         asks_nodes: Whether each node that exists is asked why it does not take the pod.
 

@@ -10,8 +10,9 @@ from karptui.kube.taints import untolerated
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.node_check import FilledNode
 from karptui.provisioning.ports import clash
+from karptui.provisioning.problem import QueuedPod
 from karptui.provisioning.rejection import Gate
-from karptui.provisioning.run import QueuedPod, Run
+from karptui.provisioning.run import Run
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.topology_spec import host_allowed
 

@@ -5,22 +5,18 @@ Rules: ``CanAdd`` in ``pkg/controllers/provisioning/scheduling/existingnode.go``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from karptui.kube.pod import Pod
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.ladder import Ladder, roomy
 from karptui.provisioning.narrowing import narrowed
 from karptui.provisioning.ports import OwnedPorts, clash
+from karptui.provisioning.problem import Prepared, QueuedPod, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.topology import Topology
 from karptui.provisioning.topology_spec import host_allowed
-
-if TYPE_CHECKING:
-    from karptui.provisioning.problem import Prepared, Variant
-    from karptui.provisioning.run import QueuedPod
-
 
 _REMEASURE_AFTER: Final = 64
 """Placements after which the room of filled nodes is sorted anew, or as many as there are if that is more."""

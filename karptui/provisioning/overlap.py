@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -19,13 +19,10 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import untolerated
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.pod_class import PodClass, Stage
-from karptui.provisioning.problem import Variant
+from karptui.provisioning.problem import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.template import Template
 from karptui.provisioning.topology_spec import host_allowed
-
-if TYPE_CHECKING:
-    from karptui.provisioning.problem import Prepared
 
 PODS_A_STEP: Final = 500
 """Pods that are counted between two breaks."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 
 import msgspec
@@ -25,11 +24,9 @@ from karptui.provisioning.destination_index import DestinationIndex
 from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.pod_class import PodClasses, Stage
-from karptui.provisioning.reporter import Pause, Reporter, no_pause, silent
+from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.reservations import reservation_capacity
-from karptui.provisioning.run import QueuedPod, Run
-from karptui.provisioning.solution import Solution, make_solution
 from karptui.provisioning.state_node import track_nodes
 from karptui.provisioning.template import Template, make_templates, pool_requirements, usable_pools
 from karptui.provisioning.topology import InverseBase, Topology
@@ -51,6 +48,24 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Whether pods may go without a reservation that others hold; so in disruption, not in provisioning."""
     enforces_consolidate_after: bool = False
     """Whether nodes within consolidateAfter take only pods that are pending or leave a node that goes away."""
+
+
+class QueuedPod:
+    """A pod to place."""
+
+    __slots__ = ("first", "is_counted", "is_exempt", "last_length", "owner", "pod")
+
+    def __init__(self, pod: Pod, first: Stage, *, is_exempt: bool, is_counted: bool) -> None:
+        self.pod = pod
+        self.first = first
+        """With all its wishes."""
+        self.owner = first.owner
+        self.is_exempt = is_exempt
+        """Whether it may go to nodes that wait for consolidateAfter."""
+        self.is_counted = is_counted
+        """Whether its topology rules hold: if its volumes cannot be found they do only after it failed once."""
+        self.last_length = 0
+        """Queue length after it was last put back, 0 if never."""
 
 
 class Prepared:
@@ -214,41 +229,8 @@ class Prepared:
     def _limits_left(self) -> LimitsLeft:
         return LimitsLeft(self.active_states)
 
-    def solve(
-        self,
-        pods: Iterable[Pod] = (),
-        *,
-        excluded: Iterable[str] = (),
-        reserved_fallback: bool = False,
-        enforce_consolidate_after: bool = False,
-        reporter: Reporter = silent,
-    ) -> Solution:
-        """Find places for the pending pods, for these pods, and for those of nodes that go away.
-
-        Args:
-            pods: Pods to place besides the pending ones, such as those of nodes that are taken away.
-            excluded: Provider ids of the nodes that are taken away.
-            reserved_fallback: As in disruption: a pod may go without a reservation that another claim holds.
-            enforce_consolidate_after: As in consolidation: nodes within consolidateAfter take only pods that are
-                pending or leave a node that goes away.
-            reporter: Told of progress; may raise `Cancelled`.
-
-        Raises:
-            Cancelled: when the reporter does.
-        """
-        queued = [self._queued(pod) for pod in (*self.pending, *pods, *self.leaving)]
-        variant = Variant(
-            excluded=frozenset(excluded),
-            moving=frozenset(one.pod.uid for one in queued if one.is_counted and one.pod.node_name),
-            reserved_fallback=reserved_fallback,
-            enforces_consolidate_after=enforce_consolidate_after,
-        )
-        run = Run(self, variant)
-        if queued and self.pools:
-            run.solve(queued, reporter)
-        return make_solution(run)
-
-    def _queued(self, pod: Pod) -> QueuedPod:
+    def queued(self, pod: Pod) -> QueuedPod:
+        """Return a pod as a run takes it up."""
         is_counted = True
         if pod.volumes:
             try:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from karptui.kube.pod import Pod
 from karptui.provisioning.claim import Claim, ClaimOrder
 from karptui.provisioning.claim_check import ClaimCheck, Fit
 from karptui.provisioning.destination import Destination
@@ -18,6 +16,7 @@ from karptui.provisioning.hostnames import Hostnames
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import NodeCheck
 from karptui.provisioning.pod_class import Stage
+from karptui.provisioning.problem import Prepared, QueuedPod, Variant
 from karptui.provisioning.rejection import (
     DynamicResourcesUnsupported,
     LimitReached,
@@ -32,30 +31,9 @@ from karptui.provisioning.reservations import Reservations
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template
 
-if TYPE_CHECKING:
-    from karptui.provisioning.problem import Prepared, Variant
-
 _REPORT_EVERY = 64
 _FEW = 8
 """So many claims are put in order by themselves rather than picked out of all."""
-
-
-class QueuedPod:
-    """A pod to place."""
-
-    __slots__ = ("first", "is_counted", "is_exempt", "last_length", "owner", "pod")
-
-    def __init__(self, pod: Pod, first: Stage, *, is_exempt: bool, is_counted: bool) -> None:
-        self.pod = pod
-        self.first = first
-        """With all its wishes."""
-        self.owner = first.owner
-        self.is_exempt = is_exempt
-        """Whether it may go to nodes that wait for consolidateAfter."""
-        self.is_counted = is_counted
-        """Whether its topology rules hold: if its volumes cannot be found they do only after it failed once."""
-        self.last_length = 0
-        """Queue length after it was last put back, 0 if never."""
 
 
 class Run:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -18,13 +18,13 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.go_sort import go_least
+from karptui.provisioning.problem import Prepared, Variant
 from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
+from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.run import Run
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import unmet_min_values
 from karptui.provisioning.type_index import NO_PRICE
-
-if TYPE_CHECKING:
-    from karptui.provisioning.run import Run
 
 MAX_INSTANCE_TYPES: Final = 600
 """Types that a NodeClaim is created with, the cheapest first."""
@@ -151,6 +151,42 @@ class Solution(msgspec.Struct, frozen=True):
                 {"pod": tie.pod_key, "topologyKey": tie.topology_key, "domains": list(tie.domains)} for tie in self.ties
             ]
         return document
+
+
+def solve(
+    prepared: Prepared,
+    pods: Iterable[Pod] = (),
+    *,
+    excluded: Iterable[str] = (),
+    reserved_fallback: bool = False,
+    enforce_consolidate_after: bool = False,
+    reporter: Reporter = silent,
+) -> Solution:
+    """Find places for the pending pods, for these pods, and for those of nodes that go away.
+
+    Args:
+        prepared: The cluster.
+        pods: Pods to place besides the pending ones, such as those of nodes that are taken away.
+        excluded: Provider ids of the nodes that are taken away.
+        reserved_fallback: As in disruption: a pod may go without a reservation that another claim holds.
+        enforce_consolidate_after: As in consolidation: nodes within consolidateAfter take only pods that are
+            pending or leave a node that goes away.
+        reporter: Told of progress; may raise `Cancelled`.
+
+    Raises:
+        Cancelled: when the reporter does.
+    """
+    queued = [prepared.queued(pod) for pod in (*prepared.pending, *pods, *prepared.leaving)]
+    variant = Variant(
+        excluded=frozenset(excluded),
+        moving=frozenset(one.pod.uid for one in queued if one.is_counted and one.pod.node_name),
+        reserved_fallback=reserved_fallback,
+        enforces_consolidate_after=enforce_consolidate_after,
+    )
+    run = Run(prepared, variant)
+    if queued and prepared.pools:
+        run.solve(queued, reporter)
+    return make_solution(run)
 
 
 def make_solution(run: Run) -> Solution:

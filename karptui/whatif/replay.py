@@ -11,6 +11,7 @@ from karptui.disruption.simulation import Simulation
 from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import is_reschedulable
 from karptui.provisioning.reporter import Reporter, silent
+from karptui.provisioning.solution import solve
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift_difference import with_drift
 from karptui.whatif.outcome import Outcome
@@ -54,7 +55,7 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> Outcome:
             inventory = with_drift(replayed.inventory, situation.base, situation)
             replayed = replayed if inventory is replayed.inventory else situation.derive(inventory)
         return _next(situation, replayed, reporter)
-    return Outcome(situation, mode, replayed, replayed.prepared.solve(reporter=reporter))
+    return Outcome(situation, mode, replayed, solve(replayed.prepared, reporter=reporter))
 
 
 def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> Outcome:
@@ -62,7 +63,8 @@ def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) ->
     going = [state for state in prepared.states if _name(state) in removed and not state.is_marked_for_deletion]
     gone = frozenset(state.provider_id for state in going)
     pods: list[Pod] = [pod for state in going for pod in (*state.pods, *state.ending) if is_reschedulable(pod)]
-    solution = prepared.solve(
+    solution = solve(
+        prepared,
         sorted(pods, key=lambda pod: (pod.namespace, pod.name)),
         excluded=gone,
         reserved_fallback=bool(going),

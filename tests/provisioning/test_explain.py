@@ -23,6 +23,7 @@ from karptui.kube.volumes import CSINode, PersistentVolume, PersistentVolumeClai
 from karptui.provisioning import Gate, PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.rejection import RequirementsUnmet, TypesExhausted
+from karptui.provisioning.solution import solve
 from tests.builders import (
     NOW_NS,
     a_condition,
@@ -46,7 +47,7 @@ def explained(
 ) -> PodExplanation:
     pods = (pod, *others.pop("pods", ()))
     inventory = Inventory(pods=pods, nodepools=pools or (a_nodepool(),), nodes=nodes, **others)
-    return explain(prepare(inventory, TYPES, settings or Settings(), NOW_NS).solve(), pod)
+    return explain(solve(prepare(inventory, TYPES, settings or Settings(), NOW_NS)), pod)
 
 
 def pool(explanation: PodExplanation, name: str = "general") -> PoolExplanation:
@@ -150,7 +151,7 @@ class TestPools:
         assert found.types_left[-1].count == 1
 
     def test_pods_that_are_not_of_the_run(self) -> None:
-        solution = prepare(Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),)), TYPES, Settings(), NOW_NS).solve()
+        solution = solve(prepare(Inventory(pods=(a_pod(),), nodepools=(a_nodepool(),)), TYPES, Settings(), NOW_NS))
         with pytest.raises(LookupError, match="other"):
             explain(solution, a_pod(name="other"))
 
@@ -164,7 +165,7 @@ class TestPools:
         types = [InstanceType(name="held", requirements=one.requirements, capacity=one.capacity, offerings=(reserved,))]
         pods = tuple(a_pod(name=f"p{i}", cpu="2") for i in range(2))
         inventory = Inventory(pods=pods, nodepools=(a_nodepool(requirements=()),))
-        solution = prepare(inventory, types, Settings(), NOW_NS).solve()
+        solution = solve(prepare(inventory, types, Settings(), NOW_NS))
         [failed] = solution.failed
         found = pool(explain(solution, failed))
         assert (found.failed, found.rejection is not None) == (Gate.RESERVATIONS, True)
@@ -174,7 +175,7 @@ class TestPools:
     def test_the_nearest_of_several_types(self) -> None:
         types = [*TYPES, an_instance_type(name="odd", cpu="1", memory="64Gi")]
         inventory = Inventory(pods=(a_pod(cpu="16"),), nodepools=(a_nodepool(),))
-        nearest = pool(explain(prepare(inventory, types, Settings(), NOW_NS).solve(), inventory.pods[0])).nearest
+        nearest = pool(explain(solve(prepare(inventory, types, Settings(), NOW_NS)), inventory.pods[0])).nearest
         assert nearest is not None
         assert nearest.instance_type == "large"
 
@@ -309,7 +310,7 @@ class TestNodes:
             pods=(a_pod(cpu="1"),), nodepools=(a_nodepool(),), nodes=(a_node(),), nodeclaims=(a_nodeclaim(),)
         )
         prepared = prepare(inventory, TYPES, Settings(), NOW_NS)
-        solution = prepared.solve(excluded=[prepared.states[0].provider_id])
+        solution = solve(prepared, excluded=[prepared.states[0].provider_id])
         [refusal] = explain(solution, inventory.pods[0]).nodes
         assert refusal.reason == "it is taken away"
 

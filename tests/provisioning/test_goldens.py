@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from karptui.provisioning.solution import solve
 from tests.provisioning.differential import decision, words
 from tests.provisioning.loading import load
 
@@ -33,7 +34,7 @@ def differs(scenario: dict[str, Any], folder: Path) -> str:
     """Return how our answer differs from every one that Karpenter gave, empty if it is one of them."""
     snapshot = scenario["snapshot"]
     types = catalog(folder / f"{snapshot['catalog']}.gz") if "catalog" in snapshot else []
-    ours = load(snapshot, types).solve().as_json()
+    ours = solve(load(snapshot, types)).as_json()
     theirs = [one["provisioning"] for one in (scenario["expected"], *scenario.get("alternatives", ()))]
     same = [one for one in theirs if decision(one) == decision(ours)]
     if not same:

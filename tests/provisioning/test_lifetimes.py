@@ -15,6 +15,7 @@ import pytest
 
 from karptui.provisioning import explain
 from karptui.provisioning.run import Run
+from karptui.provisioning.solution import solve
 from tests.provisioning.loading import load
 from tests.provisioning.scenarios import scenario
 
@@ -41,7 +42,7 @@ def cycles() -> Counter[str]:
 
 def decide(seed: int) -> list[weakref.ref[Any]]:
     prepared = load(scenario(seed))
-    solution = prepared.solve()
+    solution = solve(prepared)
     assert isinstance(solution.run, Run)
     for pod in [*solution.failed, *(pod for claim in solution.claims for pod in claim.pods)]:
         explain(solution, pod)

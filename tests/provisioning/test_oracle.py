@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from karptui.provisioning.solution import solve
 from tests.provisioning.differential import Karpenter, ask, thrown
 from tests.provisioning.loading import load
 from tests.provisioning.scenario_kinds import KINDS, kinds_of
@@ -53,7 +54,7 @@ class Tally:
             self.total += 1
             self.compared.update(kinds_of(snapshot))
             self.refused += karpenter.refuses
-            solution = load(snapshot, types).solve()
+            solution = solve(load(snapshot, types))
             found = karpenter.difference(solution.as_json())
             if not found:
                 continue

@@ -14,6 +14,7 @@ from karptui.kube.taints import Taint, Toleration
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import PENDING, PODS_A_STEP, UNMANAGED, Overlap, overlap, overlap_steps
+from karptui.provisioning.solution import solve
 from tests import builders
 
 TYPES = (
@@ -158,4 +159,4 @@ def test_new_claims_come_from_the_pool_that_is_named(weights: tuple[int, int, in
     inventory = Inventory(nodepools=pools, pods=tuple(builders.a_pod(name=f"web-{i}") for i in range(5)))
     prepared = prepare(inventory, TYPES, SETTINGS, builders.NOW_NS)
     (kind,) = overlap(prepared).kinds
-    assert {claim.nodepool_name for claim in prepared.solve().claims} == {kind.goes_to}
+    assert {claim.nodepool_name for claim in solve(prepared).claims} == {kind.goes_to}

@@ -14,6 +14,7 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.provisioning import prepare
 from karptui.provisioning.pool_types import pool_types
+from karptui.provisioning.solution import solve
 from karptui.provisioning.type_verdict import Filter, PoolTypes
 from tests import builders
 
@@ -148,7 +149,7 @@ def test_what_is_left_is_what_the_engine_would_launch() -> None:
         daemonsets=(builders.a_daemonset(memory="4Gi"),),
         pods=(builders.a_pod(memory="10Gi"),),
     )
-    (claim,) = prepare(inventory, types, SETTINGS, builders.NOW_NS).solve().claims
+    (claim,) = solve(prepare(inventory, types, SETTINGS, builders.NOW_NS)).claims
     (result,) = pool_types(inventory, types, SETTINGS)
     assert {one.instance_type.name for one in result.left} == set(claim.instance_type_names)
 

@@ -8,6 +8,7 @@ from karptui.aws.prices import LIST_PRICES, PriceSettings, settings_of
 from karptui.kube.pod import Pod
 from karptui.provisioning import NewClaim, Reporter, Solution
 from karptui.provisioning.reporter import silent
+from karptui.provisioning.solution import solve
 from karptui.whatif.apply import apply
 from karptui.whatif.edits import AnyEdit
 from karptui.whatif.errors import EditError
@@ -42,7 +43,7 @@ def solved(base: WhatIfBase, edits: tuple[AnyEdit, ...], reporter: Reporter = si
         edited = apply(base, edits)
     except EditError:
         return None
-    return edited.prepared.solve(reporter=reporter)
+    return solve(edited.prepared, reporter=reporter)
 
 
 def gain_of(

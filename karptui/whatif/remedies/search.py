@@ -9,6 +9,7 @@ from typing import Final
 from karptui.kube.pod import Pod
 from karptui.provisioning import PodExplanation, Reporter, Solution
 from karptui.provisioning.reporter import silent
+from karptui.provisioning.solution import solve
 from karptui.whatif.remedies.attempt import attempt
 from karptui.whatif.remedies.node_trials import node_trials
 from karptui.whatif.remedies.pod_trials import pod_trials
@@ -80,7 +81,7 @@ class RemedySearch:
 
     def _steps(self) -> Iterator[bool]:
         if self._solution is None:
-            self._solution = self._question.prepared.solve(reporter=self._reporter)
+            self._solution = solve(self._question.prepared, reporter=self._reporter)
         yield True
         trials: list[Trial] = []
         for trial in chain(node_trials(self._question), pool_trials(self._question), pod_trials(self._question)):

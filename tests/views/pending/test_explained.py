@@ -19,6 +19,7 @@ from karptui.pending.nearest import furthest
 from karptui.pending.study import PendingStudy, study_pending
 from karptui.provisioning import PodExplanation, PoolExplanation, explain, prepare
 from karptui.provisioning.rejection import NoTemplates, NotReservable
+from karptui.provisioning.solution import solve
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_questions import KEPT, PendingQuestions
 from karptui.session.prepare import prepare_view
@@ -64,7 +65,7 @@ TYPES = (
 
 def explained(pod, *pools, types=TYPES, **others) -> PodExplanation:
     inventory = Inventory(pods=(pod,), nodepools=pools or (a_nodepool(),), **others)
-    return explain(prepare(inventory, types, Settings(), NOW_NS).solve(), pod)
+    return explain(solve(prepare(inventory, types, Settings(), NOW_NS)), pod)
 
 
 CASES = [
@@ -206,7 +207,7 @@ class TestNodes:
         taker = a_pod(name="taker", node="node-1", host_ports=(HostPort(80),))
         pod = a_pod(**fields)
         inventory = Inventory(pods=(pod, taker), nodepools=(a_nodepool(),), nodes=(a_node(),))
-        solution = prepare(inventory, TYPES, Settings(), NOW_NS).solve()
+        solution = solve(prepare(inventory, TYPES, Settings(), NOW_NS))
         if word:
             assert refusal_counts(explain(solution, pod)) == ((word, 1),)
         else:

@@ -11,6 +11,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.provisioning import PodExplanation, Solution, explain
+from karptui.provisioning.solution import solve
 from karptui.whatif.editing.pod_document import amounts_document, requirement_documents, taint_document
 from karptui.whatif.remedies.remedy import Remedy, RemedyKind, RemedyReport
 from karptui.whatif.remedies.search import RemedySearch
@@ -81,7 +82,7 @@ def asked(base: WhatIfBase, *pods: Pod) -> RemedyReport:
 
 
 def _asked(base: WhatIfBase, pods: Sequence[Pod]) -> tuple[Sequence[Pod], Any]:
-    solution = base.prepared.solve()
+    solution = solve(base.prepared)
     assert pods[0].key in solution.errors, "the pod has a place"
     return pods, explain(solution, pods[0])
 

@@ -12,6 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
+from karptui.provisioning.solution import solve
 from karptui.state.inventory import inventory_of
 from karptui.whatif.apply import apply
 from karptui.whatif.edits import SetSetting
@@ -34,7 +35,7 @@ def base_of(view) -> WhatIfBase:
 
 
 def report_for(base: WhatIfBase, *keys: str):
-    solution = base.prepared.solve()
+    solution = solve(base.prepared)
     pods = [next(pod for pod in base.inventory.pods if pod.key == key) for key in keys]
     return find_remedies(base, pods, explain(solution, pods[0]), solution)
 
@@ -46,7 +47,7 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path):
     assert remedy.words == "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488"
     assert remedy.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0488"),)
     assert (remedy.gain.placed, remedy.gain.instance_type) == (2, "r5a.8xlarge")
-    more = apply(base, (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0489"),)).prepared.solve()
+    more = solve(apply(base, (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.0489"),)).prepared)
     assert "trino/worker-0" in more.errors
     [request] = of_kind(report, RemedyKind.REQUEST)
     assert request.words == "ask for at most 238,914Mi (233Gi) of memory"

@@ -9,6 +9,7 @@ from karptui.karpenter.labels import HOSTNAME, ZONE
 from karptui.kube.pod import PodAffinityTerm, TopologySpreadConstraint
 from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Taint
+from karptui.provisioning.solution import solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
 from karptui.whatif.remedies.remedy import RemedyKind
 from karptui.whatif.remedies.search import FIXED_TYPES, MOST_TRIALS
@@ -86,7 +87,7 @@ class TestOtherPods:
         template = a_pod_template(pod_anti_affinity=(term,))
         pods = [a_pod(name=f"web-{i}", template=template) for i in range(3)]
         base = a_base(*pods)
-        failing = [pod for pod in pods if pod.key in base.prepared.solve().errors]
+        failing = [pod for pod in pods if pod.key in solve(base.prepared).errors]
         [remedy] = of_kind(asked(base, *failing), RemedyKind.AFFINITY)
         assert remedy.words == f"no longer keep away from the pods of its anti-affinity by {ZONE}"
         assert len(failing) == 2
