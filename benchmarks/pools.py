@@ -20,8 +20,8 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning import prepare
 from karptui.provisioning.overlap import overlap_steps
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import pool_entries
 from karptui.session.pools import pool_rows
+from karptui.session.types import pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.pools.story import pool_story
 from karptui.views.pools.table import COLUMNS

@@ -8,8 +8,7 @@ from typing import Any, Final
 from karptui.aws.evidence import Evidence
 from karptui.clock import FrozenClock
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import pool_entries
-from karptui.session.types import PoolEntry, TypeEntry
+from karptui.session.types import PoolEntry, TypeEntry, pool_entries
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
 from karptui.state.inventory import state_of

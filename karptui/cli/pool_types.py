@@ -21,7 +21,8 @@ def run_pools(args: argparse.Namespace) -> int:
     """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.session.pool_types import notes_of, pool_entries
+    from karptui.session.pool_types import offered_types_of
+    from karptui.session.types import pool_entries
 
     needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
     try:
@@ -36,7 +37,7 @@ def run_pools(args: argparse.Namespace) -> int:
     except UsageError as error:
         fail(str(error), "types")
     if args.output not in ("json", "csv"):
-        for note in notes_of(loaded.view):
+        for note in offered_types_of(loaded.view).nodeclasses.notes:
             print(f"karptui types: {note}", file=sys.stderr)
     return report("types", loaded)
 

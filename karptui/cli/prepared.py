@@ -19,10 +19,10 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
     """
     from karptui.aws.evidence import Evidence
     from karptui.provisioning import prepare
-    from karptui.session.prepare import pool_instance_types
+    from karptui.session.pool_types import offered_types
 
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
-    types, notes = pool_instance_types(snapshot.inventory, snapshot.settings, evidence)
-    for note in notes:
+    offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
+    for note in offered.notes:
         print(f"karptui {command}: {snapshot.name}: {note}", file=sys.stderr)
-    return prepare(snapshot.inventory, types, snapshot.settings, snapshot.captured_at_ns)
+    return prepare(snapshot.inventory, offered.types, snapshot.settings, snapshot.captured_at_ns)

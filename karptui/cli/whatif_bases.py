@@ -58,13 +58,11 @@ def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
     from karptui.aws.region import place_of
     from karptui.cli.collector import collector_at_rest
     from karptui.cli.evidence import evidence_for
-    from karptui.karpenter.inventory import Inventory
-    from karptui.karpenter.settings import Settings
-    from karptui.session.prepare import pool_instance_types
+    from karptui.session.whatif_base import types_for
     from karptui.sources.base import SourceError
     from karptui.sources.snapshot.reader import SnapshotReader
     from karptui.sources.snapshot.source import SnapshotSource
-    from karptui.whatif.situation import TypesResult, WhatIfBase
+    from karptui.whatif.situation import WhatIfBase
 
     try:
         with collector_at_rest():
@@ -73,13 +71,9 @@ def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
         return NamedBase(path, None, str(error))
     evidence = evidence_for(args, SnapshotSource(snapshot)).latest()
 
-    def types_for(inventory: Inventory, settings: Settings) -> TypesResult:
-        types, notes = pool_instance_types(inventory, settings, evidence)
-        return TypesResult(types, notes, is_fixed=snapshot.instance_types is not None)
-
     inventory = snapshot.inventory
     prices = prices_of(evidence, place_of(inventory.nodes, inventory.nodeclasses))
-    base = WhatIfBase(inventory, types_for, evidence.settings, snapshot.captured_at_ns, prices=prices)
+    base = WhatIfBase(inventory, types_for(evidence), evidence.settings, snapshot.captured_at_ns, prices=prices)
     return NamedBase(snapshot.name, base, notes=snapshot.notes)
 
 

@@ -15,8 +15,7 @@ from textual.widgets import Static
 
 from karptui.kube.pod import Pod
 from karptui.screens.frame import FrameScreen
-from karptui.session.pool_types import pool_entries
-from karptui.session.types import PoolEntry, TypeEntry
+from karptui.session.types import PoolEntry, TypeEntry, pool_entries
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces

@@ -11,8 +11,8 @@ from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen, Panel
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import notes_of, pool_entries
-from karptui.session.types import PoolEntry, TypeEntry
+from karptui.session.pool_types import offered_types_of
+from karptui.session.types import PoolEntry, TypeEntry, pool_entries
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import why_text
@@ -59,7 +59,7 @@ class PoolsOfTypesScreen(ListScreen[PoolEntry]):
         view = self.host.view
         lines = list(source_lines(None, view.evidence, view.prices))
         if self.listing.items:
-            lines += [((clean(note), Tone.MUTED),) for note in notes_of(view)]
+            lines += [((clean(note), Tone.MUTED),) for note in offered_types_of(view).nodeclasses.notes]
         self._origins.set_lines(lines)
 
     def explain_item(self, item: PoolEntry) -> Pieces:

@@ -10,8 +10,8 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.session.cluster_view import ClusterView
-from karptui.session.prepare import pool_instance_types
-from karptui.state.inventory import WORKLOAD_KINDS, inventory_of
+from karptui.session.pool_types import offered_types_of
+from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.schema.offers import KnownValues
 
 MOST_VALUES = 1_200
@@ -39,7 +39,7 @@ def known_values(view: ClusterView) -> KnownValues:
 
 def _labels(view: ClusterView) -> dict[str, tuple[str, ...]]:
     """Return label keys with the values that instance types, offerings and NodePools have for them."""
-    types, _ = pool_instance_types(inventory_of(view.state), view.evidence.settings, view.evidence)
+    types = offered_types_of(view).types
     lists = {id(one): one for one in (types.values() if isinstance(types, Mapping) else [types])}
     found: dict[str, tuple[str, ...]] = {}
     for source in (*(label_values(tuple(one)) for one in lists.values()), *_pool_labels(view)):

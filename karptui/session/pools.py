@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,10 +18,10 @@ from karptui.provisioning.type_verdict import Filter
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import ControllerCounts, controller_counts, created_lately
 from karptui.session.costs import Total, total_of
+from karptui.session.last_answer import LastAnswer
 from karptui.session.nodes import NodeEntry
 from karptui.session.pool_limits import LimitUse, allowed_types, limit_uses
-from karptui.session.pool_types import pool_entries
-from karptui.session.types import PoolEntry
+from karptui.session.types import PoolEntry, pool_entries
 
 NEAR: Final = 10
 """Weights that differ by less are pointed out: they look like shades, and are an order all the same."""
@@ -143,18 +142,9 @@ class PoolRow:
         return self.counted.created if self.counted is not None else created_lately(self.nodes, now_ns)
 
 
-class _Made(NamedTuple):
-    """Rows, and what they were made of."""
-
-    rows: tuple[PoolRow, ...]
-    inputs: tuple[object, ...]
-    hidden: frozenset[str]
-
-
 _NO_OVERLAP: Final = PoolOverlap()
 """Of a NodePool that takes no part, or has no usable type."""
-_LOCK: Final = threading.Lock()
-_LAST: Final[list[_Made]] = []
+_ROWS: Final[LastAnswer[tuple[PoolRow, ...]]] = LastAnswer()
 
 
 def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
@@ -171,19 +161,7 @@ def pool_rows(view: ClusterView) -> tuple[PoolRow, ...]:
         analysis.overlap if analysis is not None else None,
         *(tuple(analysis.budgets.values()) if analysis is not None else ()),
     )
-    hidden = view.hidden
-    with _LOCK:
-        known = _LAST[0] if _LAST else None
-        if (
-            known is not None
-            and known.hidden == hidden
-            and len(known.inputs) == len(inputs)
-            and all(a is b for a, b in zip(known.inputs, inputs, strict=True))
-        ):
-            return known.rows
-        rows = _rows(view, entries, hidden)
-        _LAST[:] = [_Made(rows, inputs, hidden)]
-        return rows
+    return _ROWS.get(inputs, lambda: _rows(view, entries, view.hidden), equals=(view.hidden,))
 
 
 def _rows(view: ClusterView, entries: Sequence[PoolEntry], hidden: frozenset[str]) -> tuple[PoolRow, ...]:

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
-from karptui.aws.cluster_types import NodeClassTypes
-from karptui.aws.evidence import offering_value
+from karptui.aws.cluster_types import ClusterTypes, NodeClassTypes
+from karptui.aws.evidence import Evidence, offering_value
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import incompatible_types
-from karptui.aws.ledger import Ledger, build_ledger, largest_pod
+from karptui.aws.ledger import Ledger, build_ledger, largest_pod, safe_overhead_percent
 from karptui.aws.lint.finding import Finding
+from karptui.aws.lint.pool_types import reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
+from karptui.aws.lint.user_data import user_data_settings
+from karptui.aws.live import live_instance_types
 from karptui.aws.market import OfferingKey
-from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.aws.observed import ObservedType
+from karptui.aws.nodeclass import KIND, Ec2NodeClass, NodeClassError, is_ec2, parse_nodeclass
+from karptui.aws.observed import ObservedType, observed_types
 from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSource
+from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, WELL_KNOWN, ZONE
+from karptui.karpenter.nodeclass import nodeclass_key
+from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
 from karptui.provisioning.catalogue import allocatable_nano
+from karptui.provisioning.pool_types import may_go_to, pool_types
 from karptui.provisioning.type_verdict import Filter, PoolTypes, TypeVerdict
+from karptui.session.cluster_view import ClusterView
+from karptui.session.last_answer import LastAnswer
+from karptui.session.pool_types import OfferedTypes, offered_types_of
+from karptui.state.inventory import inventory_of
 
 
 class Standing(StrEnum):
@@ -259,3 +271,127 @@ class PoolEntry:
     def type(self, name: str) -> TypeEntry | None:
         """Return a type by its name."""
         return next((one for one in self.types if one.name == name), None)
+
+
+_POOLS: Final[LastAnswer[tuple[PoolEntry, ...]]] = LastAnswer()
+
+
+def pool_entries(view: ClusterView) -> tuple[PoolEntry, ...]:
+    """Return the types of every NodePool; the same object as long as nothing that counts has changed.
+
+    Takes a tenth of a second the first time, so it belongs in a thread. Of pods, only those that wait are watched for
+    changes: what DaemonSets ask follows their templates or, as in Karpenter, their newest live pod.
+    """
+    state, offered = view.state, offered_types_of(view)
+    return _POOLS.get(
+        (
+            offered,
+            state.nodepools,
+            state.daemonsets,
+            state.pending_pods,
+            state.nodes,
+            state.of(Kind.NODEOVERLAY),
+            view.prices,
+        ),
+        lambda: _entries(view, offered),
+    )
+
+
+def _entries(view: ClusterView, offered: OfferedTypes) -> tuple[PoolEntry, ...]:
+    inventory = inventory_of(view.state)
+    found_pools = pool_types(inventory, offered.types, view.evidence.settings)
+    observed = observed_types(inventory.nodes)
+    pending = [pod for pod in view.state.pending_pods.values() if pod.is_active]
+    return tuple(_entry(view, one, offered.nodeclasses, observed, pending) for one in found_pools)
+
+
+def _entry(
+    view: ClusterView,
+    found: PoolTypes,
+    resolved: ClusterTypes,
+    observed: Mapping[str, ObservedType],
+    pending: Iterable[Pod],
+) -> PoolEntry:
+    evidence, pool = view.evidence, found.pool
+    nodeclass_types = resolved.of(pool.node_class_ref)
+    nodeclass = nodeclass_types.nodeclass if nodeclass_types is not None else _nodeclass(view, pool)
+    context = PoolContext(
+        pool_name=pool.name,
+        requirements=found.requirements,
+        settings=evidence.settings,
+        book=view.prices,
+        nodeclass=nodeclass,
+        nodeclass_types=nodeclass_types,
+        facts=live_instance_types(evidence.facts) if nodeclass is not None else {},
+        observed=observed,
+        origin=_origin(pool, evidence),
+    )
+    types = tuple(TypeEntry(context, verdict) for verdict in found.verdicts)
+    wanted = [one for one in types if one.is_wanted]
+    reported = [
+        (one.facts, resources.memory_bytes({"memory": spread.smallest}))
+        for one in wanted
+        if one.facts is not None and one.observed is not None and (spread := one.observed.capacity.get("memory"))
+    ]
+    return PoolEntry(
+        found=found,
+        context=context,
+        problem=_problem(pool, resolved, evidence, has_types=bool(types)),
+        types=types,
+        findings=_findings(found, nodeclass),
+        pods=_waiting(found, pending),
+        safe_overhead_percent=safe_overhead_percent(reported),
+    )
+
+
+def _nodeclass(view: ClusterView, pool: NodePool) -> Ec2NodeClass | None:
+    """Return the NodeClass of a pool whose types came with a snapshot."""
+    known = view.state.nodeclasses.get(nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name))
+    if known is None or not is_ec2(known):
+        return None
+    try:
+        return parse_nodeclass(known)
+    except NodeClassError:
+        return None
+
+
+def _origin(pool: NodePool, evidence: Evidence) -> str:
+    if evidence.instance_types is not None:
+        return "recorded with the snapshot"
+    ref = pool.node_class_ref
+    if not is_ec2(pool.node_class_ref):
+        return "what nodes report: the provider's list is not known"
+    has_facts = evidence.facts.instance_types is not None
+    return f"{KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"
+
+
+def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_types: bool) -> str:
+    ref = pool.node_class_ref
+    if has_types:
+        return ""
+    if evidence.instance_types is None and not is_ec2(pool.node_class_ref):
+        return f"{ref.kind} {ref.name}: its types are not known, and no node tells"
+    return resolved.problems.get(ref.name) or f"{ref.kind} {ref.name} is not there"
+
+
+def _waiting(found: PoolTypes, pending: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Return one pod of each kind that asks for something, the largest first."""
+    by_template: dict[int, Pod] = {}
+    for pod in sorted(pending, key=lambda one: (one.namespace, one.name)):
+        if id(pod.template) not in by_template and may_go_to(pod, found.pool, found.requirements):
+            by_template[id(pod.template)] = pod
+    return tuple(sorted(by_template.values(), key=lambda pod: -resources.memory_bytes(pod.template.requests)))
+
+
+def _findings(found: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[Finding, ...]:
+    pool = found.pool
+    written = (f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
+    findings = [*unknown_operators(*written), *wildcard_values(*written)]
+    looked_at = [one for one in found.verdicts if one.removed_by not in ("requirements", "offerings", "reserved")]
+    daemon_pods = {one.instance_type.name: one.daemon_pods for one in looked_at}
+    findings += too_few_pod_slots(pool.name, [one.instance_type for one in looked_at], daemon_pods)
+    if nodeclass is not None:
+        findings += user_data_settings(nodeclass)
+        allowed = [one.instance_type for one in found.verdicts if one.removed_by != "requirements"]
+        findings += reserved_more_than_node(nodeclass.name, allowed)
+    return tuple(findings)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView
-from karptui.session.prepare import pool_instance_types
+from karptui.session.pool_types import offered_types
 from karptui.state.inventory import inventory_of
 from karptui.whatif.situation import TypesResult, WhatIfBase
 
@@ -20,17 +23,22 @@ def base_of(view: ClusterView, now_ns: int, pause: Pause = no_pause) -> WhatIfBa
         pause: Called now and then while it is made ready, now and later.
     """
     evidence = view.evidence
-
-    def types_for(inventory: Inventory, settings: Settings) -> TypesResult:
-        types, notes = pool_instance_types(inventory, settings, evidence)
-        return TypesResult(types, notes, is_fixed=evidence.instance_types is not None)
-
     return WhatIfBase(
         inventory_of(view.state),
-        types_for,
+        types_for(evidence),
         evidence.settings,
         now_ns,
         karpenter_version=evidence.karpenter_version,
         prices=view.prices,
         pause=pause,
     )
+
+
+def types_for(evidence: Evidence) -> Callable[[Inventory, Settings], TypesResult]:
+    """Return what tells the instance types of a cluster that edits have changed, by what is known of types."""
+
+    def resolved(inventory: Inventory, settings: Settings) -> TypesResult:
+        offered = offered_types(inventory, settings, evidence)
+        return TypesResult(offered.types, offered.notes, is_fixed=evidence.instance_types is not None)
+
+    return resolved

@@ -8,21 +8,23 @@ from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import Settings
-from karptui.session.prepare import pool_instance_types
+from karptui.session.pool_types import offered_types
 from tests import story_e
 from tests.builders import a_node, a_nodepool
 
 
 def test_types_that_came_with_a_snapshot_hold_for_all():
     given = Evidence(instance_types=story_e.TYPES)
-    assert pool_instance_types(story_e.inventory(), Settings(), given) == (story_e.TYPES, ())
+    offered = offered_types(story_e.inventory(), Settings(), given)
+    assert (offered.types, offered.notes) == (story_e.TYPES, ())
 
 
 def test_without_a_nodeclass_nothing_is_known_and_other_providers_types_are_those_seen():
     own = a_nodepool(name="own")
     other = replace(a_nodepool(name="other"), node_class_ref=NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "k"))
     inventory = Inventory(nodepools=(own, other), nodes=(a_node(pool="other"),))
-    types, notes = pool_instance_types(inventory, Settings(), Evidence())
+    offered = offered_types(inventory, Settings(), Evidence())
+    types, notes = offered.types, offered.notes
     assert set(types) == {"other"}
     assert [one.name for one in types["other"]] == ["m5.large"]
     assert "NodePool own: no instance types are known for EC2NodeClass default" in notes

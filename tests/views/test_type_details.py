@@ -13,8 +13,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import pool_entries
-from karptui.session.types import PoolEntry, Standing
+from karptui.session.types import PoolEntry, Standing, pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.offerings import offering_grid

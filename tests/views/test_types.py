@@ -17,8 +17,8 @@ from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.quantity import parse_quantity
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import notes_of, pool_entries
-from karptui.session.types import Standing
+from karptui.session.pool_types import offered_types_of
+from karptui.session.types import Standing, pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.nodes.totals import cluster_facts
 from karptui.views.query import compile_query, parse_query
@@ -182,7 +182,7 @@ def test_pools_in_the_order_in_which_they_are_tried() -> None:
 def test_entries_are_kept_while_nothing_counts() -> None:
     first = pool_entries(VIEW)
     assert pool_entries(ClusterView(VIEW.state, {}, VIEW, evidence=VIEW.evidence)) is first
-    assert notes_of(VIEW) == (
+    assert offered_types_of(VIEW).nodeclasses.notes == (
         "no spot prices are known: in Karpenter's choices spot counts at the on-demand price, an upper bound",
     )
 
