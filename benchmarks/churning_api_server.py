@@ -61,7 +61,8 @@ class Cluster:
                 self._keep(one)
         for number in range(-(-node_count // of_demo)):
             for one in manifests:
-                if one["kind"] in MULTIPLIED and (not number or "nodeName" in one.get("spec", {"nodeName": ""})):
+                is_waiting = one["kind"] == "Pod" and "nodeName" not in one["spec"]
+                if one["kind"] in MULTIPLIED and not (number and is_waiting):
                     self._keep(copied(one, number))
         self._drop_nodes(node_count)
         self._fill(pod_count)

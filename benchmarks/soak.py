@@ -28,6 +28,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 MINUTE = 60.0
 READY_SECONDS = 30.0
+NO_AWS = {
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+}
+"""Nobody's credentials: AWS is asked for nothing."""
 
 
 class Terminal:
@@ -36,7 +42,7 @@ class Terminal:
     def __init__(self, arguments: list[str], columns: int, rows: int) -> None:
         self._main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **NO_AWS}
         command = [sys.executable, "-m", "karptui", *arguments]
         self.process = subprocess.Popen(command, stdin=side, stdout=side, stderr=side, env=environment)
         os.close(side)
@@ -94,7 +100,7 @@ def live_cluster(pods: int, nodes: int, *, is_quiet: bool = False) -> Iterator[l
         kubeconfig = Path(folder) / "kubeconfig"
         kubeconfig.write_text(json.dumps(config_of(server.stdout.readline().strip())), encoding="utf-8")
         try:
-            yield ["--kubeconfig", str(kubeconfig), "--no-aws"]
+            yield ["--kubeconfig", str(kubeconfig)]
         finally:
             server.kill()
 

@@ -25,7 +25,7 @@ import termios
 import time
 from pathlib import Path
 
-from soak import live_cluster
+from soak import NO_AWS, live_cluster
 
 MARKS = {"first frame": "…".encode(), "the app's own frame": b"STATUS", "first node": b"ip-10-0-"}
 SECONDS = 20
@@ -60,7 +60,13 @@ def one_run(arguments: list[str], compiled: str) -> dict[str, tuple[float, float
     """
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPYCACHEPREFIX": compiled}
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        **NO_AWS,
+        "PYTHONPYCACHEPREFIX": compiled,
+    }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "karptui", *arguments]
     began = time.perf_counter()
@@ -96,10 +102,12 @@ def main(runs: int, arguments: list[str], *, is_live: bool) -> None:
     for name in MARKS:
         taken = [result[name][0] * 1000 for result in results if name in result]
         if taken:
-            cpu = statistics.median(result[name][1] * 1000 for result in results if name in result)
-            figures = (statistics.median(taken), min(taken), max(taken), cpu)
+            cpu = [result[name][1] * 1000 for result in results if name in result]
+            figures = (statistics.median(taken), min(taken), max(taken), statistics.median(cpu), min(cpu))
             print(
-                "{:<22} median {:6.0f} ms   best {:6.0f} ms   worst {:6.0f} ms   cpu {:5.0f} ms".format(name, *figures)
+                "{:<22} median {:6.0f} ms  best {:6.0f}  worst {:6.0f}   cpu {:5.0f} ms  best {:5.0f}".format(
+                    name, *figures
+                )
             )
         else:
             print(f"{name:<22} not seen within {SECONDS} s")

@@ -95,8 +95,11 @@ class ClusterApp(App[None]):
             self.call_later(task.result)  # where an error ends the app
 
     def _took_over(self, *, is_changed: bool) -> None:
-        self.session.analyse(self.now_ns())
+        session = self.session
         self.show_changes(is_changed=is_changed)
+        session.analyse(self.now_ns())
+        if session.knows_nodes:
+            self.call_after_refresh(session.ask_for_evidence)  # the rows come first
 
     # What screens ask for
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Final, Protocol, runtime_checkable
 
+from karptui.decode.kinds import Kind
 from karptui.session.analyst import Analyst
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import unready_because
@@ -58,6 +59,7 @@ class Session:
         """Works out why nodes are still here."""
         self._mailbox = Mailbox()
         self._polling = threading.Lock()
+        self._asks_for_evidence = False
 
     @property
     def title(self) -> str:
@@ -81,11 +83,23 @@ class Session:
                 self.source.start(self._mailbox)
             except SourceError as error:
                 self.failure = str(error)
-        self.evidence.start()
+
+    @property
+    def knows_nodes(self) -> bool:
+        """Whether the source has come to an end with the nodes, be it that there are none, or none to be had."""
+        status = self.view.statuses.get(Kind.NODE)
+        return status is not None and status.phase not in ("connecting", "syncing")
+
+    def ask_for_evidence(self) -> None:
+        """Let prices, metrics and Karpenter's settings be asked for; only once, however often it is called."""
+        if not self._asks_for_evidence:
+            self._asks_for_evidence = True
+            self.evidence.start()
 
     def stop(self) -> None:
         """End the source."""
         self.analyst.stop()
+        self._asks_for_evidence = True  # whoever still means to ask comes too late
         self.evidence.stop()
         if self.source is not None:
             self.source.stop()

@@ -40,17 +40,21 @@ class EvidenceSource:
         self._usage = usage
         self._base = base
         self._region = ""
+        self._is_started = False
         self._heard: tuple[MetricsNews | None, AwsNews | None, ControllerNews | None] = (None, None, None)
         self._latest = base
 
     def start(self) -> None:
-        """Begin to ask, in daemon threads, and return at once."""
+        """Begin to ask, in daemon threads, and return at once; AWS once the cluster has named its region."""
+        self._is_started = True
         if self._metrics is not None:
             self._metrics.start()
         if self._controller is not None:
             self._controller.start()
         if self._usage is not None:
             self._usage.start()
+        if self._aws is not None and self._region:
+            self._aws.start(self._region)
 
     def stop(self) -> None:
         """Ask no more."""
@@ -74,7 +78,7 @@ class EvidenceSource:
             return
         if self._region:
             self._aws.use_region(region)
-        else:
+        elif self._is_started:
             self._aws.start(region)
         self._region = region
 

@@ -67,6 +67,14 @@ def test_aws_begins_when_the_region_is_known() -> None:
     assert metrics.asked[-1] == ("stop",)
 
 
+def test_aws_waits_for_the_start_where_the_region_is_known_before() -> None:
+    _, aws, joined = sources()
+    joined.use_region("us-east-1")
+    assert aws.asked == []
+    joined.start()
+    assert aws.asked == [("start", "us-east-1")]
+
+
 def test_settled_when_everybody_asked_has_answered() -> None:
     metrics, aws, joined = sources()
     assert not joined.is_settled

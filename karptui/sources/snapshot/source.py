@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
 from karptui.sources.mailbox import Mailbox
-from karptui.sources.snapshot.reader import Snapshot
 from karptui.state.inventory import objects_of
+
+if TYPE_CHECKING:
+    from karptui.sources.snapshot.reader import Snapshot
 
 
 class SnapshotSource:
