@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 from loopback_api_server import Server
 from many_demos import MULTIPLIED, copied
 
-from karptui.sources.demo.recording import load
+from karptui.sources.demo.source import load
 
 Manifest = dict[str, Any]
 

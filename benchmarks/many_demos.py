@@ -14,7 +14,7 @@ from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.kube.pod import Pod
 from karptui.sources.base import Phase, SourceError, SourceStatus
-from karptui.sources.demo.recording import load
+from karptui.sources.demo.source import load
 from karptui.sources.mailbox import Mailbox
 
 MULTIPLIED = ("Node", "NodeClaim", "Pod")

@@ -19,7 +19,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from karptui.kube.timestamps import parse_timestamp
-from karptui.sources.demo.manifests import Manifest
+from karptui.sources.demo.world import Manifest
 from tools.demo import situations
 from tools.demo.machines import HOUR_NS, MINUTE_NS, Foundry, Machine
 from tools.demo.pools import OLD_AMI, daemonsets, nodeclasses, nodepools

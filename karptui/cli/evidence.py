@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from karptui.sources.aws.source import AwsSource
     from karptui.sources.base import Source
     from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.controller.source import ControllerSource
+    from karptui.sources.controller import ControllerSource
     from karptui.sources.evidence import EvidenceSource
     from karptui.sources.metrics.source import MetricsSource
-    from karptui.sources.usage.source import UsageSource
+    from karptui.sources.usage import UsageSource
     from karptui.state.cluster import ClusterState
 
 
@@ -167,13 +167,13 @@ def _metrics(source: ClusterSource) -> MetricsSource:
 
 
 def _controller(source: ClusterSource) -> ControllerSource:
-    from karptui.sources.controller.source import ControllerSource
+    from karptui.sources.controller import ControllerSource
 
     return ControllerSource(source)
 
 
 def _usage(source: ClusterSource) -> UsageSource:
-    from karptui.sources.usage.source import UsageSource
+    from karptui.sources.usage import UsageSource
 
     return UsageSource(source)
 

@@ -45,7 +45,7 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
         demo = DemoSource()
         return demo, demo.clock
     if args.snapshot:
-        from karptui.sources.snapshot.errors import SnapshotError
+        from karptui.sources.snapshot.documents import SnapshotError
         from karptui.sources.snapshot.reader import SnapshotReader
         from karptui.sources.snapshot.source import SnapshotSource
 

@@ -24,7 +24,7 @@ def measured_once(args: argparse.Namespace, source: Source) -> LiveUsage:
     """
     from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
     from karptui.sources.cluster.source import ClusterSource
-    from karptui.sources.usage.source import UsageSource
+    from karptui.sources.usage import UsageSource
 
     if not getattr(args, "usage", False):
         return NO_LIVE_USAGE

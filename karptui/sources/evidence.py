@@ -8,9 +8,9 @@ from karptui.aws.evidence import NO_EVIDENCE, Evidence, with_controller
 from karptui.aws.region import FactPhase
 from karptui.kube.live_usage import NO_LIVE_USAGE, LiveUsage
 from karptui.sources.aws.source import AwsNews, AwsSource
-from karptui.sources.controller.source import ControllerNews, ControllerSource
+from karptui.sources.controller import ControllerNews, ControllerSource
 from karptui.sources.metrics.source import MetricsNews, MetricsSource
-from karptui.sources.usage.source import UsageSource
+from karptui.sources.usage import UsageSource
 
 
 class EvidenceSource:

@@ -14,7 +14,7 @@ from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.controller.reader import ControllerError, read_controller
+from karptui.sources.controller import ControllerError, read_controller
 
 from .control_plane import Client, ControlPlane
 

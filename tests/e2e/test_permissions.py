@@ -16,7 +16,7 @@ from karptui.sources.cluster.connection import Impersonation
 from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.role import FOLLOWED, cluster_role_lines
 from karptui.sources.cluster.source import ClusterSource
-from karptui.sources.usage.reader import read_nodes
+from karptui.sources.usage import read_nodes
 
 from .control_plane import Client, ControlPlane
 from .definitions import install_definitions

@@ -13,7 +13,7 @@ from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.session import Session
 from karptui.sources.cluster.source import ClusterSource
-from karptui.sources.controller.source import ControllerNews, ControllerSource
+from karptui.sources.controller import ControllerNews, ControllerSource
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.metrics.source import MetricsNews, MetricsSource
 

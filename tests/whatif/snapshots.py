@@ -14,8 +14,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import parse_settings
 from karptui.kube.timestamps import parse_timestamp
-from karptui.sources.snapshot.manifests import Manifest
-from karptui.sources.snapshot.objects import ObjectPile
+from karptui.sources.snapshot.objects import Manifest, ObjectPile
 from karptui.whatif.situation import TypesResult, WhatIfBase
 
 FOLDER = Path(__file__).resolve().parent.parent / "goldens" / "karpenter-1.14.1"

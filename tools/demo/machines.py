@@ -14,7 +14,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
 from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, subtract
-from karptui.sources.demo.manifests import LIFECYCLE, Manifest, a_suffix, a_uid, condition, metadata, owner_of
+from karptui.sources.demo.world import LIFECYCLE, Manifest, a_suffix, a_uid, condition, metadata, owner_of
 from tools.demo.pools import CURRENT_AMI, OLD_AMI, ZONES
 
 MINUTE_NS: Final = 60 * 10**9

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from karptui.sources.demo.manifests import Manifest, a_uid, condition, metadata, pod_spec
+from karptui.sources.demo.world import Manifest, a_uid, condition, metadata, pod_spec
 
 DAY_NS: Final = 86_400 * 10**9
 ZONES: Final = (("us-east-1a", "use1-az4"), ("us-east-1b", "use1-az6"), ("us-east-1c", "use1-az1"))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from karptui.sources.demo.manifests import Manifest, a_uid, event, key_of, tolerates, unschedulable
+from karptui.sources.demo.world import Manifest, a_uid, event, key_of, tolerates, unschedulable
 from tools.demo.machines import MINUTE_NS, Machine
 from tools.demo.workloads import asks
 

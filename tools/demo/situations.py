@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from karptui.sources.demo.ci import ci_job
-from karptui.sources.demo.manifests import (
+from karptui.sources.demo.pods import ci_job
+from karptui.sources.demo.world import (
     DISRUPTED,
     LIFECYCLE,
     NOT_READY,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import parse_timestamp
-from karptui.sources.demo.manifests import (
+from karptui.sources.demo.world import (
     Manifest,
     a_suffix,
     a_uid,

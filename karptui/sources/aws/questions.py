@@ -1,17 +1,212 @@
-"""Putting the questions to AWS; importing this module imports botocore."""
+"""Questions to EC2, STS and Pricing; importing this module imports boto3."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, assert_never
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol, assert_never
 
-from karptui.aws.region import FactKind
-from karptui.sources.aws import ec2, pricing
+import msgspec
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.facts import SUPPORTED_ARCHITECTURES, InstanceTypeFacts, facts_from_ec2, is_usable
+from karptui.aws.nodeclass import SubnetZone
+from karptui.aws.region import AccountReservation, AccountSubnet, FactKind
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.sources.aws import pricing
 from karptui.sources.aws.calls import Caller, Wait
-from karptui.sources.aws.ec2 import Identity
-from karptui.sources.aws.kinds import RULES
 from karptui.sources.aws.session import AwsSession
+from karptui.sources.aws.source import RULES
 from karptui.sources.aws.trouble import AwsError, Trouble
+
+SPOT_PRODUCTS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Whose credentials these are."""
+
+    account: str
+    arn: str
+
+
+def identity(caller: Caller, sts: Any) -> Identity:
+    """Ask STS who we are; needs no permission.
+
+    Raises:
+        AwsError: when the credentials do not work, or STS cannot be reached.
+    """
+    answer = caller.call("sts:GetCallerIdentity", sts.get_caller_identity)
+    return Identity(str(answer.get("Account", "")), str(answer.get("Arn", "")))
+
+
+def instance_types(caller: Caller, ec2: Any) -> dict[str, InstanceTypeFacts]:
+    """Return the region's types by name. Rule: pkg/providers/instancetype/instancetype.go.
+
+    What EC2 does not say (network baseline, branch interfaces, Windows addresses) is the catalogue's, where it has it.
+
+    Raises:
+        AwsError: when EC2 does not answer, or not as described.
+    """
+    action = "ec2:DescribeInstanceTypes"
+    built_in = instance_type_facts()
+    found: dict[str, InstanceTypeFacts] = {}
+    filters = [
+        {"Name": "supported-virtualization-type", "Values": ["hvm"]},
+        {"Name": "processor-info.supported-architecture", "Values": sorted(SUPPORTED_ARCHITECTURES)},
+    ]
+    for info in caller.items(action, ec2.describe_instance_types, "InstanceTypes", Filters=filters, MaxResults=100):
+        try:
+            name = info["InstanceType"]
+            if not is_usable(info):
+                continue
+            known = built_in.get(name)
+            found[name] = facts_from_ec2(
+                info,
+                network_mbps=known.network_mbps if known is not None else None,
+                branch_enis=known.branch_enis if known is not None else 0,
+                windows_ipv4=known.windows_ipv4 if known is not None else 0,
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise _unreadable(action, info.get("InstanceType", "?"), error) from error
+    return _some(action, found)
+
+
+def zones_by_type(caller: Caller, ec2: Any) -> dict[str, tuple[str, ...]]:
+    """Return the ids of the zones that offer each type.
+
+    Raises:
+        AwsError: when EC2 does not answer.
+    """
+    action = "ec2:DescribeInstanceTypeOfferings"
+    by_type: dict[str, set[str]] = {}
+    offerings = caller.items(
+        action,
+        ec2.describe_instance_type_offerings,
+        "InstanceTypeOfferings",
+        LocationType="availability-zone-id",
+        MaxResults=1000,
+    )
+    for offering in offerings:
+        by_type.setdefault(offering["InstanceType"], set()).add(offering["Location"])
+    return _some(action, {name: tuple(sorted(ids)) for name, ids in sorted(by_type.items())})
+
+
+def zones(caller: Caller, ec2: Any) -> tuple[SubnetZone, ...]:
+    """Return the account's zones, opted-in Local Zones included, by name.
+
+    Raises:
+        AwsError: when EC2 does not answer.
+    """
+    answer = caller.call("ec2:DescribeAvailabilityZones", ec2.describe_availability_zones)
+    named = (SubnetZone(zone["ZoneName"], zone["ZoneId"]) for zone in answer.get("AvailabilityZones") or ())
+    return tuple(sorted(named, key=lambda zone: zone.name))
+
+
+def spot_prices(caller: Caller, ec2: Any, *, now_ns: int) -> dict[str, dict[str, float]]:
+    """Return the current spot price of Linux by type and zone id. Rule: pkg/providers/pricing/pricing.go.
+
+    Raises:
+        AwsError: when EC2 does not answer.
+    """
+    ids: Mapping[str, str] | None = None
+    prices: dict[str, dict[str, float]] = {}
+    history = caller.items(
+        "ec2:DescribeSpotPriceHistory",
+        ec2.describe_spot_price_history,
+        "SpotPriceHistory",
+        ProductDescriptions=list(SPOT_PRODUCTS),
+        # History from this moment on is the price that holds now.
+        StartTime=datetime.fromtimestamp(now_ns / NS_PER_SECOND, UTC),
+        MaxResults=1000,
+    )
+    for entry in history:
+        zone_id = entry.get("AvailabilityZoneId") or ""
+        if not zone_id:
+            ids = {zone.name: zone.zone_id for zone in zones(caller, ec2)} if ids is None else ids
+            zone_id = ids.get(entry.get("AvailabilityZone", ""), "")
+        price = _number(entry.get("SpotPrice"))
+        if zone_id and price is not None:
+            prices.setdefault(entry["InstanceType"], {})[zone_id] = price
+    return prices
+
+
+def subnets(caller: Caller, ec2: Any) -> tuple[AccountSubnet, ...]:
+    """Return the account's subnets in the region, by id.
+
+    Raises:
+        AwsError: when EC2 does not answer.
+    """
+    found = caller.items("ec2:DescribeSubnets", ec2.describe_subnets, "Subnets", MaxResults=1000)
+    return tuple(
+        sorted(
+            (
+                AccountSubnet(
+                    subnet["SubnetId"],
+                    subnet.get("AvailabilityZone", ""),
+                    subnet.get("AvailabilityZoneId", ""),
+                    int(subnet.get("AvailableIpAddressCount", 0)),
+                )
+                for subnet in found
+            ),
+            key=lambda subnet: subnet.id,
+        )
+    )
+
+
+def reservations(caller: Caller, ec2: Any) -> tuple[AccountReservation, ...]:
+    """Return the active capacity reservations that the account may use, by id.
+
+    Raises:
+        AwsError: when EC2 does not answer.
+    """
+    found = caller.items(
+        "ec2:DescribeCapacityReservations",
+        ec2.describe_capacity_reservations,
+        "CapacityReservations",
+        Filters=[{"Name": "state", "Values": ["active"]}],
+        MaxResults=1000,
+    )
+    return tuple(
+        sorted(
+            (
+                AccountReservation(
+                    id=reservation["CapacityReservationId"],
+                    instance_type=reservation.get("InstanceType", ""),
+                    zone=reservation.get("AvailabilityZone", ""),
+                    state=reservation.get("State", ""),
+                    total_instances=int(reservation.get("TotalInstanceCount", 0)),
+                    instances_left=int(reservation.get("AvailableInstanceCount", 0)),
+                    ends_at=_instant(reservation.get("EndDate")),
+                )
+                for reservation in found
+            ),
+            key=lambda reservation: reservation.id,
+        )
+    )
+
+
+def _number(text: object) -> float | None:
+    try:
+        price = float(str(text))
+    except ValueError:
+        return None
+    return price if math.isfinite(price) and price > 0 else None
+
+
+def _instant(moment: object) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if isinstance(moment, datetime) else ""
+
+
+def _some(action: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer that cannot rightly be empty."""
+    if not found:
+        raise AwsError(Trouble.OTHER, f"{action} answered with nothing")
+    return found
+
+
+def _unreadable(action: str, name: str, error: Exception) -> AwsError:
+    return AwsError(Trouble.OTHER, f"{action} describes {name} in a way that cannot be read: {error!r}")
 
 
 class Clients(Protocol):
@@ -57,7 +252,7 @@ class Questions:
         Raises:
             AwsError: when they do not work, or STS cannot be reached.
         """
-        return ec2.identity(self._caller, self._clients.client("sts", region))
+        return identity(self._caller, self._clients.client("sts", region))
 
     def close(self) -> None:
         """Close connections."""
@@ -82,17 +277,17 @@ class Questions:
         client = self._clients.client("ec2", region)
         match kind:
             case FactKind.INSTANCE_TYPES:
-                return ec2.instance_types(self._caller, client)
+                return instance_types(self._caller, client)
             case FactKind.OFFERINGS:
-                return ec2.zones_by_type(self._caller, client)
+                return zones_by_type(self._caller, client)
             case FactKind.SPOT_PRICES:
-                return ec2.spot_prices(self._caller, client, now_ns=self._now_ns())
+                return spot_prices(self._caller, client, now_ns=self._now_ns())
             case FactKind.ZONES:
-                return ec2.zones(self._caller, client)
+                return zones(self._caller, client)
             case FactKind.SUBNETS:
-                return ec2.subnets(self._caller, client)
+                return subnets(self._caller, client)
             case FactKind.RESERVATIONS:
-                return ec2.reservations(self._caller, client)
+                return reservations(self._caller, client)
             case _:
                 assert_never(kind)
 

@@ -16,7 +16,7 @@ from botocore import credentials
 from botocore.config import Config
 
 from karptui import __version__
-from karptui.sources.aws.botocore_errors import aws_error
+from karptui.sources.aws.calls import aws_error
 from karptui.sources.aws.trouble import AwsError, Trouble
 
 CONNECT_SECONDS: Final = 4

@@ -1,15 +1,17 @@
-"""Brings what several loops tell about one kind together in the mailbox."""
+"""How each kind stands, told to the mailbox."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from karptui.decode.kinds import Kind
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.resources import Resource
+from karptui.sources.cluster.rhythm import Rhythm
 from karptui.sources.mailbox import Mailbox
 
 
@@ -68,3 +70,67 @@ def combined(statuses: Collection[SourceStatus]) -> SourceStatus:
         total_estimate=None,
         last_contact_ns=max(status.last_contact_ns for status in statuses),
     )
+
+
+REPORT_SECONDS: Final = 0.5
+"""How often contact, and a count that is still growing, are reported while nothing else changes."""
+
+
+class Standing:
+    """Phase, contact and unreadable objects of one resource."""
+
+    def __init__(self, resource: Resource, board: Board, rhythm: Rhythm) -> None:
+        self.total: int | None = None
+        """About how many objects there will be, None where nobody knows."""
+        self.phase = Phase.CONNECTING
+        self._resource = resource
+        self._board = board
+        self._rhythm = rhythm
+        self._since_ns = rhythm.now_ns()
+        self._contact_ns = 0
+        self._reported_at, self._count = float("-inf"), 0
+        self._problems = 0
+        self._last_problem = ""
+
+    def heard(self) -> None:
+        """The server has said something."""
+        self._contact_ns = self._rhythm.now_ns()
+
+    def note(self, problem: str) -> None:
+        """Something could not be read; the sentence says what."""
+        self._problems += 1
+        self._last_problem = problem
+
+    def clear_problems(self) -> None:
+        """A new list begins: what cannot be read will show again."""
+        self._problems, self._last_problem = 0, ""
+
+    def is_due(self, phase: Phase, count: int) -> bool:
+        """Whether traffic alone is worth a report: at once for a count that will stay, else twice a second."""
+        if phase is Phase.LIVE and count != self._count:
+            return True
+        return self._rhythm.monotonic() - self._reported_at >= REPORT_SECONDS
+
+    def report(self, phase: Phase, count: int, error: str = "", *, retry_in_seconds: float = 0.0) -> None:
+        """Tell the board; without an error of its own the sentence is about what could not be read."""
+        now_ns = self._rhythm.now_ns()
+        if phase is not self.phase:
+            self.phase, self._since_ns = phase, now_ns
+        self._reported_at, self._count = self._rhythm.monotonic(), count
+        status = SourceStatus(
+            kind=self._resource.kind,
+            phase=phase,
+            since_ns=self._since_ns,
+            last_error=error or self._unreadable(),
+            count=count,
+            total_estimate=self.total if phase is Phase.SYNCING else None,
+            last_contact_ns=self._contact_ns,
+            retry_at_ns=now_ns + int(retry_in_seconds * NS_PER_SECOND) if retry_in_seconds else 0,
+        )
+        self._board.report(self._resource, status)
+
+    def _unreadable(self) -> str:
+        if not self._problems:
+            return ""
+        more = f" (and {self._problems - 1} more)" if self._problems > 1 else ""
+        return f"could not be read{more}: {self._last_problem}"

@@ -16,7 +16,7 @@ from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError, UnreachableError
 from karptui.sources.cluster.resources import LATER, NODES, Resource
 from karptui.sources.cluster.transport import READ_SECONDS, Transport
-from karptui.sources.controller.reader import ControllerError, read_controller
+from karptui.sources.controller import ControllerError, read_controller
 
 PAGE_LIMIT: Final = 500
 

@@ -13,18 +13,15 @@ from typing import Any, Final
 
 from karptui.decode.stream import StreamDecoder, WatchEvent
 from karptui.sources.base import Phase, SourceError
-from karptui.sources.cluster.board import Board
-from karptui.sources.cluster.chunks import Line
+from karptui.sources.cluster.board import Board, Standing
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 from karptui.sources.cluster.inventory import Inventory
-from karptui.sources.cluster.outage import Outage
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.rhythm import Backoff, Rhythm
-from karptui.sources.cluster.standing import Standing
-from karptui.sources.cluster.stream import LineStream
+from karptui.sources.cluster.stream import Line, LineStream
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.cluster.trouble import judge, rules_out_watch_list
+from karptui.sources.cluster.trouble import Outage, judge, rules_out_watch_list
 
 PAGE_LIMIT: Final = 500
 """Objects per page: a page decodes in milliseconds, so that the screen never waits."""

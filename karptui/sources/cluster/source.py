@@ -16,7 +16,7 @@ from karptui.sources.cluster.errors import UnreachableError, one_line
 from karptui.sources.mailbox import Mailbox
 
 if TYPE_CHECKING:
-    from karptui.sources.cluster.access import Permission
+    from karptui.sources.cluster.official_client import Permission
     from karptui.sources.cluster.resources import Resource
     from karptui.sources.cluster.session import Session
 
@@ -123,7 +123,7 @@ class ClusterSource:
         Raises:
             SourceError: when the server does not answer.
         """
-        from karptui.sources.cluster.access import may  # noqa: PLC0415  brings the transport with it
+        from karptui.sources.cluster.official_client import may  # noqa: PLC0415  brings the transport with it
 
         session = self._await_session()
         for resource in session.resources_of(kind):

@@ -1,18 +1,201 @@
-"""The answer to a watch, line by line as it arrives."""
+"""Lines out of an answer that stays open, and what it means when an answer breaks off."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
+import socket
+import ssl
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 import urllib3
+from urllib3 import exceptions as known
 from urllib3.exceptions import ProtocolError
 
-from karptui.sources.cluster.chunks import Line, LineBuffer
-from karptui.sources.cluster.errors import UnreachableError
-from karptui.sources.cluster.failures import BROKEN, why
+from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
+
+BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
+"""What a failing request raises; the last two come of reading a TLS socket that another thread shuts."""
+
+
+_SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (ssl.SSLCertVerificationError, "the certificate of {server} is not trusted: {detail}"),
+    (known.ProxyError, "the proxy on the way to {server} does not work: {detail}"),
+    (socket.gaierror, "the host name of {server} cannot be resolved"),
+    (ConnectionRefusedError, "{server} refuses connections"),
+    (known.ConnectTimeoutError, "{server} did not accept a connection in time"),
+    (TimeoutError, "{server} has fallen silent"),
+    (known.ReadTimeoutError, "{server} has fallen silent"),
+    (ssl.SSLError, "no secure connection to {server}: {detail}"),
+)
+"""What to say of the first of these found among a failure's causes, the most telling first."""
+
+
+def is_tls_failure(error: Exception) -> bool:
+    """Whether a request failed for a certificate or a key."""
+    return any(isinstance(link, ssl.SSLError) for link in _chain(error))
+
+
+def why(error: Exception, server: str) -> str:
+    """Return the sentence for a request that failed without an answer."""
+    chain = tuple(_chain(error))
+    for type_, sentence in _SENTENCES:
+        for link in chain:
+            # urllib3 derives "cannot connect" from "timed out while connecting".
+            if isinstance(link, type_) and not isinstance(link, known.NewConnectionError):
+                return sentence.format(server=server, detail=one_line(_detail(link), 160))
+    if isinstance(error, known.ProtocolError | ConnectionError | AttributeError | ValueError):
+        return f"{server} cut the connection"
+    return f"{server} cannot be reached: {one_line(str(error), 200)}"
+
+
+def api_error(response: urllib3.BaseHTTPResponse, body: bytes) -> ApiError:
+    """Return the error of an answer; its body is a Status object unless something in between wrote it."""
+    reason, message = "", ""
+    after: Any = None
+    with contextlib.suppress(ValueError, AttributeError):
+        status = json.loads(body)
+        reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
+        after = (status.get("details") or {}).get("retryAfterSeconds")
+    seconds = None
+    with contextlib.suppress(ValueError, TypeError):
+        seconds = float(response.headers.get("Retry-After") or after)
+    words = one_line(message) or one_line(response.reason or "", 80) or "no reason given"
+    return ApiError(response.status, one_line(reason, 80), words, seconds)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what it came of, outermost first, reasons that urllib3 keeps as arguments included."""
+    todo, seen = [error], set[int]()
+    while todo:
+        link = todo.pop(0)
+        if id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        inner = (getattr(link, "reason", None), getattr(link, "original_error", None), link.__cause__, link.__context__)
+        todo.extend(cause for cause in inner if isinstance(cause, BaseException))
+
+
+def _detail(error: BaseException) -> str:
+    if isinstance(error, known.ProxyError):
+        # What it came of says it best: "Connection refused", "Tunnel connection failed: 403 Forbidden".
+        *_, last = _chain(error)
+        return str(getattr(last, "strerror", None) or last)
+    return str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
+
+
+LONGEST_SIZE_LINE: Final = 1 << 14
+"""Of a size line with its extensions; longer ones are no chunked coding."""
+
+FIRST_ROOM: Final = 1 << 14
+"""Bytes to read at a time at first, as most streams are quiet; no less than a connection reads along with headers."""
+
+Line = bytes | memoryview
+"""A line without its end. A view is good until more bytes are read."""
+
+
+class LineBuffer:
+    """Room to read an answer into, and the lines that are complete in it."""
+
+    def __init__(self, room: int, *, is_chunked: bool) -> None:
+        """Make room.
+
+        Args:
+            room: bytes to read at a time at most, once that much comes.
+            is_chunked: whether the bytes come in chunks; else they are the contents themselves.
+        """
+        self.is_ended = False
+        """Whether the last chunk has come; trailers after it are nobody's business."""
+        self._most = room
+        self._make_room(min(room, FIRST_ROOM))
+        self._is_chunked = is_chunked
+        self._left = 0
+        """Bytes to come of the present chunk."""
+        self._framing = b""
+        """The beginning of a size line whose end has not come, with the line end of the chunk before."""
+        self._pieces: list[bytes] = []
+        """The beginning of a line whose end has not come."""
+
+    @property
+    def is_within_line(self) -> bool:
+        """Whether a line has begun and not ended."""
+        return bool(self._pieces)
+
+    def space(self) -> memoryview:
+        """Return where to read the next bytes into; lines taken before are good no more."""
+        if self._is_full and self._room < self._most:
+            self._make_room(self._most)
+        begin = len(self._framing)
+        self._view[:begin] = self._framing
+        return self._view[begin : begin + self._room]
+
+    def take(self, count: int) -> list[Line]:
+        """Return the lines that so many more bytes complete, without those that are empty.
+
+        Raises:
+            ValueError: when the size of a chunk cannot be read.
+        """
+        self._is_full = count == self._room
+        end = len(self._framing) + count
+        lines: list[Line] = []
+        if not self._is_chunked:
+            self._cut(0, end, lines)
+            return lines
+        buffer, view, pieces = self._buffer, self._view, self._pieces
+        position, self._framing = 0, b""
+        while not self.is_ended:
+            if self._left:
+                stop = min(position + self._left, end)
+                if not pieces and position < stop - 1 == buffer.find(b"\n", position, stop):
+                    # A chunk that is a line, as an API server sends them.
+                    lines.append(view[position : stop - 1])
+                else:
+                    self._cut(position, stop, lines)
+                self._left -= stop - position
+                position = stop
+                if self._left:
+                    break
+            # The line end of the chunk before, or the shortest size line: either way its own end is not within two.
+            line_end = buffer.find(b"\n", position + 2, end)
+            if line_end < 0:
+                self._framing = bytes(view[position:end])
+                if len(self._framing) > LONGEST_SIZE_LINE:
+                    raise ValueError("a chunk without a size")
+                break
+            self._left = _size(buffer[position:line_end])
+            self.is_ended = not self._left
+            position = line_end + 1
+        return lines
+
+    def _make_room(self, room: int) -> None:
+        self._buffer = bytearray(room + LONGEST_SIZE_LINE)
+        self._view = memoryview(self._buffer)
+        self._room, self._is_full = room, False
+
+    def _cut(self, start: int, stop: int, lines: list[Line]) -> None:
+        """Add the lines that end between two places, and keep what is begun."""
+        find, view, pieces = self._buffer.find, self._view, self._pieces
+        while (line_end := find(b"\n", start, stop)) >= 0:
+            if pieces:
+                lines.append(b"".join((*pieces, view[start:line_end])))
+                pieces.clear()
+            elif line_end > start:
+                lines.append(view[start:line_end])
+            start = line_end + 1
+        if start < stop:
+            pieces.append(bytes(view[start:stop]))
+
+
+def _size(line: bytearray) -> int:
+    """Return the size that a chunk's first line gives, the line end of the chunk before it included."""
+    size = int(line.partition(b";")[0], 16)
+    if size < 0:
+        raise ValueError("a chunk of less than nothing")
+    return size
+
 
 READ_SIZE: Final = 1 << 18
 """Many events at once while a list streams in; an event that comes alone is not kept waiting for others."""

@@ -16,9 +16,8 @@ from karptui import __version__
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, Grant
 from karptui.sources.cluster.errors import UnreachableError
-from karptui.sources.cluster.failures import BROKEN, api_error, is_tls_failure, why
 from karptui.sources.cluster.pool import connection_pool
-from karptui.sources.cluster.stream import LineStream
+from karptui.sources.cluster.stream import BROKEN, LineStream, api_error, is_tls_failure, why
 
 JSON: Final = "application/json"
 CONNECT_SECONDS: Final = 5.0

@@ -1,26 +1,64 @@
-"""What happens to pods: they arrive, wait, run, end, and are evicted."""
+"""The demo's pods: Deployments that roll out and grow, Jobs, and CI jobs that keep the nodes they land on."""
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from typing import Final
 
-from karptui.sources.demo.ci import ci_job
-from karptui.sources.demo.manifests import (
+from karptui.sources.demo.play import Play
+from karptui.sources.demo.world import (
     Manifest,
+    World,
     a_suffix,
     a_uid,
     bound,
+    is_owned_by,
+    is_protected,
     key_of,
     metadata,
     pod,
     pod_of,
+    pod_spec,
     running,
     terminating,
     unschedulable,
 )
-from karptui.sources.demo.play import Play
-from karptui.sources.demo.world import World, is_owned_by, is_protected
+
+NAMESPACE: Final = "gitlab"
+NODE_POOL: Final = "runners"
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+
+
+def ci_job(rng: random.Random, number: int, created_ns: int, protection: str = "true") -> tuple[Manifest, Manifest]:
+    """Return a Job and its pod.
+
+    Args:
+        rng: for names and UIDs.
+        number: of the pipeline.
+        created_ns: when both are created.
+        protection: value of the do-not-disrupt annotation.
+    """
+    labels = {"app": "ci", "pipeline": str(number)}
+    name = f"ci-{number}"
+    job: Manifest = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(name, uid=a_uid(rng), created_ns=created_ns, namespace=NAMESPACE, labels=labels),
+        "spec": {"backoffLimit": 0},
+    }
+    spec = pod_spec(
+        cpu=rng.choice(("500m", "1", "2")),
+        memory=rng.choice(("2Gi", "4Gi", "6Gi")),
+        image="registry.example/ci/runner:v17.5",
+        tolerations=({"key": "ci", "operator": "Exists", "effect": "NoSchedule"},),
+        node_selector={"karpenter.sh/nodepool": NODE_POOL},
+        restartPolicy="Never",
+    )
+    annotations = {DO_NOT_DISRUPT: protection}
+    job["spec"]["template"] = {"metadata": {"labels": dict(labels), "annotations": dict(annotations)}, "spec": spec}
+    return job, pod_of(job, rng, created_ns)
+
 
 FIRST_PIPELINE: Final = 4800
 MAX_CI_PODS: Final = 18

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from karptui.sources.demo.launching import launch
-from karptui.sources.demo.machines import POOL, become_ready, consolidate, drain, is_quiet, join, pool_of, relax
-from karptui.sources.demo.manifests import Manifest, key_of
+from karptui.sources.demo.machines import POOL, become_ready, consolidate, drain, is_quiet, join, launch, pool_of, relax
 from karptui.sources.demo.play import Play
 from karptui.sources.demo.pods import roll_out, start_ci_job
+from karptui.sources.demo.world import Manifest, key_of
 
 
 def begin(play: Play) -> None:

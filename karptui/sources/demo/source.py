@@ -1,9 +1,12 @@
-"""The demo as a source: the recording first, and then life goes on."""
+"""The demo as a source: the shipped recording first, moved to the present, and then life goes on."""
 
 from __future__ import annotations
 
+import gzip
 import random
+import re
 import threading
+from importlib import resources
 from typing import Any, Final
 
 import msgspec
@@ -11,13 +14,42 @@ import msgspec
 from karptui.clock import Clock, SystemClock
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp, parse_timestamp
 from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
-from karptui.sources.demo.manifests import Manifest
 from karptui.sources.demo.play import Play
-from karptui.sources.demo.recording import load
 from karptui.sources.demo.script import begin
-from karptui.sources.demo.world import World
+from karptui.sources.demo.world import Manifest, World
 from karptui.sources.mailbox import Mailbox
+
+FILE: Final = "recording.json.gz"
+_TIMESTAMP: Final = re.compile(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"')
+_MANIFESTS: Final = msgspec.json.Decoder(list[Manifest])
+
+
+class _Recording(msgspec.Struct, rename="camel"):
+    captured_at: str
+    objects: msgspec.Raw
+
+
+_RECORDING: Final = msgspec.json.Decoder(_Recording)
+
+
+def load(now_ns: int) -> list[Manifest]:
+    """Return the objects as if they had been recorded at an instant: every timestamp moved by the same time."""
+    packed = resources.files(__package__).joinpath(FILE).read_bytes()
+    recording = _RECORDING.decode(gzip.decompress(packed))
+    shift_ns = (now_ns - parse_timestamp(recording.captured_at)) // NS_PER_SECOND * NS_PER_SECOND
+    moved: dict[bytes, bytes] = {}
+
+    def move(found: re.Match[bytes]) -> bytes:
+        text = found[0]
+        if text not in moved:
+            moved[text] = msgspec.json.encode(format_timestamp(parse_timestamp(text[1:-1].decode()) + shift_ns))
+        return moved[text]
+
+    # In the text, as going through a hundred thousand values takes several times as long.
+    return _MANIFESTS.decode(_TIMESTAMP.sub(move, bytes(recording.objects)))
+
 
 SEED: Final = 1
 STEP_SECONDS: Final = 0.5

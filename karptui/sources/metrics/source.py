@@ -1,20 +1,121 @@
-"""Keeps Karpenter's metrics fresh in the background."""
+"""Keeps Karpenter's metrics fresh in the background: which pod has them, and one reading a minute."""
 
 from __future__ import annotations
 
 import threading
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Final
 
 import msgspec
 
 from karptui.aws.region import FactPhase, FactStatus
 from karptui.clock import Clock
-from karptui.karpenter.controller import KarpenterVersion
+from karptui.karpenter.controller import KarpenterVersion, parse_version
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.base import SourceError
-from karptui.sources.metrics.controller import ProxyClient
-from karptui.sources.metrics.scrape import MetricsError, MetricsReader
+from karptui.sources.cluster.errors import ApiError, UnreachableError
+from karptui.sources.metrics.controller import Controller, Endpoint, ProxyClient, find_controller
+from karptui.sources.metrics.reading import CONTENT_TYPE, read_metrics
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
+
+READ_SECONDS: Final = 40.0
+"""How long the API server may be silent: it gives up on a pod after 30 s, and then says why."""
+SERVICE_TRIES: Final = 4
+"""Requests through a Service until one of them meets the leader: with two replicas 15 in 16 do."""
+
+
+class MetricsError(SourceError):
+    """Karpenter's metrics cannot be had; the sentence says why and what would help."""
+
+
+class MetricsReader:
+    """Reads the metrics again and again; remembers who answered last."""
+
+    def __init__(self, client: ProxyClient, *, now_ns: Callable[[], int], read_seconds: float = READ_SECONDS) -> None:
+        self._client = client
+        self._now_ns = now_ns
+        self._read_seconds = read_seconds
+        self._leader: Endpoint | None = None
+        self.version: KarpenterVersion | None = None
+        """What runs, as far as is known."""
+
+    def read(self) -> ControllerMetrics:
+        """Return what the leading replica says.
+
+        Raises:
+            MetricsError: when no replica can be found or none answers.
+            SourceError: when the API server cannot be asked at all.
+        """
+        if self._leader is not None:
+            try:
+                metrics = self._ask(self._leader)
+            except (ApiError, UnreachableError):
+                self._leader = None
+            else:
+                if metrics.is_leader:
+                    return metrics
+        return self._search()
+
+    def _search(self) -> ControllerMetrics:
+        controller = self._find()
+        standby: ControllerMetrics | None = None
+        refusals: list[tuple[Endpoint, ApiError]] = []
+        for endpoint in controller.endpoints:
+            for _ in range(SERVICE_TRIES if endpoint.is_service else 1):
+                try:
+                    metrics = self._ask(endpoint)
+                except ApiError as error:
+                    refusals.append((endpoint, error))
+                    break
+                except UnreachableError as error:
+                    raise MetricsError(f"{endpoint.title} could not be asked for its metrics: {error}") from error
+                if metrics.is_leader:
+                    self._leader = endpoint
+                    return metrics
+                standby = metrics
+        if standby is not None:
+            raise MetricsError(
+                f"only a stand-by replica of Karpenter answered ({standby.endpoint}); the leader knows the prices"
+            )
+        raise MetricsError(_why(refusals))
+
+    def _find(self) -> Controller:
+        try:
+            controller = find_controller(self._client, read_seconds=self._read_seconds)
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            raise MetricsError(
+                "finding Karpenter's metrics needs permission to list pods or services in its namespace"
+            ) from error
+        if controller.version is not None:
+            self.version = controller.version
+        if not controller.endpoints:
+            raise MetricsError(
+                "no running pod or service is labelled app.kubernetes.io/name=karpenter: "
+                "Karpenter runs outside this cluster, under another name, or not at all"
+            )
+        return controller
+
+    def _ask(self, endpoint: Endpoint) -> ControllerMetrics:
+        text = self._client.get(endpoint.path, accept=CONTENT_TYPE, read_seconds=self._read_seconds)
+        metrics = read_metrics(text, endpoint=endpoint.title, read_at_ns=self._now_ns())
+        version = parse_version(metrics.version)
+        if version:
+            self.version = KarpenterVersion(version, f"metrics of {endpoint.title}")
+        return metrics
+
+
+def _why(refusals: list[tuple[Endpoint, ApiError]]) -> str:
+    endpoint, error = refusals[0]
+    if all(refusal.status == 403 for _, refusal in refusals):
+        return "Karpenter's metrics need permission to get pods/proxy or services/proxy in its namespace"
+    if error.status in (502, 503, 504):
+        return (
+            f"the API server cannot reach {endpoint.title} for its metrics ({error.message}); "
+            "a security group between control plane and nodes may be in the way"
+        )
+    return f"{endpoint.title} does not give its metrics: {error}"
 
 
 class MetricsNews(msgspec.Struct, frozen=True, eq=False):

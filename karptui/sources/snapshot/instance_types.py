@@ -15,9 +15,7 @@ from karptui.decode.reader import loose
 from karptui.decode.wire import Wire, WireQuantities, WireRequirement, quantities
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.sources.snapshot.documents import read_bytes, unpack
-from karptui.sources.snapshot.encoding import without_lone_surrogates
-from karptui.sources.snapshot.errors import SnapshotError, sentence
+from karptui.sources.snapshot.documents import SnapshotError, read_bytes, sentence, unpack, without_lone_surrogates
 
 _MAX_LISTS: Final = 32
 

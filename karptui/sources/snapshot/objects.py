@@ -1,18 +1,61 @@
-"""API objects, in any order, into an inventory."""
+"""Documents into single API objects, and those, in any order, into an inventory."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from karptui.decode.errors import DecodeError
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
-from karptui.sources.snapshot.errors import sentence
-from karptui.sources.snapshot.manifests import Manifest
+from karptui.sources.snapshot.documents import sentence
 from karptui.state.inventory import FIELDS
+
+MARK: Final = "karptui"
+"""The field that tells a recording from API objects."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """One entry of a document, an object as a rule."""
+
+    value: Any
+    path: str
+    """Where in the document it stands: ``items[3]``; empty for the document itself."""
+
+
+def is_recording(value: Any) -> bool:
+    """Whether a document is one that ``karptui record`` writes."""
+    return isinstance(value, dict) and MARK in value
+
+
+def manifests(value: Any, path: str = "") -> Iterator[Manifest]:
+    """Return the objects of a document: one, a JSON list of them, or a List as kubectl prints it; Lists may nest."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from manifests(item, f"{path}[{index}]")
+    elif _is_list(value):
+        for index, item in enumerate(value.get("items") or ()):
+            yield from manifests(_typed(item, value), f"{path}.items[{index}]".lstrip("."))
+    else:
+        yield Manifest(value, path)
+
+
+def _is_list(value: Any) -> bool:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list | None)
+
+
+def _typed(item: Any, of: dict[str, Any]) -> Any:
+    """Return an item with apiVersion and kind, which servers leave out of the items of a typed list."""
+    kind = of["kind"].removesuffix("List")
+    if not isinstance(item, dict) or "kind" in item or not kind:
+        return item
+    return {"apiVersion": of.get("apiVersion"), "kind": kind, **item}
+
 
 NAMESPACED: Final = frozenset(
     {

@@ -16,8 +16,8 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.resources import ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import format_timestamp
-from karptui.sources.snapshot.errors import SnapshotError, sentence
-from karptui.sources.snapshot.recorded import FORMAT
+from karptui.sources.snapshot.documents import SnapshotError, sentence
+from karptui.sources.snapshot.reader import FORMAT
 from karptui.sources.snapshot.redact import Redactor
 from karptui.sources.snapshot.scrub import scrub
 

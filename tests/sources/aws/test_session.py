@@ -10,7 +10,7 @@ import pytest
 
 from karptui import __version__
 from karptui.sources.aws.calls import Caller
-from karptui.sources.aws.ec2 import identity
+from karptui.sources.aws.questions import identity
 from karptui.sources.aws.session import AwsSession
 from karptui.sources.aws.trouble import AwsError, Trouble
 

@@ -14,11 +14,9 @@ from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws.cache import FactCache
 from karptui.sources.aws.calls import Wait
-from karptui.sources.aws.ec2 import Identity
-from karptui.sources.aws.kinds import PRICES, RULES, cache_name
-from karptui.sources.aws.questions import Questions
+from karptui.sources.aws.questions import Identity, Questions
 from karptui.sources.aws.session import AwsSession
-from karptui.sources.aws.source import EVERYTHING, AwsSource
+from karptui.sources.aws.source import EVERYTHING, PRICES, RULES, AwsSource, cache_name
 from karptui.sources.aws.trouble import AwsError, Trouble
 
 from .conftest import REGION, FakeAws

@@ -8,6 +8,7 @@ import pytest
 
 from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
 from karptui.sources.cluster.credentials import (
+    ExecCredential,
     ExecCredentials,
     FileCredentials,
     FixedCredentials,
@@ -15,7 +16,6 @@ from karptui.sources.cluster.credentials import (
     credentials_for,
 )
 from karptui.sources.cluster.errors import CredentialError
-from karptui.sources.cluster.exec_credential import ExecCredential
 
 
 def connection(**fields: object) -> Connection:

@@ -9,9 +9,8 @@ import pytest
 import yaml
 
 from karptui.decode.kinds import Kind, may_hold_nodeclasses
-from karptui.sources.cluster.provider_groups import PROVIDER_GROUPS, ProviderGroup
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.cluster.role import NODECLASS_GROUPS, cluster_role_lines
+from karptui.sources.cluster.role import NODECLASS_GROUPS, PROVIDER_GROUPS, ProviderGroup, cluster_role_lines
 
 RULES: list[dict[str, Any]] = yaml.safe_load("\n".join(cluster_role_lines()))["rules"]
 

@@ -6,7 +6,7 @@ from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.controller.reader import ControllerError, read_controller
+from karptui.sources.controller import ControllerError, read_controller
 
 from .conftest import DEPLOYMENTS, PODS, Api, deployment, pod
 

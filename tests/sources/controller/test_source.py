@@ -10,7 +10,7 @@ from karptui.aws.region import FactPhase
 from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.controller.source import ControllerSource
+from karptui.sources.controller import ControllerSource
 from tests.sources.turns import Turns
 
 from .conftest import DEPLOYMENTS, Api, deployment

@@ -6,7 +6,7 @@ from karptui.clock import FrozenClock
 from karptui.karpenter.controller import KarpenterVersion
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.metrics.scrape import MetricsError, MetricsReader
+from karptui.sources.metrics.source import MetricsError, MetricsReader
 
 from .conftest import KarpenterCluster, pod, service
 from .exposition_text import KARPENTER, standby

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.sources.snapshot.documents import documents
-from karptui.sources.snapshot.errors import SnapshotError
+from karptui.sources.snapshot.documents import SnapshotError, documents
 
 VALUE = {"kind": "Pod", "metadata": {"name": "é"}}
 

@@ -9,7 +9,7 @@ import pytest
 
 from karptui.karpenter.instance_type import Offering, Overhead
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.sources.snapshot.errors import SnapshotError
+from karptui.sources.snapshot.documents import SnapshotError
 from karptui.sources.snapshot.instance_types import Catalogs
 from tests.builders import amounts
 

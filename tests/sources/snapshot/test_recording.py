@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from karptui.sources.snapshot.errors import SnapshotError
+from karptui.sources.snapshot.documents import SnapshotError
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.recording import build_recording, write_recording
 from karptui.sources.snapshot.redact import Redactor

@@ -13,8 +13,7 @@ from karptui.kube.live_usage import Sample, first_seen
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.usage.reader import ROOT, UsageError, read_nodes, read_pods
-from karptui.sources.usage.source import IDLE_SECONDS, UsageSource
+from karptui.sources.usage import IDLE_SECONDS, ROOT, UsageError, UsageSource, read_nodes, read_pods
 from sources.cluster.live import transport_to
 from tests.sources.turns import Turns
 

@@ -8,7 +8,7 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import AccountReservation
 from karptui.kube.timestamps import parse_timestamp
-from karptui.sources.aws import ec2
+from karptui.sources.aws import questions
 from karptui.sources.aws.calls import Caller
 from karptui.sources.aws.session import AwsSession
 from karptui.sources.aws.trouble import AwsError, Trouble
@@ -44,14 +44,14 @@ def few_offerings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestMoto:
     def test_identity(self, moto: AwsSession, caller: Caller) -> None:
-        found = ec2.identity(caller, moto.client("sts", REGION))
+        found = questions.identity(caller, moto.client("sts", REGION))
         assert found.account == "123456789012"
         assert found.arn.startswith("arn:aws:")
 
     def test_instance_types_agree_with_the_catalogue(
         self, moto: AwsSession, caller: Caller, one_type_of_each_family: set[str]
     ) -> None:
-        found = ec2.instance_types(caller, moto.client("ec2", REGION))
+        found = questions.instance_types(caller, moto.client("ec2", REGION))
         assert "mac2" in one_type_of_each_family
         assert len({name.partition(".")[0] for name in found}) > 100
         assert all(name in instance_type_facts() for name in found)
@@ -60,25 +60,25 @@ class TestMoto:
             assert found[name] == instance_type_facts()[name]
 
     def test_offerings_by_zone_id(self, moto: AwsSession, caller: Caller, few_offerings: None) -> None:
-        found = ec2.zones_by_type(caller, moto.client("ec2", REGION))
+        found = questions.zones_by_type(caller, moto.client("ec2", REGION))
         assert list(found) == sorted(found)
         assert "use1-az4" in found["m5.large"]
         assert found["m5.large"] == tuple(sorted(found["m5.large"]))
 
     def test_zones(self, moto: AwsSession, caller: Caller) -> None:
-        found = ec2.zones(caller, moto.client("ec2", REGION))
+        found = questions.zones(caller, moto.client("ec2", REGION))
         assert SubnetZone("us-east-1a", "use1-az6") in found
         assert [zone.name for zone in found] == sorted(zone.name for zone in found)
 
     def test_subnets(self, moto: AwsSession, caller: Caller) -> None:
-        found = ec2.subnets(caller, moto.client("ec2", REGION))
+        found = questions.subnets(caller, moto.client("ec2", REGION))
         assert {(subnet.zone, subnet.zone_id) for subnet in found} >= {("us-east-1a", "use1-az6")}
         assert all(subnet.id.startswith("subnet-") and subnet.free_addresses > 0 for subnet in found)
 
     def test_spot_prices_get_their_zone_id_from_the_accounts_zones(
         self, moto: AwsSession, caller: Caller, few_offerings: None
     ) -> None:
-        found = ec2.spot_prices(caller, moto.client("ec2", REGION), now_ns=NOW)
+        found = questions.spot_prices(caller, moto.client("ec2", REGION), now_ns=NOW)
         assert found["m5.large"]["use1-az6"] == 0.00001
 
 
@@ -97,7 +97,7 @@ class TestScripted:
         item = TYPE.format(architecture="x86_64", network=ADDRESSES)
         other = item.replace("m5.large", "z9.large")
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}{other}</instanceTypeSet>")
-        found = ec2.instance_types(caller, session.client("ec2", REGION))
+        found = questions.instance_types(caller, session.client("ec2", REGION))
         assert found["m5.large"].branch_enis == instance_type_facts()["m5.large"].branch_enis
         assert (found["z9.large"].branch_enis, found["z9.large"].network_mbps) == (0, None)
         (_, request) = fake.requests[-1]
@@ -110,13 +110,13 @@ class TestScripted:
         item = TYPE.format(architecture="i386", network=ADDRESSES)
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
         with pytest.raises(AwsError, match="ec2:DescribeInstanceTypes answered with nothing"):
-            ec2.instance_types(caller, session.client("ec2", REGION))
+            questions.instance_types(caller, session.client("ec2", REGION))
 
     def test_a_type_that_cannot_be_read_is_named(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
         item = TYPE.format(architecture="x86_64", network="")
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
         with pytest.raises(AwsError, match=r"describes m5\.large in a way that cannot be read") as caught:
-            ec2.instance_types(caller, session.client("ec2", REGION))
+            questions.instance_types(caller, session.client("ec2", REGION))
         assert caught.value.trouble is Trouble.OTHER
 
     def test_spot_prices_by_page(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
@@ -132,7 +132,7 @@ class TestScripted:
             f"<spotPriceHistorySet>{second}</spotPriceHistorySet>",
         )
         fake.xml("DescribeAvailabilityZones", "<availabilityZoneInfo/>")
-        found = ec2.spot_prices(caller, session.client("ec2", REGION), now_ns=NOW)
+        found = questions.spot_prices(caller, session.client("ec2", REGION), now_ns=NOW)
         assert found == {"m5.large": {"use1-az1": 0.0413}, "p5.xl": {"use1-az1": 2.5}}
         request = fake.requests[0][1]
         assert request["StartTime"] == "2026-11-21T10:05:30Z"
@@ -152,11 +152,11 @@ class TestScripted:
         ends = "<endDate>2027-01-01T12:00:00.000Z</endDate>"
         both = item("cr-2", ends) + item("cr-1")
         fake.xml("DescribeCapacityReservations", f"<capacityReservationSet>{both}</capacityReservationSet>")
-        first, second = ec2.reservations(caller, session.client("ec2", REGION))
+        first, second = questions.reservations(caller, session.client("ec2", REGION))
         assert first == AccountReservation("cr-1", "p5.48xlarge", "us-east-1a", "active", 4, 1)
         assert (second.id, second.ends_at) == ("cr-2", "2027-01-01T12:00:00Z")
         assert fake.requests[0][1]["Filter.1.Value.1"] == "active"
 
     def test_no_reservations_are_no_trouble(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
         fake.xml("DescribeCapacityReservations", "<capacityReservationSet/>")
-        assert ec2.reservations(caller, session.client("ec2", REGION)) == ()
+        assert questions.reservations(caller, session.client("ec2", REGION)) == ()

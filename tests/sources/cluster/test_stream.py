@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.sources.cluster.chunks import FIRST_ROOM, LONGEST_SIZE_LINE, LineBuffer
+from karptui.sources.cluster.stream import FIRST_ROOM, LONGEST_SIZE_LINE, LineBuffer
 
 ROOM = 64
 

@@ -1,17 +1,21 @@
-"""Finding Karpenter's Deployment, or one of its pods, and reading what it was started with."""
+"""What Karpenter was started with, read from its Deployment or pod and kept fresh in the background."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
+from karptui.aws.region import FactPhase, FactStatus
+from karptui.clock import Clock
 from karptui.decode.controller import decode_controller
 from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.base import SourceError
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.metrics.controller import NAMESPACES, SELECTOR, ProxyClient
+from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
 
 READ_SECONDS: Final = 30.0
 _PLACES: Final = (("Deployment", "/apis/apps/v1", "deployments"), ("Pod", "/api/v1", "pods"))
@@ -86,3 +90,39 @@ def _place(document: Mapping[str, Any]) -> tuple[bool, str, str]:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+class ControllerNews(msgspec.Struct, frozen=True, eq=False):
+    """What is known at a moment; compared by identity to see whether there is anything new."""
+
+    status: FactStatus
+    info: ControllerInfo | None = None
+    """The last reading, however old: the status has its age."""
+
+
+class ControllerSource(PeriodicSource[ControllerNews]):
+    """Reads Karpenter's Deployment once a minute: how soon one that has changed is noticed."""
+
+    thread_name: ClassVar[str] = "karpenter-settings"
+
+    def __init__(self, client: ProxyClient, *, clock: Clock | None = None, wait: Wait = threading.Event.wait) -> None:
+        super().__init__(ControllerNews(FactStatus(phase=FactPhase.WAITING)), clock=clock, wait=wait)
+        self._client = client
+
+    def read(self) -> float:
+        """Read the Deployment; an equal reading, or the same failure again, is no news."""
+        before, now_ns = self._news, self._clock.now_ns()
+        try:
+            info = read_controller(self._client)
+        except SourceError as error:
+            seconds = REFUSED_SECONDS if isinstance(error, ControllerError) else REFRESH_SECONDS
+            status = failed_status(before.status, error, now_ns=now_ns, rest_seconds=seconds)
+            if (before.status.phase, before.status.sentence) != (status.phase, status.sentence):
+                self._news = ControllerNews(status, before.info)
+            return seconds
+        if info != before.info or before.status.phase is not FactPhase.LIVE:
+            # An equal reading stays the same object, so that nothing is worked out anew for it.
+            kept = before.info if info == before.info else info
+            sentence = "; ".join(info.sentences)
+            self._news = ControllerNews(FactStatus(phase=FactPhase.LIVE, sentence=sentence, as_of_ns=now_ns), kept)
+        return REFRESH_SECONDS
