@@ -128,15 +128,15 @@ def timed(action: object) -> tuple[float, object]:
 
 def measure(workload: str, runs: int) -> None:
     base = base_of(workload)
-    first, before = timed(lambda: replay(base, Replay.PENDING))
+    first, _ = timed(lambda: replay(base, Replay.PENDING))
     print(f"{workload}: base replayed in {first:,.0f} ms")
     for name, edit_of in (ec2_edits if workload.startswith("ec2-") else edits_for)(base).items():
         runs_of: list[tuple[float, ...]] = []
         for run in range(runs):
             edit = edit_of(run)
             made, edited = timed(lambda edit=edit: apply(base, (edit,)))
-            solved, after = timed(lambda edited=edited: replay(edited, Replay.PENDING))
-            compared, found = timed(lambda after=after: difference(before, after))
+            solved, _ = timed(lambda edited=edited: replay(edited, Replay.PENDING))
+            compared, found = timed(lambda edited=edited: difference(base, edited, Replay.PENDING))
             runs_of.append((made + solved + compared, made, solved, compared))
         changed = f"{found.before.nodes} -> {found.after.nodes} nodes"
         parts = "apply {1:7.1f}  replay {2:8.1f}  difference {3:7.1f}".format(*min(runs_of))

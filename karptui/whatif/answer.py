@@ -54,14 +54,13 @@ def answer(
     Raises:
         Cancelled: when the reporter does.
     """
-    before = replay(base, scenario.replay, reporter)
+    replay(base, scenario.replay, reporter)
     began = clock()
     try:
         edited = apply(base, scenario.edits)
     except EditError as error:
         return Answer(scenario, base, problem=str(error), seconds=clock() - began)
-    after = replay(edited, scenario.replay, reporter)
-    found = difference(before, after)
+    found = difference(base, edited, scenario.replay, reporter)
     return Answer(scenario, base, edited, found, honesty(base, edited, scenario.replay), clock() - began)
 
 

@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import msgspec
 
+from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.budget_difference import budget_changes
 from karptui.whatif.drift_difference import drift_changes
 from karptui.whatif.lines import (
     BudgetLine,
     ClaimLine,
-    CommandLine,
     DriftLine,
     MoveLine,
     NextLines,
     NodeLine,
     PoolChange,
     Totals,
-    TypeOption,
     Unplaced,
 )
 from karptui.whatif.next_difference import next_lines
 from karptui.whatif.outcome import Outcome, PoolFigures
 from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
+from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
-
-__all__ = [
-    "BudgetLine",
-    "ClaimLine",
-    "CommandLine",
-    "Difference",
-    "DriftLine",
-    "MoveLine",
-    "NextLines",
-    "NodeLine",
-    "PoolChange",
-    "Totals",
-    "TypeOption",
-    "Unplaced",
-    "difference",
-]
+from karptui.whatif.situation import Situation
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,25 +75,30 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return self.price_delta_per_hour / before if before else None
 
 
-def difference(before: Outcome, after: Outcome) -> Difference:
-    """Compare two replays of the same mode.
+def difference(base: Situation, edited: Situation, mode: Replay, reporter: Reporter = silent) -> Difference:
+    """Replay both sides and compare what they come to.
 
     Args:
-        before: Of the base.
-        after: Of the edited cluster.
+        base: The cluster as it is.
+        edited: The cluster as edits make it.
+        mode: What is replayed.
+        reporter: Told of progress; may raise `Cancelled`.
+
+    Raises:
+        Cancelled: when the reporter does.
     """
+    before, after = replay(base, mode, reporter), replay(edited, mode, reporter)
     after.claim_types.tidy()
-    drifted = before.situation.drifted
-    gained, lost = drift_changes(before.situation, after.situation)
+    gained, lost = drift_changes(base, edited)
     claims, claims_before = claim_lines(before, after)
     shifts = shifts_of(before, after)
     moves, now_fit = move_lines(after, shifts)
     no_longer_fit, still_pending = unplaced_lines(after, shifts)
-    is_next = before.mode is Replay.NEXT
+    is_next = mode is Replay.NEXT
     return Difference(
-        mode=before.mode,
-        before=_totals(before, drifted),
-        after=_totals(after, after.situation.drifted + len(gained) - len(lost)),
+        mode=mode,
+        before=_totals(before, base.drifted),
+        after=_totals(after, edited.drifted + len(gained) - len(lost)),
         pools=_pools(before, after),
         claims=claims,
         claims_before=claims_before,
@@ -119,7 +109,7 @@ def difference(before: Outcome, after: Outcome) -> Difference:
         now_fit=now_fit,
         drift_gained=gained,
         drift_lost=lost,
-        budgets=budget_changes(before.situation, after.situation),
+        budgets=budget_changes(base, edited),
         next_before=next_lines(before) if is_next else None,
         next_after=next_lines(after) if is_next else None,
     )
@@ -140,8 +130,8 @@ def _totals(outcome: Outcome, drifted: int) -> Totals:
 
 def _pools(before: Outcome, after: Outcome) -> tuple[PoolChange, ...]:
     nothing = PoolFigures()
-    known_before = {pool.name for pool in before.replayed.inventory.nodepools}
-    known_after = {pool.name for pool in after.replayed.inventory.nodepools}
+    known_before = {pool.name for pool in before.prepared.inventory.nodepools}
+    known_after = {pool.name for pool in after.prepared.inventory.nodepools}
     changes = []
     for name in dict.fromkeys((*after.pools, *before.pools)):
         old, new = before.pools.get(name, nothing), after.pools.get(name, nothing)

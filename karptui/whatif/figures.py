@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 def pool_figures(outcome: Outcome) -> Mapping[str, PoolFigures]:
     """Return the nodes that a replay leaves by NodePool, every NodePool included."""
-    tallies = {pool.name: _Tally() for pool in outcome.replayed.prepared.pools}
-    for pool in outcome.replayed.inventory.nodepools:
+    tallies = {pool.name: _Tally() for pool in outcome.prepared.pools}
+    for pool in outcome.prepared.inventory.nodepools:
         tallies.setdefault(pool.name, _Tally())
     gone = outcome.gone | _commanded(outcome)
-    for state in outcome.replayed.prepared.states:
+    for state in outcome.prepared.states:
         if state.claim is None or state.is_marked_for_deletion or state.provider_id in gone:
             continue
-        tallies.setdefault(state.nodepool_name, _Tally()).add(cost_of_node(outcome.replayed, state), is_new=False)
+        tallies.setdefault(state.nodepool_name, _Tally()).add(
+            cost_of_node(outcome.prices, outcome.books, state), is_new=False
+        )
     for pool_name, cost in _launched(outcome):
         tallies.setdefault(pool_name, _Tally()).add(cost, is_new=True)
     return {name: tally.figures() for name, tally in tallies.items()}
@@ -33,7 +35,7 @@ def _commanded(outcome: Outcome) -> frozenset[str]:
 
 
 def _launched(outcome: Outcome) -> Iterator[tuple[str, Cost]]:
-    prices = outcome.situation.prices
+    prices = outcome.prices
     for claim in outcome.claims:
         yield claim.nodepool_name, cost_of_option(prices, outcome.claim_types.first(claim))
     for command in () if outcome.next_pass is None else outcome.next_pass.commands:

@@ -6,16 +6,17 @@ free. Where a price book is known it speaks instead: a price that nobody knows i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from karptui.aws.evidence import offering_value
 from karptui.aws.prices import PriceBook
+from karptui.disruption.price import PriceBook as ReckonedPrices
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.lines import TypeOption
-from karptui.whatif.situation import Situation
 
 
 class Cost(NamedTuple):
@@ -27,12 +28,18 @@ class Cost(NamedTuple):
     """Where nobody knows the price of a spot node, what it would cost on demand."""
 
 
-def cost_of_node(situation: Situation, state: StateNode) -> Cost:
-    """Return what a node that exists costs, by its labels."""
+def cost_of_node(prices: PriceBook | None, books: Mapping[str, ReckonedPrices], state: StateNode) -> Cost:
+    """Return what a node that exists costs, by its labels.
+
+    Args:
+        prices: What prices are shown; None to take those that Karpenter decides by.
+        books: The prices that Karpenter decides by, by NodePool.
+        state: The node.
+    """
     labels = state.labels
     place = labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, "")
-    own = situation.books.get(state.nodepool_name)
-    return _cost(situation.prices, *place, own.price(*place) if own is not None else None)
+    own = books.get(state.nodepool_name)
+    return _cost(prices, *place, own.price(*place) if own is not None else None)
 
 
 def cost_of_option(prices: PriceBook | None, option: TypeOption | None) -> Cost:

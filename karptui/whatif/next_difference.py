@@ -15,7 +15,7 @@ def next_lines(outcome: Outcome) -> NextLines:
     found = outcome.next_pass
     assert found is not None
     method = found.acting.method if found.acting is not None else None
-    settings = settings_of(outcome.situation.prices)
+    settings = settings_of(outcome.prices)
     commands = tuple(_command_line(method, one, settings) for one in found.commands) if method is not None else ()
     return NextLines(commands, because="" if commands else _because(found))
 

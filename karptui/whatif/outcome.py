@@ -7,13 +7,15 @@ from functools import cached_property
 
 import msgspec
 
+from karptui.aws.prices import PriceBook
 from karptui.disruption.next_pass import NextPass
+from karptui.disruption.price import PriceBook as ReckonedPrices
 from karptui.kube.pod import Pod
+from karptui.provisioning import Prepared
 from karptui.provisioning.solution import NewClaim, Solution
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.place import ABSENT, NOWHERE, Place, PlaceKind
 from karptui.whatif.scenario import Replay
-from karptui.whatif.situation import Situation
 
 __all__ = ["ABSENT", "NOWHERE", "Outcome", "Place", "PlaceKind", "PoolFigures"]
 
@@ -36,39 +38,42 @@ class PoolFigures(msgspec.Struct, frozen=True, gc=False):
 class Outcome:
     """What a replay of one side comes to.
 
+    It does not hold the situation that it belongs to, which holds it.
+
     Args:
-        situation: The side.
         mode: What was replayed.
-        replayed: The cluster that it was replayed on: the situation, or one made of it, such as without its nodes.
+        prepared: The cluster that it was replayed on: the side's, or one made of it, such as without its nodes.
+        books: The prices that Karpenter decides by, by NodePool.
+        prices: What nodes are said to cost; None to take the prices that Karpenter decides by.
+        claim_types: The types of its claims in price order.
         solution: Where pods go; None of `Replay.NEXT`.
-        next: The next disruption; only of `Replay.NEXT`.
+        next_pass: The next disruption; only of `Replay.NEXT`.
+        gone: Provider ids of the nodes that the replay takes away.
+        moved: Their pods.
     """
 
     def __init__(
         self,
-        situation: Situation,
         mode: Replay,
-        replayed: Situation,
+        *,
+        prepared: Prepared,
+        books: Mapping[str, ReckonedPrices],
+        prices: PriceBook | None,
+        claim_types: ClaimTypes,
         solution: Solution | None,
         next_pass: NextPass | None = None,
-        *,
         gone: frozenset[str] = frozenset(),
         moved: tuple[Pod, ...] = (),
     ) -> None:
-        self.situation = situation
         self.mode = mode
-        self.replayed = replayed
+        self.prepared = prepared
+        self.books = books
+        self.prices = prices
+        self.claim_types = claim_types
         self.solution = solution
         self.next_pass = next_pass
         self.gone = gone
-        """Provider ids of the nodes that the replay takes away."""
         self.moved = moved
-        """Their pods."""
-
-    @property
-    def claim_types(self) -> ClaimTypes:
-        """The types of its claims in price order."""
-        return self.situation.claim_types
 
     @property
     def claims(self) -> tuple[NewClaim, ...]:
@@ -95,7 +100,7 @@ class Outcome:
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
         """The pods that look for a place, those that Karpenter passes over included; not those of CapacityBuffers."""
-        prepared = self.replayed.prepared
+        prepared = self.prepared
         virtual = {pod.uid for pod in prepared.buffer_pods}
         ignored = [one.pod for one in prepared.ignored]
         return tuple(

@@ -39,7 +39,7 @@ def claim_lines(before: Outcome, after: Outcome) -> tuple[tuple[ClaimLine, ...],
     old = [(_signature(claim, types), claim) for claim in before.claims]
     new = [(_signature(claim, types), claim) for claim in after.claims]
     left = Counter(signature for signature, _ in old)
-    prices, paid = after.situation.prices, _PaidTypes(types, after.situation.prices)
+    prices, paid = after.prices, _PaidTypes(types, after.prices)
     made = []
     for signature, claim in new:
         is_same = left[signature] > 0
@@ -118,7 +118,7 @@ def node_lines(before: Outcome, after: Outcome) -> tuple[NodeLine, ...]:
 
 def move_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[MoveLine, ...], tuple[MoveLine, ...]]:
     """Return the pods that go elsewhere, and those that have a place now and had none."""
-    owners = OwnerIndex(after.situation.inventory.workloads)
+    owners = OwnerIndex(after.prepared.inventory.workloads)
     moves: dict[tuple[str, Place, Place], list[str]] = {}
     gains: dict[tuple[str, Place, Place], list[str]] = {}
     for shift in shifts:
@@ -135,7 +135,7 @@ def unplaced_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[Unpla
     """Return the pods that no longer have a place, new ones included, and those that still have none."""
     if after.solution is None:
         return (), ()
-    owners = OwnerIndex(after.situation.inventory.workloads)
+    owners = OwnerIndex(after.prepared.inventory.workloads)
     reasons = Reasons(after)
     lost = {shift.pod.key: shift.before for shift in shifts if shift.after is NOWHERE}
     gone: list[Unplaced] = []
@@ -208,7 +208,7 @@ class _Bound:
         wanted = {pod.uid: pod.key for pod in others}
         if not wanted:
             return
-        inventory = outcome.replayed.inventory
+        inventory = outcome.prepared.inventory
         pools = {node.name: node.labels.get(NODEPOOL, "") for node in inventory.nodes}
         for pod in inventory.pods:
             if pod.uid in wanted and pod.node_name in pools:

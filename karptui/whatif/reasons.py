@@ -27,7 +27,7 @@ class Reasons:
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
         self._known: dict[tuple[object, ...], tuple[str, str]] = {}
-        self._ignored = {one.pod.uid: one for one in outcome.replayed.prepared.ignored}
+        self._ignored = {one.pod.uid: one for one in outcome.prepared.ignored}
 
     def of(self, pod: Pod) -> tuple[str, str]:
         """Return why a pod has no place, and the gate that failed it; the gate is empty where none did."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.next_pass import next_pass
+from karptui.disruption.next_pass import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import Simulation
 from karptui.kube.pod import Pod
 from karptui.provisioning.eligible_pods import is_reschedulable
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.provisioning.solution import solve
+from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift_difference import with_drift
 from karptui.whatif.outcome import Outcome
@@ -55,7 +55,7 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> Outcome:
             inventory = with_drift(replayed.inventory, situation.base, situation)
             replayed = replayed if inventory is replayed.inventory else situation.derive(inventory)
         return _next(situation, replayed, reporter)
-    return Outcome(situation, mode, replayed, solve(replayed.prepared, reporter=reporter))
+    return _outcome(situation, mode, replayed, solve(replayed.prepared, reporter=reporter))
 
 
 def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> Outcome:
@@ -71,12 +71,36 @@ def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) ->
         enforce_consolidate_after=bool(going),
         reporter=reporter,
     )
-    return Outcome(situation, Replay.REMOVE, situation, solution, gone=gone, moved=tuple(pods))
+    return _outcome(situation, Replay.REMOVE, situation, solution, gone=gone, moved=tuple(pods))
 
 
 def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> Outcome:
     simulator = _Reporting(EngineSimulator(replayed.prepared, replayed.fleet), reporter, len(replayed.fleet.nodes))
-    return Outcome(situation, Replay.NEXT, replayed, None, next_pass(replayed.prepared, replayed.fleet, simulator))
+    found = next_pass(replayed.prepared, replayed.fleet, simulator)
+    return _outcome(situation, Replay.NEXT, replayed, None, found)
+
+
+def _outcome(
+    situation: Situation,
+    mode: Replay,
+    replayed: Situation,
+    solution: Solution | None,
+    next_pass: NextPass | None = None,
+    *,
+    gone: frozenset[str] = frozenset(),
+    moved: tuple[Pod, ...] = (),
+) -> Outcome:
+    return Outcome(
+        mode,
+        prepared=replayed.prepared,
+        books=replayed.books,
+        prices=situation.prices,
+        claim_types=situation.claim_types,
+        solution=solution,
+        next_pass=next_pass,
+        gone=gone,
+        moved=moved,
+    )
 
 
 def _name(state: StateNode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,10 +20,8 @@ from karptui.provisioning import InstanceTypes, Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.edits import AnyEdit, TakeOut
+from karptui.whatif.outcome import Outcome
 from karptui.whatif.scenario import Replay
-
-if TYPE_CHECKING:
-    from karptui.whatif.outcome import Outcome
 
 
 class TypesResult(msgspec.Struct, frozen=True, eq=False):

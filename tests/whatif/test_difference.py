@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 from typing import Any
 
 import msgspec
@@ -95,7 +97,7 @@ def fleet(*pods: Any, nodes: int = 2, manifests: tuple[dict[str, Any], ...] = (P
 
 
 def changed(start: WhatIfBase, *edits: AnyEdit, mode: Replay = Replay.PENDING) -> Difference:
-    return difference(replay(start, mode), replay(apply(start, edits), mode))
+    return difference(start, apply(start, edits), mode)
 
 
 def running(count: int, node: str, **fields: Any) -> tuple[Any, ...]:
@@ -453,10 +455,26 @@ def test_places() -> None:
 
 
 def test_a_replay_compared_with_itself() -> None:
-    outcome = replay(fleet(a_pod()), Replay.PENDING)
-    found = difference(outcome, outcome)
+    start = fleet(a_pod())
+    found = difference(start, start, Replay.PENDING)
     assert found.before == found.after
     assert found.budgets == ()
+
+
+@pytest.mark.parametrize("mode", list(Replay))
+def test_an_edited_cluster_is_freed_with_its_answer(mode: Replay) -> None:
+    start = fleet(a_pod(), a_pod(name="b", node="node-1"))
+    gc.collect()
+    gc.disable()
+    try:
+        edited = apply(start, (SetSetting("RESERVED_ENIS", "1"),))
+        difference(start, edited, mode)
+        freed = weakref.ref(edited)
+        prepared = weakref.ref(edited.prepared)
+        del edited
+        assert (freed(), prepared()) == (None, None)
+    finally:
+        gc.enable()
 
 
 def test_a_replacement_costs_what_its_cheapest_type_does() -> None:
