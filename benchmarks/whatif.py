@@ -29,10 +29,10 @@ from karptui.decode.reader import KindReader
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.session.pace import keep_pauses_short
-from karptui.whatif.apply import apply
-from karptui.whatif.blocker_difference import blocker_changes
 from karptui.whatif.difference import difference
+from karptui.whatif.disruption_difference import blocker_changes
 from karptui.whatif.edits import AnyEdit, CopyPod, ObjectRef, RemoveNode, SetField, SetSetting, TakeOut
+from karptui.whatif.edits.apply import apply
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import TypesFor, TypesResult, WhatIfBase

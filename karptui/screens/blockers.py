@@ -35,7 +35,7 @@ from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.held import held_text
 
 if TYPE_CHECKING:
-    from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
+    from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 
 FOLDED_FROM: Final = 60
 """From so many blockers up groups start folded."""

@@ -19,7 +19,7 @@ from karptui.views.blockers.remedies_table import TABLE
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import Opening
-from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 
 
 class RemediesScreen(ListScreen[BlockerRemedy]):

@@ -6,7 +6,7 @@ import msgspec
 
 from karptui.pending.report import PendingReport
 from karptui.provisioning import PodExplanation
-from karptui.whatif.remedies.remedy import RemedyReport
+from karptui.whatif.remedies.pending.remedy import RemedyReport
 
 
 class PodDetail(msgspec.Struct, frozen=True, eq=False):

@@ -117,9 +117,8 @@ class Sweeper:
 
     def _types_for(self, value: str) -> bytes | None:
         """Return the instance types of a value where they are not the base's: only this process can work them out."""
-        from karptui.whatif.apply import apply  # noqa: PLC0415 - as above
-        from karptui.whatif.edits import TakeOut  # noqa: PLC0415 - as above
-        from karptui.whatif.errors import EditError  # noqa: PLC0415 - as above
+        from karptui.whatif.edits import EditError, TakeOut  # noqa: PLC0415 - as above
+        from karptui.whatif.edits.apply import apply  # noqa: PLC0415 - as above
 
         edits = [edit for edit in self._sweep.edits_for(value) if not isinstance(edit, TakeOut)]
         try:

@@ -8,10 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.whatif.apply import apply
-from karptui.whatif.blocker_difference import BlockerLine, blocker_changes
 from karptui.whatif.difference import Difference, difference
-from karptui.whatif.errors import EditError
+from karptui.whatif.disruption_difference import BlockerLine, blocker_changes
+from karptui.whatif.edits import EditError
+from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import Honesty, honesty
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Scenario

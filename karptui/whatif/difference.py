@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.whatif.budget_difference import budget_changes
-from karptui.whatif.drift_difference import drift_changes
+from karptui.whatif.disruption_difference import budget_changes, next_lines
+from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.lines import (
     BudgetLine,
     ClaimLine,
@@ -18,8 +18,7 @@ from karptui.whatif.lines import (
     Totals,
     Unplaced,
 )
-from karptui.whatif.next_difference import next_lines
-from karptui.whatif.outcome import Outcome, PoolFigures
+from karptui.whatif.outcome import PoolFigures, ReplayOutcome
 from karptui.whatif.placement_difference import claim_lines, move_lines, node_lines, shifts_of, unplaced_lines
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
@@ -115,7 +114,7 @@ def difference(base: Situation, edited: Situation, mode: Replay, reporter: Repor
     )
 
 
-def _totals(outcome: Outcome, drifted: int) -> Totals:
+def _totals(outcome: ReplayOutcome, drifted: int) -> Totals:
     pools = outcome.pools.values()
     return Totals(
         nodes=sum(one.nodes for one in pools),
@@ -128,7 +127,7 @@ def _totals(outcome: Outcome, drifted: int) -> Totals:
     )
 
 
-def _pools(before: Outcome, after: Outcome) -> tuple[PoolChange, ...]:
+def _pools(before: ReplayOutcome, after: ReplayOutcome) -> tuple[PoolChange, ...]:
     nothing = PoolFigures()
     known_before = {pool.name for pool in before.prepared.inventory.nodepools}
     known_after = {pool.name for pool in after.prepared.inventory.nodepools}

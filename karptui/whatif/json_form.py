@@ -10,8 +10,7 @@ import msgspec
 from karptui.whatif.answer import Answer
 from karptui.whatif.difference import Difference
 from karptui.whatif.honesty import Honesty
-from karptui.whatif.lines import ClaimLine, MoveLine, NextLines, PoolChange, Unplaced
-from karptui.whatif.outcome import Place
+from karptui.whatif.lines import ClaimLine, MoveLine, NextLines, PodPlace, PoolChange, Unplaced
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -104,7 +103,7 @@ def _claim(claim: ClaimLine) -> dict[str, Any]:
     }
 
 
-def _place(place: Place | None) -> dict[str, Any] | None:
+def _place(place: PodPlace | None) -> dict[str, Any] | None:
     if place is None:
         return None
     return {"kind": str(place.kind), "nodePool": place.pool_name, "node": place.node_name}

@@ -1,11 +1,39 @@
-"""What a difference is made of: lines, each with the keys of the objects it is about."""
+"""Where pods end up."""
 
 from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from karptui.provisioning.rejection import PodError
-from karptui.whatif.place import Place
+
+
+class PlaceKind(StrEnum):
+    """Where a pod ends up."""
+
+    NODE = "node"
+    """On a node that exists."""
+    CLAIM = "new node"
+    """On a node that would be launched."""
+    NONE = "no place"
+    ABSENT = "absent"
+    """The pod is not there on this side."""
+
+
+class PodPlace(msgspec.Struct, frozen=True, gc=False):
+    """A place for a pod; equal places are equal values."""
+
+    kind: PlaceKind
+    pool_name: str = ""
+    """NodePool of the node, empty for nodes that Karpenter did not make."""
+    node_name: str = ""
+    """Of a node that exists."""
+
+
+NOWHERE: Final = PodPlace(PlaceKind.NONE)
+ABSENT: Final = PodPlace(PlaceKind.ABSENT)
 
 
 class Totals(msgspec.Struct, frozen=True, gc=False):
@@ -110,7 +138,7 @@ class Unplaced(msgspec.Struct, frozen=True):
     """In plain words."""
     gate: str = ""
     """The check that the NodePool which comes nearest fails it at, of `karptui.provisioning.Gate`."""
-    was: Place | None = None
+    was: PodPlace | None = None
     """Where it goes on the other side; None where it is not there."""
     error: PodError | None = None
     """Why each NodePool does not take it; None where Karpenter does not look at the pod, or has no NodePool."""
@@ -128,8 +156,8 @@ class MoveLine(msgspec.Struct, frozen=True):
 
     owner: str
     """``Kind/namespace/name``, empty for pods on their own."""
-    before: Place
-    after: Place
+    before: PodPlace
+    after: PodPlace
     pods: tuple[str, ...]
     """``namespace/name``, sorted."""
 

@@ -1,23 +1,105 @@
-"""What one replay comes to: where pods go, which nodes there are, and what they cost."""
+"""What nodes are said to cost: the dollars of the top bar, not the prices that Karpenter decides by.
+
+Karpenter reckons with spot at the on-demand price until it has read spot prices, and with reserved capacity as good as
+free. Where a price book is known it speaks instead: a price that nobody knows is none, and a reservation is billed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
+from karptui.aws.evidence import offering_value
 from karptui.aws.prices import PriceBook
 from karptui.disruption.next_pass import NextPass
 from karptui.disruption.price import PriceBook as ReckonedPrices
+from karptui.disruption.simulation import NewNode
+from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE
+from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning import Prepared
 from karptui.provisioning.solution import NewClaim, Solution
+from karptui.provisioning.state_node import StateNode
 from karptui.whatif.claim_types import ClaimTypes
-from karptui.whatif.place import ABSENT, NOWHERE, Place, PlaceKind
+from karptui.whatif.lines import NOWHERE, PlaceKind, PodPlace, TypeOption
 from karptui.whatif.scenario import Replay
 
-__all__ = ["ABSENT", "NOWHERE", "Outcome", "Place", "PlaceKind", "PoolFigures"]
+
+class Cost(NamedTuple):
+    """Of one node."""
+
+    per_hour: float | None = None
+    """Dollars; None where nobody knows."""
+    at_most_per_hour: float | None = None
+    """Where nobody knows the price of a spot node, what it would cost on demand."""
+
+
+def cost_of_node(prices: PriceBook | None, books: Mapping[str, ReckonedPrices], state: StateNode) -> Cost:
+    """Return what a node that exists costs, by its labels.
+
+    Args:
+        prices: What prices are shown; None to take those that Karpenter decides by.
+        books: The prices that Karpenter decides by, by NodePool.
+        state: The node.
+    """
+    labels = state.labels
+    place = labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, "")
+    own = books.get(state.nodepool_name)
+    return _cost(prices, *place, own.price(*place) if own is not None else None)
+
+
+def cost_of_option(prices: PriceBook | None, option: TypeOption | None) -> Cost:
+    """Return what a new node costs if it comes as this type."""
+    if option is None:
+        return Cost()
+    return _cost(prices, option.name, option.zone, option.capacity_type, option.price_per_hour)
+
+
+def cost_of_new_node(prices: PriceBook | None, node: NewNode) -> Cost:
+    """Return what a node that takes the place of others costs at its cheapest offering."""
+    return cost_of_option(prices, _cheapest(node))
+
+
+def _cost(
+    prices: PriceBook | None, type_name: str, zone: str, capacity_type: str, reckoned_per_hour: float | None
+) -> Cost:
+    """Return a cost.
+
+    Args:
+        prices: What prices are shown; None to take those that Karpenter decides by.
+        type_name: Of the node.
+        zone: Of the node.
+        capacity_type: Of the node.
+        reckoned_per_hour: What Karpenter decides by; None or 0 where it has no price.
+    """
+    if prices is None:
+        return Cost(reckoned_per_hour or None)
+    price = prices.price(type_name, zone, capacity_type)
+    if price is not None:
+        return Cost(price.per_hour)
+    if capacity_type == SPOT and reckoned_per_hour and not prices.settings.is_disabled:
+        return Cost(None, prices.settings.applied(reckoned_per_hour))
+    return Cost()
+
+
+def _cheapest(node: NewNode) -> TypeOption | None:
+    allowed: dict[object, bool] = {}
+    found: list[tuple[float, str, str, str]] = []
+    for name in node.type_names:
+        for offering in node.book.types[name].offerings:
+            key = offering.requirements
+            if key not in allowed:
+                allowed[key] = node.requirements.compatible(Requirements.from_selectors(key), WELL_KNOWN)
+            if offering.is_available and allowed[key]:
+                zone, capacity_type = offering_value(offering, ZONE), offering_value(offering, CAPACITY_TYPE)
+                found.append((offering.price_per_hour, name, capacity_type, zone))
+    if not found:
+        return None
+    price_per_hour, name, capacity_type, zone = min(found)
+    return TypeOption(name, price_per_hour, zone, capacity_type)
 
 
 class PoolFigures(msgspec.Struct, frozen=True, gc=False):
@@ -35,7 +117,7 @@ class PoolFigures(msgspec.Struct, frozen=True, gc=False):
     """What those of them on spot would cost on demand."""
 
 
-class Outcome:
+class ReplayOutcome:
     """What a replay of one side comes to.
 
     It does not hold the situation that it belongs to, which holds it.
@@ -81,17 +163,17 @@ class Outcome:
         return () if self.solution is None else self.solution.claims
 
     @cached_property
-    def places(self) -> Mapping[str, Place]:
+    def places(self) -> Mapping[str, PodPlace]:
         """By ``namespace/name`` where each pod of the replay goes; `NOWHERE` for those without a place."""
-        found: dict[str, Place] = {}
+        found: dict[str, PodPlace] = {}
         if self.solution is None:
             return found
         for filled in self.solution.nodes:
-            place = Place(PlaceKind.NODE, filled.state.nodepool_name, filled.state.name)
+            place = PodPlace(PlaceKind.NODE, filled.state.nodepool_name, filled.state.name)
             found.update((pod.key, place) for pod in filled.pods)
-        by_pool: dict[str, Place] = {}
+        by_pool: dict[str, PodPlace] = {}
         for claim in self.solution.claims:
-            place = by_pool.setdefault(claim.nodepool_name, Place(PlaceKind.CLAIM, claim.nodepool_name))
+            place = by_pool.setdefault(claim.nodepool_name, PodPlace(PlaceKind.CLAIM, claim.nodepool_name))
             found.update((pod.key, place) for pod in claim.pods)
         for pod in self.waiting:
             found.setdefault(pod.key, NOWHERE)
@@ -118,6 +200,55 @@ class Outcome:
     @cached_property
     def pools(self) -> Mapping[str, PoolFigures]:
         """By name, every NodePool that exists or has nodes."""
-        from karptui.whatif.figures import pool_figures  # noqa: PLC0415 - figures are made of outcomes
-
         return pool_figures(self)
+
+
+def pool_figures(outcome: ReplayOutcome) -> Mapping[str, PoolFigures]:
+    """Return the nodes that a replay leaves by NodePool, every NodePool included."""
+    tallies = {pool.name: _Tally() for pool in outcome.prepared.pools}
+    for pool in outcome.prepared.inventory.nodepools:
+        tallies.setdefault(pool.name, _Tally())
+    gone = outcome.gone | _commanded(outcome)
+    for state in outcome.prepared.states:
+        if state.claim is None or state.is_marked_for_deletion or state.provider_id in gone:
+            continue
+        tallies.setdefault(state.nodepool_name, _Tally()).add(
+            cost_of_node(outcome.prices, outcome.books, state), is_new=False
+        )
+    for pool_name, cost in _launched(outcome):
+        tallies.setdefault(pool_name, _Tally()).add(cost, is_new=True)
+    return {name: tally.figures() for name, tally in tallies.items()}
+
+
+def _commanded(outcome: ReplayOutcome) -> frozenset[str]:
+    commands = () if outcome.next_pass is None else outcome.next_pass.commands
+    return frozenset(candidate.node.provider_id for command in commands for candidate in command.candidates)
+
+
+def _launched(outcome: ReplayOutcome) -> Iterator[tuple[str, Cost]]:
+    prices = outcome.prices
+    for claim in outcome.claims:
+        yield claim.nodepool_name, cost_of_option(prices, outcome.claim_types.first(claim))
+    for command in () if outcome.next_pass is None else outcome.next_pass.commands:
+        for node in command.replacements:
+            yield node.pool_name, cost_of_new_node(prices, node)
+        for _ in range(command.from_template):
+            yield command.candidates[0].pool.name, Cost()
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self._nodes = self._launched = self._unpriced = 0
+        self._per_hour = self._at_most = 0.0
+
+    def add(self, cost: Cost, *, is_new: bool) -> None:
+        self._nodes += 1
+        self._launched += is_new
+        if cost.per_hour is None:
+            self._unpriced += 1
+            self._at_most += cost.at_most_per_hour or 0.0
+        else:
+            self._per_hour += cost.per_hour
+
+    def figures(self) -> PoolFigures:
+        return PoolFigures(self._nodes, self._launched, self._per_hour, self._unpriced, self._at_most)

@@ -1,23 +1,98 @@
-"""Where pods go on one side and not on the other."""
+"""Where pods go before and after, in lines, and why they find no place."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from karptui.aws.prices import LIST_PRICES, PriceBook, settings_of
+from karptui.disruption.miss_text import NO_TYPES, miss_text
+from karptui.disruption.no_place import NoPlace, PoolMiss, no_place
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
+from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim
 from karptui.whatif.claim_types import ClaimTypes
-from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
-from karptui.whatif.money import cost_of_option
-from karptui.whatif.outcome import ABSENT, NOWHERE, Outcome, Place, PlaceKind
-from karptui.whatif.reasons import Reasons
+from karptui.whatif.lines import (
+    ABSENT,
+    NOWHERE,
+    ClaimLine,
+    MoveLine,
+    NodeLine,
+    PlaceKind,
+    PodPlace,
+    TypeOption,
+    Unplaced,
+)
+from karptui.whatif.outcome import ReplayOutcome, cost_of_option
+
+NO_POOLS: Final = "no NodePool can take pods: none is ready, dynamic and not being deleted"
+PASSED_OVER: Final = "Karpenter does not look at it"
+KEEPS_AWAY: Final = "its own rules keep it off NodePools, so Karpenter passes over it without a word"
+MOST_EXPLAINED: Final = 16
+"""Kinds of pods that are explained with numbers; each takes some milliseconds."""
+
+
+class Reasons:
+    """Finds reasons for the pods of one replay; those of one template that fail alike share one.
+
+    Args:
+        outcome: The replay.
+    """
+
+    def __init__(self, outcome: ReplayOutcome) -> None:
+        self._outcome = outcome
+        self._known: dict[tuple[object, ...], tuple[str, str]] = {}
+        self._ignored = {one.pod.uid: one for one in outcome.prepared.ignored}
+
+    def of(self, pod: Pod) -> tuple[str, str]:
+        """Return why a pod has no place, and the gate that failed it; the gate is empty where none did."""
+        ignored = self._ignored.get(pod.uid)
+        if ignored is not None:
+            return (KEEPS_AWAY, "") if ignored.is_silent else (f"{PASSED_OVER}: {'; '.join(ignored.problems)}", "")
+        error = self.error(pod)
+        if error is None:
+            return NO_POOLS, ""
+        signature = (pod.template, tuple((pool, type(one)) for pool, one in error.rejections))
+        known = self._known.get(signature)
+        if known is None:
+            known = self._known[signature] = self._find(pod, error)
+        return known
+
+    def remark(self, pod: Pod) -> str:
+        """Return what Karpenter says of a pod that it passes over."""
+        ignored = self._ignored.get(pod.uid)
+        return "; ".join(ignored.problems) if ignored is not None else ""
+
+    def error(self, pod: Pod) -> PodError | None:
+        """Return why each NodePool does not take a pod."""
+        solution = self._outcome.solution
+        return None if solution is None else solution.errors.get(pod.key)
+
+    def _find(self, pod: Pod, error: PodError) -> tuple[str, str]:
+        solution = self._outcome.solution
+        if solution is not None and len(self._known) < MOST_EXPLAINED:
+            return reason_of(no_place(solution, pod))
+        misses = tuple(PoolMiss(pool, str(one.gate)) for pool, one in error.rejections)
+        return reason_of(NoPlace(pod.key, pools=misses))
+
+
+def reason_of(found: NoPlace) -> tuple[str, str]:
+    """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
+    nearest = found.nearest
+    if nearest is None:
+        return NO_TYPES, "NodePools"
+    alike = found.like(nearest)
+    names = [miss.pool_name for miss in alike if miss.pool_name]
+    pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
+    text = miss_text(nearest, pool)
+    others = len(found.pools) - len(alike)
+    return f"{text} ({others} other NodePool{'s' if others > 1 else ''} further off)" if others else text, nearest.gate
+
 
 _Options = tuple[TypeOption, ...]
 
@@ -26,14 +101,14 @@ class Shift(NamedTuple):
     """A pod and where it goes on both sides."""
 
     pod: Pod
-    before: Place
-    after: Place
+    before: PodPlace
+    after: PodPlace
 
 
 # Claims and nodes
 
 
-def claim_lines(before: Outcome, after: Outcome) -> tuple[tuple[ClaimLine, ...], tuple[ClaimLine, ...]]:
+def claim_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[tuple[ClaimLine, ...], tuple[ClaimLine, ...]]:
     """Return the new nodes of the edited side, changed ones first, and those of the base that come no more."""
     types = after.claim_types
     old = [(_signature(claim, types), claim) for claim in before.claims]
@@ -96,7 +171,7 @@ def _signature(claim: NewClaim, types: ClaimTypes) -> tuple[object, ...]:
     return claim.nodepool_name, types.number(claim), frozenset(Counter(map(_kind_of, claim.pods)).items())
 
 
-def node_lines(before: Outcome, after: Outcome) -> tuple[NodeLine, ...]:
+def node_lines(before: ReplayOutcome, after: ReplayOutcome) -> tuple[NodeLine, ...]:
     """Return the nodes that exist and receive pods on the edited side, those first that receive others than before."""
     if after.solution is None:
         return ()
@@ -116,11 +191,11 @@ def node_lines(before: Outcome, after: Outcome) -> tuple[NodeLine, ...]:
 # Pods
 
 
-def move_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[MoveLine, ...], tuple[MoveLine, ...]]:
+def move_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[MoveLine, ...], tuple[MoveLine, ...]]:
     """Return the pods that go elsewhere, and those that have a place now and had none."""
     owners = OwnerIndex(after.prepared.inventory.workloads)
-    moves: dict[tuple[str, Place, Place], list[str]] = {}
-    gains: dict[tuple[str, Place, Place], list[str]] = {}
+    moves: dict[tuple[str, PodPlace, PodPlace], list[str]] = {}
+    gains: dict[tuple[str, PodPlace, PodPlace], list[str]] = {}
     for shift in shifts:
         if shift.after in (NOWHERE, ABSENT):
             continue
@@ -131,7 +206,7 @@ def move_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[MoveLine,
     return _folded(moves), _folded(gains)
 
 
-def unplaced_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[Unplaced, ...], tuple[Unplaced, ...]]:
+def unplaced_lines(after: ReplayOutcome, shifts: Iterable[Shift]) -> tuple[tuple[Unplaced, ...], tuple[Unplaced, ...]]:
     """Return the pods that no longer have a place, new ones included, and those that still have none."""
     if after.solution is None:
         return (), ()
@@ -158,12 +233,12 @@ def unplaced_lines(after: Outcome, shifts: Iterable[Shift]) -> tuple[tuple[Unpla
     return tuple(gone), tuple(still)
 
 
-def _folded(groups: Mapping[tuple[str, Place, Place], list[str]]) -> tuple[MoveLine, ...]:
+def _folded(groups: Mapping[tuple[str, PodPlace, PodPlace], list[str]]) -> tuple[MoveLine, ...]:
     lines = [MoveLine(owner, old, new, tuple(sorted(pods))) for (owner, old, new), pods in groups.items()]
     return tuple(sorted(lines, key=lambda one: (one.owner, one.pods)))
 
 
-def shifts_of(before: Outcome, after: Outcome) -> tuple[Shift, ...]:
+def shifts_of(before: ReplayOutcome, after: ReplayOutcome) -> tuple[Shift, ...]:
     """Return the pods whose place changes. Pods of one template stand for each other: a swap of two changes nothing."""
     by_kind: dict[object, list[Shift]] = {}
     for shift in _paired(before, after):
@@ -185,7 +260,7 @@ def _without_swaps(shifts: list[Shift]) -> Iterator[Shift]:
             yield Shift(shift.pod, origin, shift.after)
 
 
-def _paired(before: Outcome, after: Outcome) -> Iterator[Shift]:
+def _paired(before: ReplayOutcome, after: ReplayOutcome) -> Iterator[Shift]:
     """Yield every pod that either side looks for a place for."""
     if before.solution is None or after.solution is None:
         return
@@ -203,8 +278,8 @@ def _paired(before: Outcome, after: Outcome) -> Iterator[Shift]:
 class _Bound:
     """Where pods run that a side does not look for a place for."""
 
-    def __init__(self, outcome: Outcome, others: Iterable[Pod]) -> None:
-        self._places: dict[str, Place] = {}
+    def __init__(self, outcome: ReplayOutcome, others: Iterable[Pod]) -> None:
+        self._places: dict[str, PodPlace] = {}
         wanted = {pod.uid: pod.key for pod in others}
         if not wanted:
             return
@@ -212,10 +287,10 @@ class _Bound:
         pools = {node.name: node.labels.get(NODEPOOL, "") for node in inventory.nodes}
         for pod in inventory.pods:
             if pod.uid in wanted and pod.node_name in pools:
-                place = Place(PlaceKind.NODE, pools[pod.node_name], pod.node_name)
+                place = PodPlace(PlaceKind.NODE, pools[pod.node_name], pod.node_name)
                 self._places[wanted[pod.uid]] = place
 
-    def place(self, key: str) -> Place:
+    def place(self, key: str) -> PodPlace:
         """Return the node of a pod, `ABSENT` where it is not there or not bound."""
         return self._places.get(key, ABSENT)
 

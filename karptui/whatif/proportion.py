@@ -15,8 +15,8 @@ import msgspec
 
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import PodTemplate
-from karptui.whatif.editing.pod_document import template_document
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
+from karptui.whatif.edits.document import template_document
 from karptui.whatif.path import value_at
 from karptui.whatif.workload_labels import workload_labels
 

@@ -13,14 +13,14 @@ from karptui.provisioning.eligible_pods import is_reschedulable
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
-from karptui.whatif.drift_difference import with_drift
-from karptui.whatif.outcome import Outcome
+from karptui.whatif.drift.drift import with_drift
+from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Edited, Situation
 from karptui.whatif.vacate import from_scratch, without_nodes
 
 
-def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> Outcome:
+def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> ReplayOutcome:
     """Return what one side comes to; asked again, it gives the same object.
 
     Nodes that the edits remove are gone in every mode. `Replay.REMOVE` takes them away as consolidation would: their
@@ -41,7 +41,7 @@ def replay(situation: Situation, mode: Replay, reporter: Reporter = silent) -> O
     return known
 
 
-def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> Outcome:
+def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> ReplayOutcome:
     removed = situation.removed if isinstance(situation, Edited) else ()
     match mode:
         case Replay.SCRATCH:
@@ -58,7 +58,7 @@ def _replay(situation: Situation, mode: Replay, reporter: Reporter) -> Outcome:
     return _outcome(situation, mode, replayed, solve(replayed.prepared, reporter=reporter))
 
 
-def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> Outcome:
+def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) -> ReplayOutcome:
     prepared = situation.prepared
     going = [state for state in prepared.states if _name(state) in removed and not state.is_marked_for_deletion]
     gone = frozenset(state.provider_id for state in going)
@@ -74,7 +74,7 @@ def _remove(situation: Situation, removed: Sequence[str], reporter: Reporter) ->
     return _outcome(situation, Replay.REMOVE, situation, solution, gone=gone, moved=tuple(pods))
 
 
-def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> Outcome:
+def _next(situation: Situation, replayed: Situation, reporter: Reporter) -> ReplayOutcome:
     simulator = _Reporting(EngineSimulator(replayed.prepared, replayed.fleet), reporter, len(replayed.fleet.nodes))
     found = next_pass(replayed.prepared, replayed.fleet, simulator)
     return _outcome(situation, Replay.NEXT, replayed, None, found)
@@ -89,8 +89,8 @@ def _outcome(
     *,
     gone: frozenset[str] = frozenset(),
     moved: tuple[Pod, ...] = (),
-) -> Outcome:
-    return Outcome(
+) -> ReplayOutcome:
+    return ReplayOutcome(
         mode,
         prepared=replayed.prepared,
         books=replayed.books,

@@ -25,8 +25,8 @@ from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.eligible_pods import is_reschedulable
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import NewClaim
-from karptui.whatif.outcome import Outcome
-from karptui.whatif.reasons import Reasons
+from karptui.whatif.outcome import ReplayOutcome
+from karptui.whatif.placement_difference import Reasons
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Situation, WhatIfBase
@@ -42,7 +42,7 @@ _WITH_OTHERS: Final = "what was made together with it cannot be compared"
 _FULL: Final = Taint("karptui.dev/full", NO_SCHEDULE)
 
 
-class Finding(StrEnum):
+class Reproduction(StrEnum):
     """What became of a NodeClaim in the replay."""
 
     REPRODUCED = "reproduced"
@@ -52,7 +52,7 @@ class Finding(StrEnum):
     """What it was made for, or from, is no longer there."""
 
 
-class ClaimFinding(msgspec.Struct, frozen=True):
+class ClaimCheck(msgspec.Struct, frozen=True):
     """One NodeClaim."""
 
     claim_name: str
@@ -60,7 +60,7 @@ class ClaimFinding(msgspec.Struct, frozen=True):
     pool_name: str
     type_name: str
     """The instance type that was launched."""
-    finding: Finding
+    finding: Reproduction
     because: str = ""
     """Why it differs or cannot be compared, in words."""
     has_same_types: bool = False
@@ -70,17 +70,17 @@ class ClaimFinding(msgspec.Struct, frozen=True):
 class SelfCheck(msgspec.Struct, frozen=True):
     """The NodeClaims that were looked at, the newest first."""
 
-    claims: tuple[ClaimFinding, ...]
+    claims: tuple[ClaimCheck, ...]
 
     @property
     def comparable(self) -> int:
         """Those that could be compared."""
-        return sum(1 for one in self.claims if one.finding is not Finding.NOT_COMPARABLE)
+        return sum(1 for one in self.claims if one.finding is not Reproduction.NOT_COMPARABLE)
 
     @property
     def reproduced(self) -> int:
         """Those that the model makes too."""
-        return sum(1 for one in self.claims if one.finding is Finding.REPRODUCED)
+        return sum(1 for one in self.claims if one.finding is Reproduction.REPRODUCED)
 
     def sentence(self) -> str:
         """Return the result in a sentence."""
@@ -106,7 +106,7 @@ def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = sil
     """
     launched = [claim for claim in base.inventory.nodeclaims if claim.created_ns and claim.is_true("Launched")]
     newest = sorted(launched, key=lambda claim: (-claim.created_ns, claim.name))
-    findings: list[ClaimFinding] = []
+    findings: list[ClaimCheck] = []
     on_nodes = _OnNodes(base.inventory)
     for batch in _batches(newest, on_nodes):
         if len(findings) >= last:
@@ -138,11 +138,11 @@ def _batches(newest: Sequence[NodeClaim], pods: _OnNodes) -> Iterator[list[NodeC
 
 def _check(
     base: WhatIfBase, batch: Sequence[NodeClaim], launched: Sequence[NodeClaim], on_nodes: _OnNodes
-) -> list[ClaimFinding]:
+) -> list[ClaimCheck]:
     by_claim = {claim.name: on_nodes.made_for(claim) for claim in batch}
     gone = {claim.name: _not_comparable(base, claim, by_claim[claim.name], on_nodes) for claim in batch}
     left = [claim for claim in batch if not gone[claim.name]]
-    found = [_finding(claim, Finding.NOT_COMPARABLE, gone[claim.name]) for claim in batch if gone[claim.name]]
+    found = [_finding(claim, Reproduction.NOT_COMPARABLE, gone[claim.name]) for claim in batch if gone[claim.name]]
     if not left:
         return found
     began = min(claim.created_ns for claim in batch)
@@ -156,11 +156,11 @@ def _check(
         match = _match(claim, made)
         if match is not None:
             made.remove(match)
-            found.append(replace(_finding(claim, Finding.REPRODUCED), has_same_types=_has_types(match, claim)))
+            found.append(replace(_finding(claim, Reproduction.REPRODUCED), has_same_types=_has_types(match, claim)))
         elif len(left) < len(batch):
-            found.append(_finding(claim, Finding.NOT_COMPARABLE, _WITH_OTHERS))
+            found.append(_finding(claim, Reproduction.NOT_COMPARABLE, _WITH_OTHERS))
         else:
-            found.append(_finding(claim, Finding.DIFFERS, _why(claim, by_claim[claim.name], outcome)))
+            found.append(_finding(claim, Reproduction.DIFFERS, _why(claim, by_claim[claim.name], outcome)))
     return sorted(found, key=lambda one: one.claim_name)
 
 
@@ -243,7 +243,7 @@ def _types_of(claim: NodeClaim) -> set[str]:
     return {value for one in claim.requirements if one.key == INSTANCE_TYPE for value in one.values}
 
 
-def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: Outcome) -> str:
+def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: ReplayOutcome) -> str:
     pool, launched = claim.labels.get(NODEPOOL, ""), claim.labels.get(INSTANCE_TYPE, "")
     uids = {pod.uid for pod in pods}
     pools = Counter(one.nodepool_name for one in outcome.claims for pod in one.pods if pod.uid in uids)
@@ -258,8 +258,8 @@ def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: Outcome) -> str:
     return f"the model finds no place for its pods: {reasons.of(unplaced)[0]}"
 
 
-def _finding(claim: NodeClaim, finding: Finding, because: str = "") -> ClaimFinding:
+def _finding(claim: NodeClaim, finding: Reproduction, because: str = "") -> ClaimCheck:
     labels = claim.labels
-    return ClaimFinding(
+    return ClaimCheck(
         claim.name, claim.node_name, labels.get(NODEPOOL, ""), labels.get(INSTANCE_TYPE, ""), finding, because
     )

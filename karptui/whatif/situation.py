@@ -20,7 +20,7 @@ from karptui.provisioning import InstanceTypes, Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.edits import AnyEdit, TakeOut
-from karptui.whatif.outcome import Outcome
+from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay
 
 
@@ -78,7 +78,7 @@ class Situation:
         self.types = types
         self.now_ns = now_ns
         self.prices = prices
-        self.outcomes: dict[Replay, Outcome] = {}
+        self.outcomes: dict[Replay, ReplayOutcome] = {}
         """Replays that were made, by mode."""
 
     def derive(self, inventory: Inventory) -> Situation:
@@ -192,7 +192,7 @@ def _text(value: object) -> bytes:
 
 
 class Edited(Situation):
-    """The cluster as edits make it; made by `karptui.whatif.apply.apply`."""
+    """The cluster as edits make it; made by `karptui.whatif.edits.apply.apply`."""
 
     def __init__(
         self,

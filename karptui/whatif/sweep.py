@@ -12,10 +12,9 @@ import msgspec
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
-from karptui.whatif.apply import apply
-from karptui.whatif.drift_difference import drift_changes
-from karptui.whatif.edits import AnyEdit, ObjectRef, SetField, SetSetting
-from karptui.whatif.errors import EditError
+from karptui.whatif.drift.drift import drift_changes
+from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField, SetSetting
+from karptui.whatif.edits.apply import apply
 from karptui.whatif.path import PathError, parse_path, path_text
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay

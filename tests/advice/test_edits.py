@@ -20,7 +20,7 @@ from karptui.provisioning import Prepared, prepare
 from karptui.session.advising import advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.whatif_base import base_of
-from karptui.whatif.apply import apply
+from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
 
 GONE = ("pool-wildcard-value", "pdb-never-allows", "node-protected", "pool-spot-gate-off", "pod-preferences")

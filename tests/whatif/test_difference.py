@@ -18,9 +18,8 @@ from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
 from karptui.whatif.answer import answer, with_blockers
-from karptui.whatif.apply import apply
-from karptui.whatif.blocker_difference import blocker_changes
 from karptui.whatif.difference import Difference, difference
+from karptui.whatif.disruption_difference import blocker_changes, next_lines
 from karptui.whatif.edits import (
     AnyEdit,
     CopyPod,
@@ -33,11 +32,10 @@ from karptui.whatif.edits import (
     SetSetting,
     TakeOut,
 )
+from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import honesty
 from karptui.whatif.json_form import answer_json, difference_json
-from karptui.whatif.lines import Unplaced
-from karptui.whatif.next_difference import next_lines
-from karptui.whatif.outcome import ABSENT, NOWHERE, Place, PlaceKind
+from karptui.whatif.lines import ABSENT, NOWHERE, PlaceKind, PodPlace, Unplaced
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay, Scenario
 from karptui.whatif.situation import WhatIfBase
@@ -52,8 +50,8 @@ from tests.builders import (
     an_instance_type,
     an_owner,
 )
+from tests.whatif.edits.test_apply import GENERAL, POOL
 from tests.whatif.snapshots import base
-from tests.whatif.test_apply import GENERAL, POOL
 
 TYPES = (
     an_instance_type(name="m5.large", cpu="2", memory="8Gi", prices={"on-demand": 0.1, "spot": 0.04}),
@@ -115,7 +113,7 @@ def test_pods_that_find_a_place_and_what_it_costs() -> None:
     assert (gain.owner, gain.before, gain.after) == (
         "ReplicaSet/default/web",
         NOWHERE,
-        Place(PlaceKind.CLAIM, "general"),
+        PodPlace(PlaceKind.CLAIM, "general"),
     )
     (claim,) = found.claims
     assert claim.is_changed
@@ -140,7 +138,7 @@ def test_pods_that_no_longer_fit_say_why() -> None:
     first, copied, _ = found.no_longer_fit
     assert first.reason == "no node more is within the limits of NodePool general"
     assert first.karpenter_says.startswith("all available instance types exceed limits")
-    assert first.was == Place(PlaceKind.CLAIM, "general")
+    assert first.was == PodPlace(PlaceKind.CLAIM, "general")
     assert copied.was is None
     assert len(found.claims_before) == 2
     again = changed(fleet(a_pod(cpu="99"), nodes=0), SetField(GENERAL, ("spec", "weight"), 3))
@@ -204,8 +202,8 @@ def test_pods_of_removed_nodes_move_from_them() -> None:
     start = fleet(*running(2, "node-1", cpu="500m"), a_pod(name="daemon", node="node-1", daemonset="agent"))
     found = changed(start, RemoveNode("node-1"))
     (move,) = found.moves
-    assert move.before == Place(PlaceKind.NODE, "general", "node-1")
-    assert move.after == Place(PlaceKind.NODE, "general", "node-2")
+    assert move.before == PodPlace(PlaceKind.NODE, "general", "node-1")
+    assert move.after == PodPlace(PlaceKind.NODE, "general", "node-2")
     assert move.pods == ("default/node-1-0", "default/node-1-1")
     (line,) = found.nodes
     assert (line.node_name, line.is_changed) == ("node-2", True)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from karptui.decode.yaml_text import to_yaml
-from karptui.whatif.apply import apply
 from karptui.whatif.difference import difference
-from karptui.whatif.editing.pod_document import template_document
-from karptui.whatif.editing.pod_templates import read_template
 from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, PutObject, SetField, SetSetting
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.edits.document import template_document
+from karptui.whatif.edits.pods import read_template
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from tests.whatif.snapshots import FOLDER, base_of, documents

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from karptui.disruption.miss_text import NO_TYPES
 from karptui.disruption.no_place import NoPlace
-from karptui.whatif.reasons import reason_of
+from karptui.whatif.placement_difference import reason_of
 
 
 def test_no_nodepool_comes_near() -> None:

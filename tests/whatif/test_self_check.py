@@ -13,7 +13,7 @@ from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.reporter import Cancelled
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
-from karptui.whatif.self_check import Finding, self_check
+from karptui.whatif.self_check import Reproduction, self_check
 from karptui.whatif.situation import WhatIfBase
 from tests.builders import (
     HOUR_NS,
@@ -27,8 +27,8 @@ from tests.builders import (
     an_instance_type,
     an_owner,
 )
+from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base, base_of, documents
-from tests.whatif.test_apply import POOL
 from tests.whatif.test_difference import another
 
 TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi"))
@@ -91,10 +91,10 @@ def test_golden_clusters(family: str) -> None:
         start = base_of(document)
         found = self_check(launched(start), last=5)
         made = {one.claim_name: one for one in found.claims if one.claim_name.startswith("claim-")}
-        assert {one.finding for one in made.values()} <= {Finding.REPRODUCED, Finding.NOT_COMPARABLE}
+        assert {one.finding for one in made.values()} <= {Reproduction.REPRODUCED, Reproduction.NOT_COMPARABLE}
 
 
-def check(start: WhatIfBase, **fields: Any) -> tuple[Finding, str]:
+def check(start: WhatIfBase, **fields: Any) -> tuple[Reproduction, str]:
     (one,) = self_check(launched(start, **fields)).claims
     return one.finding, one.because
 
@@ -104,20 +104,20 @@ def test_what_cannot_be_compared() -> None:
     made = launched(start)
     (pod,), (claim,) = made.inventory.pods, made.inventory.nodeclaims
 
-    def now(**fields: Any) -> tuple[Finding, str]:
+    def now(**fields: Any) -> tuple[Reproduction, str]:
         inventory = replace(made.inventory, **fields)
         (one,) = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, made.now_ns)).claims
         return one.finding, one.because
 
-    assert now(pods=()) == (Finding.NOT_COMPARABLE, "the pods that it was made for are gone")
+    assert now(pods=()) == (Reproduction.NOT_COMPARABLE, "the pods that it was made for are gone")
     assert now(pods=(replace(pod, created_ns=made.now_ns),))[1] == "the pods that it was made for are gone"
-    assert now(nodepools=()) == (Finding.NOT_COMPARABLE, "its NodePool is gone")
+    assert now(nodepools=()) == (Reproduction.NOT_COMPARABLE, "its NodePool is gone")
     edited = replace(claim, annotations={NODEPOOL_HASH: "other"})
-    assert now(nodeclaims=(edited,)) == (Finding.NOT_COMPARABLE, "its NodePool was edited since")
+    assert now(nodeclaims=(edited,)) == (Reproduction.NOT_COMPARABLE, "its NodePool was edited since")
     static = replace(made.inventory.nodepools[0], replicas=1, annotations={})
-    assert now(nodepools=(static,)) == (Finding.NOT_COMPARABLE, "its NodePool is static: it was not made for pods")
+    assert now(nodepools=(static,)) == (Reproduction.NOT_COMPARABLE, "its NodePool is static: it was not made for pods")
     bigger = replace(claim, requests={name: amount + amount + amount for name, amount in claim.requests.items()})
-    assert now(nodeclaims=(bigger,)) == (Finding.NOT_COMPARABLE, "most of what it was made for is gone")
+    assert now(nodeclaims=(bigger,)) == (Reproduction.NOT_COMPARABLE, "most of what it was made for is gone")
     unlaunched = replace(claim, conditions=())
     inventory = replace(made.inventory, nodeclaims=(unlaunched,))
     empty = self_check(WhatIfBase(inventory, lambda *_: start.types, start.settings, made.now_ns))
@@ -130,10 +130,10 @@ def test_what_differs() -> None:
     pools = (POOL, another("heavy", weight=90))
     start = base(POOL, types=TYPES, pods=waiting(1, cpu="1"))
     more = base(*pools, types=TYPES).inventory.nodepools
-    assert check(start, nodepools=more) == (Finding.DIFFERS, "the model uses NodePool heavy")
+    assert check(start, nodepools=more) == (Reproduction.DIFFERS, "the model uses NodePool heavy")
     tight = {**POOL, "spec": {**POOL["spec"], "limits": {"cpu": "0"}}}
     finding, because = check(start, nodepools=base(tight).inventory.nodepools)
-    assert finding is Finding.DIFFERS
+    assert finding is Reproduction.DIFFERS
     assert because.startswith("the model finds no place for its pods: ")
     assert "the limits of NodePool general" in because
     made = launched(start)
@@ -185,7 +185,7 @@ def test_nodeclaims_of_one_run_of_the_provisioner_are_replayed_together() -> Non
     made = launched(base(POOL, types=TYPES, pods=waiting(30, cpu="1")))
     first, second = made.inventory.nodeclaims
 
-    def found(seconds: float, **pod_fields: Any) -> list[Finding]:
+    def found(seconds: float, **pod_fields: Any) -> list[Reproduction]:
         apart = replace(second, created_ns=first.created_ns + int(seconds * SECOND_NS))
         pods = tuple(
             replace(pod, **pod_fields) if pod.node_name == second.node_name else pod for pod in made.inventory.pods
@@ -194,9 +194,11 @@ def test_nodeclaims_of_one_run_of_the_provisioner_are_replayed_together() -> Non
         checked = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns), last=1)
         return [one.finding for one in checked.claims]
 
-    assert found(1) == [Finding.REPRODUCED] * 2, "the whole run, as one is not made without the other"
-    assert found(5) == [Finding.REPRODUCED]
-    assert found(1, created_ns=first.created_ns + 1) == [Finding.REPRODUCED], "its pods were not there for the first"
+    assert found(1) == [Reproduction.REPRODUCED] * 2, "the whole run, as one is not made without the other"
+    assert found(5) == [Reproduction.REPRODUCED]
+    assert found(1, created_ns=first.created_ns + 1) == [Reproduction.REPRODUCED], (
+        "its pods were not there for the first"
+    )
 
 
 def test_what_was_made_with_others_that_are_gone_is_not_held_against_the_model() -> None:
@@ -208,7 +210,7 @@ def test_what_was_made_with_others_that_are_gone_is_not_held_against_the_model()
     )
     inventory = replace(made.inventory, pods=pods, nodeclaims=claims)
     checked = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns))
-    assert {one.finding for one in checked.claims} == {Finding.NOT_COMPARABLE}
+    assert {one.finding for one in checked.claims} == {Reproduction.NOT_COMPARABLE}
     assert "what was made together with it cannot be compared" in [one.because for one in checked.claims]
 
 
@@ -221,10 +223,10 @@ def test_daemonset_pods_count_for_what_a_nodeclaim_asked() -> None:
         name="agent", node=claim.node_name, owner=an_owner(kind="DaemonSet", name="agent"), cpu="700m", memory="1Gi"
     )
 
-    def found(*pods: Any) -> Finding:
+    def found(*pods: Any) -> Reproduction:
         inventory = replace(made.inventory, nodeclaims=(bigger,), pods=(*made.inventory.pods, *pods))
         (one,) = self_check(WhatIfBase(inventory, lambda *_: made.types, made.settings, made.now_ns)).claims
         return one.finding
 
-    assert found() is Finding.NOT_COMPARABLE
-    assert found(daemon) is Finding.REPRODUCED
+    assert found() is Reproduction.NOT_COMPARABLE
+    assert found(daemon) is Reproduction.REPRODUCED

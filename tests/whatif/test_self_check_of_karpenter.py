@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from karptui.cli.main import main
-from karptui.whatif.self_check import Finding, self_check
+from karptui.whatif.self_check import Reproduction, self_check
 from tests.whatif.karpenter_made import snapshots
 from tests.whatif.snapshots import FOLDER, base_of
 
@@ -28,7 +28,7 @@ def test_every_nodeclaim_that_karpenter_made_is_made_again(family: str) -> None:
         if one.claim_name.startswith("made-")
     ]
     assert made
-    assert [one for one in made if one.finding is not Finding.REPRODUCED or not one.has_same_types] == []
+    assert [one for one in made if one.finding is not Reproduction.REPRODUCED or not one.has_same_types] == []
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from karptui.whatif.sweep import Sweep, SweepError, parse_sweep, parse_values, sweep_point, typed
 from tests.builders import NOW_NS, a_pod, an_instance_type
+from tests.whatif.edits.test_apply import POOL
 from tests.whatif.snapshots import base
-from tests.whatif.test_apply import POOL
 
 TYPES = (an_instance_type(name="m5.large", cpu="2"), an_instance_type(name="m5.4xlarge", cpu="16", memory="64Gi"))
 

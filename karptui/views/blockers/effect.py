@@ -9,7 +9,7 @@ from karptui.kube.units import count_text, counted
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 
 if TYPE_CHECKING:
-    from karptui.whatif.blocker_remedies.remedy import Effect
+    from karptui.whatif.remedies.blockers.remedy import Effect
 
 
 def total(effect: Effect) -> int:

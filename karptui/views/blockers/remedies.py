@@ -16,10 +16,10 @@ from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.blockers.entry import BlockerEntry
 from karptui.views.sanitize import clean
-from karptui.whatif.blocker_remedies.offered import blocker_remedies
-from karptui.whatif.blocker_remedies.protected_pods import DURATION, GRACE, PROTECTED_TAINT, own_pool_name
-from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, Objects, RemedyKind
 from karptui.whatif.edits import PutObject, ScaleWorkload, SetField
+from karptui.whatif.remedies.blockers.offered import blocker_remedies
+from karptui.whatif.remedies.blockers.protected_pods import DURATION, GRACE, PROTECTED_TAINT, own_pool_name
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects, RemedyKind
 
 MOST_NAMES: Final = 20
 """Objects that a command names at most."""

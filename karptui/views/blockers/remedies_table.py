@@ -12,7 +12,7 @@ from karptui.views.fields import Field, FieldKind
 from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.blocker_remedies.remedy import BlockerRemedy, RemedyKind
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, RemedyKind
 
 _ORDER: Final = {kind: place for place, kind in enumerate(RemedyKind)}
 

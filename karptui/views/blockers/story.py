@@ -17,7 +17,7 @@ from karptui.views.sanitize import clean
 from karptui.views.why.held import held_text
 
 if TYPE_CHECKING:
-    from karptui.whatif.blocker_remedies.remedy import BlockerRemedy
+    from karptui.whatif.remedies.blockers.remedy import BlockerRemedy
 
 BOUNDED: Final = frozenset({Code.POD_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE})
 """What a terminationGracePeriod overrides: of these the sentences say what ends the wait, and what pods come."""

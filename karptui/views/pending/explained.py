@@ -22,7 +22,7 @@ from karptui.views.pending.words import (
 from karptui.views.pending.zones import zone_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.whatif.remedies.remedy import RemedyReport
+from karptui.whatif.remedies.pending.remedy import RemedyReport
 
 
 def title_text(group: PendingGroup, now_ns: int) -> str:

@@ -16,7 +16,7 @@ from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.remedies.remedy import Gain, Remedy, RemedyReport
+from karptui.whatif.remedies.pending.remedy import Gain, Remedy, RemedyReport
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from karptui.views.pending.remedy_table import gain_text
 from karptui.views.sanitize import clean
 from karptui.whatif.edits import AnyEdit, DeleteObject, SetField, SetSetting
 from karptui.whatif.path import path_text
-from karptui.whatif.remedies.remedy import Remedy
+from karptui.whatif.remedies.pending.remedy import Remedy
 
 _PLURALS: Final[Mapping[str, str]] = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "DaemonSet": "daemonset"}
 _HELM: Final[Mapping[str, str]] = {"VM_MEMORY_OVERHEAD_PERCENT": "settings.vmMemoryOverheadPercent"}

@@ -9,8 +9,8 @@ from karptui.kube.units import count_text, counted
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.line import ResultLine, heading, listed, names_text
-from karptui.whatif.blocker_difference import BlockerLine
 from karptui.whatif.difference import Difference
+from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.lines import BudgetLine, CommandLine, DriftLine, NextLines
 
 

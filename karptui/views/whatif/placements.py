@@ -10,14 +10,13 @@ from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.line import ResultLine, heading, listed, names_text
 from karptui.whatif.difference import Difference
-from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, TypeOption, Unplaced
-from karptui.whatif.place import Place, PlaceKind
+from karptui.whatif.lines import ClaimLine, MoveLine, NodeLine, PlaceKind, PodPlace, TypeOption, Unplaced
 
 MOST_TYPES = 40
 """Types of a claim that are listed, in the order in which Karpenter would try them."""
 
 
-def place_text(place: Place | None) -> str:
+def place_text(place: PodPlace | None) -> str:
     """Return a place in words."""
     if place is None or place.kind is PlaceKind.ABSENT:
         return "not there"
@@ -227,7 +226,7 @@ def _by_origin(moves: Sequence[MoveLine]) -> list[list[MoveLine]]:
     return list(groups.values())
 
 
-def _sort_of(place: Place) -> str:
+def _sort_of(place: PodPlace) -> str:
     return place.kind if place.kind is PlaceKind.NODE else place_text(place)
 
 
@@ -248,7 +247,7 @@ def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
     )
 
 
-def _places_text(places: Sequence[Place]) -> str:
+def _places_text(places: Sequence[PodPlace]) -> str:
     """Return places in words; several nodes by their number."""
     nodes = {place.node_name for place in places if place.kind is PlaceKind.NODE}
     words = (

@@ -1,18 +1,64 @@
-"""The hash that Karpenter writes into its annotations.
-
-Source: github.com/mitchellh/hashstructure/v2, format 2, with ``SlicesAsSets``, ``IgnoreZeroValue`` and ``ZeroNil``: an
-FNV-1 hash over names and values, in which fields and items are combined by exclusive or.
-"""
+"""Shapes of Go values, as far as Karpenter's hashes look at them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum, auto
 from typing import Any, Final, assert_never
+
+import msgspec
 
 from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.quantity import QuantityError, parse_quantity
-from karptui.whatif.drift.shape import Field, ListOf, Record, Scalar, Shape, TextMap
 
+
+class Scalar(Enum):
+    """A value without parts."""
+
+    TEXT = auto()
+    """A string, or a named string type."""
+    BOOL = auto()
+    INT32 = auto()
+    INT64 = auto()
+    QUANTITY = auto()
+    """A ``resource.Quantity`` that is hashed by its canonical text."""
+    DURATION = auto()
+    """A ``metav1.Duration``."""
+    NILLABLE_DURATION = auto()
+    """A NodePool's duration, for which ``Never`` is the same as nothing."""
+
+
+class TextMap(msgspec.Struct, frozen=True):
+    """A map with text keys."""
+
+    value: Shape
+
+
+class ListOf(msgspec.Struct, frozen=True):
+    """A slice; its order does not matter to the hash."""
+
+    item: Shape
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A field of a struct that is hashed."""
+
+    go_name: str
+    json_name: str
+    shape: Shape
+    is_pointer: bool = False
+    """Whether a value of zero is told apart from an absent one."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A struct."""
+
+    go_name: str
+    fields: tuple[Field, ...]
+    """Those that are hashed, in Go's order."""
+
+
+Shape = Scalar | TextMap | ListOf | Record
 _OFFSET: Final = 0xCBF29CE484222325
 _PRIME: Final = 0x100000001B3
 _MASK: Final = (1 << 64) - 1

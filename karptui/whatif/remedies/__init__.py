@@ -1,3 +1,3 @@
-"""Single changes that would give a pending pod its place, each tried on the engine."""
+"""What would give a pending pod its place, and what would let a node go."""
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from karptui.views.blockers.story import story_lines
 from karptui.views.grouping import Folding
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
-from karptui.whatif.blocker_remedies.remedy import Effect, Objects, RemedyKind
+from karptui.whatif.remedies.blockers.remedy import Effect, Objects, RemedyKind
 from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
 from tests.views.why.test_words import analysed, said
 

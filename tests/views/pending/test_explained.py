@@ -42,7 +42,7 @@ from karptui.views.pending.words import now_text
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
-from karptui.whatif.remedies.remedy import Gain, Remedy, RemedyKind, RemedyReport
+from karptui.whatif.remedies.pending.remedy import Gain, Remedy, RemedyKind, RemedyReport
 from tests.builders import (
     NOW_NS,
     a_daemonset,

@@ -6,6 +6,7 @@ from typing import Any
 
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import (
+    NOWHERE,
     BudgetLine,
     ClaimLine,
     CommandLine,
@@ -13,16 +14,17 @@ from karptui.whatif.lines import (
     MoveLine,
     NextLines,
     NodeLine,
+    PlaceKind,
+    PodPlace,
     PoolChange,
     Totals,
     TypeOption,
     Unplaced,
 )
-from karptui.whatif.place import NOWHERE, Place, PlaceKind
 from karptui.whatif.scenario import Replay
 
-GENERAL = Place(PlaceKind.CLAIM, "general")
-OLD_NODE = Place(PlaceKind.NODE, "general", "ip-10-0-8-41.ec2.internal")
+GENERAL = PodPlace(PlaceKind.CLAIM, "general")
+OLD_NODE = PodPlace(PlaceKind.NODE, "general", "ip-10-0-8-41.ec2.internal")
 
 
 def totals(**given: Any) -> Totals:

@@ -7,8 +7,8 @@ from karptui.views.whatif.consequences import blocker_lines
 from karptui.views.whatif.line import ResultLine, wrapped
 from karptui.views.whatif.result import opened, result_lines
 from karptui.views.whatif.totals import figures, mode_sentence, mode_text, totals_lines
-from karptui.whatif.blocker_difference import BlockerLine
-from karptui.whatif.place import ABSENT, Place, PlaceKind
+from karptui.whatif.disruption_difference import BlockerLine
+from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.scenario import Replay
 from tests.views.whatif.differences import (
     GENERAL,
@@ -194,7 +194,7 @@ def test_pods_that_gain_or_change_their_place() -> None:
 
 
 def test_a_workload_that_goes_to_many_nodes_is_one_line() -> None:
-    other = Place(PlaceKind.NODE, "general", "n2")
+    other = PodPlace(PlaceKind.NODE, "general", "n2")
     moves = (
         MoveLine("Deployment/web/front", ABSENT, OLD_NODE, ("web/a",)),
         MoveLine("Deployment/web/front", ABSENT, other, ("web/b", "web/c")),

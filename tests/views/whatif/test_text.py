@@ -28,7 +28,7 @@ from karptui.whatif.edits import (
 )
 from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
-from karptui.whatif.self_check import ClaimFinding, Finding, SelfCheck
+from karptui.whatif.self_check import ClaimCheck, Reproduction, SelfCheck
 from karptui.whatif.sweep import SweepPoint
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.tree import Problem, Severity
@@ -209,9 +209,9 @@ def test_a_sweep_fills_up_and_marks_the_present_value() -> None:
 
 def test_the_self_check_in_words() -> None:
     assert self_check_text(SelfCheck(())).startswith("there are no launched NodeClaims")
-    gone = ClaimFinding("a-1", "n1", "a", "m5.large", Finding.NOT_COMPARABLE, "its pods are gone")
-    made = ClaimFinding("b-22", "n2", "b", "m5.xlarge", Finding.REPRODUCED, has_same_types=True)
-    other = ClaimFinding("c-3", "n3", "c", "c5.large", Finding.DIFFERS, "the model takes NodePool d")
+    gone = ClaimCheck("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
+    made = ClaimCheck("b-22", "n2", "b", "m5.xlarge", Reproduction.REPRODUCED, has_same_types=True)
+    other = ClaimCheck("c-3", "n3", "c", "c5.large", Reproduction.DIFFERS, "the model takes NodePool d")
     assert "what they were made for is gone" in self_check_text(SelfCheck((gone,)))
     text = self_check_text(SelfCheck((gone, made, other)))
     assert text.split("\n")[0] == (

@@ -12,9 +12,9 @@ from karptui.karpenter.settings import Settings
 from karptui.kube.pod import Pod
 from karptui.provisioning import PodExplanation, Solution, explain
 from karptui.provisioning.solution import solve
-from karptui.whatif.editing.pod_document import amounts_document, requirement_documents, taint_document
-from karptui.whatif.remedies.remedy import Remedy, RemedyKind, RemedyReport
-from karptui.whatif.remedies.search import RemedySearch
+from karptui.whatif.edits.document import amounts_document, requirement_documents, taint_document
+from karptui.whatif.remedies.pending.remedy import Remedy, RemedyKind, RemedyReport
+from karptui.whatif.remedies.pending.search import RemedySearch
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import NOW_NS, a_manifest, a_nodepool, an_instance_type, decoded
 

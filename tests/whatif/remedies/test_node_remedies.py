@@ -14,11 +14,10 @@ from karptui.karpenter.settings import Settings
 from karptui.provisioning import explain
 from karptui.provisioning.solution import solve
 from karptui.state.inventory import inventory_of
-from karptui.whatif.apply import apply
 from karptui.whatif.edits import SetSetting
-from karptui.whatif.remedies.amount import amount_words, quantity_text, whole_nano
-from karptui.whatif.remedies.node_trials import _nodeclass
-from karptui.whatif.remedies.remedy import RemedyKind
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.remedies.pending.nodes import _nodeclass
+from karptui.whatif.remedies.pending.remedy import RemedyKind, amount_words, quantity_text, whole_nano
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests.builders import a_manifest, a_pod, amounts, an_instance_type, decoded
 from tests.story_d import NOW_NS, a_waiting_pod, story_document, story_view
@@ -54,7 +53,7 @@ def test_the_overhead_percent_is_the_largest_that_does(tmp_path):
 
 
 def test_without_a_good_guess_it_is_found_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("karptui.whatif.remedies.node_trials._guess", lambda *_: None)
+    monkeypatch.setattr("karptui.whatif.remedies.pending.nodes._guess", lambda *_: None)
     report = report_for(base_of(story_view(tmp_path)), "trino/worker-0")
     assert of_kind(report, RemedyKind.OVERHEAD)[0].words == "VM_MEMORY_OVERHEAD_PERCENT ≤ 0.0488"
 

@@ -11,9 +11,8 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.provisioning.solution import solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
-from karptui.whatif.remedies.remedy import RemedyKind
-from karptui.whatif.remedies.search import FIXED_TYPES, MOST_TRIALS
-from karptui.whatif.remedies.trial import Step, Trial, ref_of
+from karptui.whatif.remedies.pending.remedy import RemedyKind, Step, Trial, ref_of
+from karptui.whatif.remedies.pending.search import FIXED_TYPES, MOST_TRIALS
 from tests.builders import a_daemonset, a_node, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, find_remedies, of_kind
 

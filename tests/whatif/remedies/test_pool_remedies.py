@@ -8,8 +8,8 @@ from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.taints import Taint, Toleration
 from karptui.whatif.edits import SetField
-from karptui.whatif.remedies.pool_edits import allow_value
-from karptui.whatif.remedies.remedy import RemedyKind
+from karptui.whatif.remedies.pending.pools import allow_value
+from karptui.whatif.remedies.pending.remedy import RemedyKind
 from tests.builders import a_node, a_nodeclaim, a_nodepool, a_pod, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import TYPES, a_base, a_pool, asked, of_kind
 

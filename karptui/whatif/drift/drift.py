@@ -1,0 +1,364 @@
+"""Which NodeClaims drift, and which of them edits drift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import (
+    CAPACITY_TYPE,
+    INSTANCE_TYPE,
+    NODEPOOL,
+    NODEPOOL_HASH,
+    ON_DEMAND,
+    RESERVATION_ID,
+    RESERVED,
+    WELL_KNOWN,
+    ZONE,
+)
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import IN, KeyConflict, Requirement, Requirements
+from karptui.kube.objects import Condition
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.whatif.drift.hashes import (
+    EC2_NODECLASS_HASH_VERSION,
+    NODEPOOL_HASH_VERSION,
+    changed_nodeclass_fields,
+    changed_nodepool_fields,
+    nodepool_hash,
+    shifted_nodeclass_hash,
+)
+from karptui.whatif.lines import DriftLine
+from karptui.whatif.situation import DRIFTED, Situation
+
+NODEPOOL_HASH_VERSION_KEY: Final = "karpenter.sh/nodepool-hash-version"
+NODECLASS_HASH: Final = "karpenter.k8s.aws/ec2nodeclass-hash"
+NODECLASS_HASH_VERSION_KEY: Final = "karpenter.k8s.aws/ec2nodeclass-hash-version"
+_TYPES_AFTER_NS: Final = 3600 * NS_PER_SECOND
+_RESERVATION_LABELS: Final = (RESERVATION_ID, "karpenter.k8s.aws/capacity-reservation-type")
+
+
+class DriftReason(StrEnum):
+    """Karpenter's words for why a NodeClaim is drifted, as far as they are worked out here."""
+
+    NODEPOOL = "NodePoolDrifted"
+    REQUIREMENTS = "RequirementsDrifted"
+    TYPE_NOT_FOUND = "InstanceTypeNotFound"
+    NODECLASS = "NodeClassDrift"
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """Why a NodeClaim is drifted."""
+
+    reason: DriftReason
+    because: str
+    """Which field, in words."""
+
+
+class DriftModel:
+    """Finds drift in one situation.
+
+    The hashes of what was edited are worked out from the annotations that are there: only Karpenter writes them.
+
+    Args:
+        situation: The cluster whose NodeClaims are looked at.
+        base: The cluster before the edits; the same for the base itself.
+    """
+
+    def __init__(self, situation: Situation, base: Situation) -> None:
+        self._situation = situation
+        self._pools = {pool.name: pool for pool in situation.inventory.nodepools}
+        self._nodeclasses = {one.key: one for one in situation.inventory.nodeclasses}
+        self._base_pools = {pool.name: pool for pool in base.inventory.nodepools}
+        self._base_nodeclasses = {one.key: one for one in base.inventory.nodeclasses}
+        self._pool_hashes: dict[str, tuple[str | None, str]] = {}
+        self._nodeclass_hashes: dict[str, tuple[str | None, str]] = {}
+        self._types: dict[int, _Offered] = {}
+        self._requirements: dict[str, Requirements] = {}
+        self._known: dict[tuple[object, ...], Drift | None] = {}
+
+    def of(self, claim: NodeClaim) -> Drift | None:
+        """Return why a NodeClaim is drifted, None where it is not, or is not launched, or has no NodePool."""
+        pool = self._pools.get(claim.labels.get(NODEPOOL, ""))
+        if pool is None or not claim.is_true("Launched") or claim.is_deleting:
+            return None
+        return (
+            self._of_nodepool(claim, pool)
+            or self._of_requirements(claim, pool)
+            or self._of_types(claim, pool)
+            or self._of_nodeclass(claim, pool)
+        )
+
+    def _of_nodepool(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
+        current, because = self._pool_hash(pool)
+        known = self._base_pools.get(pool.name)
+        if known is None:
+            return None
+        own = _hash_of(claim.annotations, known.annotations, NODEPOOL_HASH, NODEPOOL_HASH_VERSION_KEY)
+        return Drift(DriftReason.NODEPOOL, because) if own not in (None, current) else None
+
+    def _pool_hash(self, pool: NodePool) -> tuple[str | None, str]:
+        found = self._pool_hashes.get(pool.name)
+        if found is None:
+            found = self._pool_hashes[pool.name] = self._new_pool_hash(pool)
+        return found
+
+    def _new_pool_hash(self, pool: NodePool) -> tuple[str | None, str]:
+        """Return the hash annotation that a NodePool would have, and the fields that changed it."""
+        known = self._base_pools.get(pool.name)
+        annotated = (known or pool).annotations.get(NODEPOOL_HASH, _UNMARKED)
+        if known is None or known is pool:
+            return annotated, _MADE_EARLIER
+        fields = changed_nodepool_fields(known, pool)
+        if not fields:
+            return annotated, _MADE_EARLIER
+        because = f"{_listed(fields)} changed"
+        version = known.annotations.get(NODEPOOL_HASH_VERSION_KEY, NODEPOOL_HASH_VERSION)
+        if version == NODEPOOL_HASH_VERSION and nodepool_hash(known) == annotated:
+            return nodepool_hash(pool), because
+        return _CHANGED, because
+
+    def _of_requirements(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
+        requirements = self._requirements.get(pool.name)
+        if requirements is None:
+            requirements = self._requirements[pool.name] = Requirements.from_selectors(pool.requirements)
+        key = (pool.name, *(claim.labels.get(one.key) for one in requirements))
+        if key not in self._known:
+            self._known[key] = _unmet(claim, requirements)
+        return self._known[key]
+
+    def _of_types(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
+        own = self._situation.types.of_pool(pool.name)
+        if not own or self._situation.now_ns - claim.created_ns <= _TYPES_AFTER_NS:
+            return None
+        offered = self._types.get(id(own))
+        if offered is None:
+            offered = self._types[id(own)] = _Offered(own)
+        return offered.missing(claim)
+
+    def _of_nodeclass(self, claim: NodeClaim, pool: NodePool) -> Drift | None:
+        ref = claim.node_class_ref if claim.node_class_ref.name else pool.node_class_ref
+        key = nodeclass_key(ref.kind, ref.name)
+        nodeclass, known = self._nodeclasses.get(key), self._base_nodeclasses.get(key)
+        if nodeclass is None or known is None:
+            return None
+        current, because = self._nodeclass_hash(nodeclass, known)
+        own = _hash_of(claim.annotations, known.annotations, NODECLASS_HASH, NODECLASS_HASH_VERSION_KEY)
+        return Drift(DriftReason.NODECLASS, because) if own not in (None, current) else None
+
+    def _nodeclass_hash(self, nodeclass: NodeClass, known: NodeClass) -> tuple[str | None, str]:
+        found = self._nodeclass_hashes.get(nodeclass.key)
+        if found is None:
+            found = self._nodeclass_hashes[nodeclass.key] = _new_nodeclass_hash(nodeclass, known)
+        return found
+
+
+class _Offered:
+    """The offerings of a list of types, available or not."""
+
+    def __init__(self, types: Iterable[InstanceType]) -> None:
+        self._types = {one.name: one for one in types}
+        self._keys = tuple(
+            sorted(
+                {
+                    requirement.key
+                    for one in self._types.values()
+                    for offering in one.offerings
+                    for requirement in offering.requirements
+                }
+            )
+        )
+        self._known: dict[tuple[str | None, ...], Drift | None] = {}
+
+    def missing(self, claim: NodeClaim) -> Drift | None:
+        """Return why a NodeClaim's instance could not be had any more."""
+        name = claim.labels.get(INSTANCE_TYPE, "")
+        key = (name, *(claim.labels.get(one) for one in self._keys))
+        if key not in self._known:
+            self._known[key] = self._find(claim, name)
+        return self._known[key]
+
+    def _find(self, claim: NodeClaim, name: str) -> Drift | None:
+        instance_type = self._types.get(name)
+        if instance_type is None:
+            because = f"the NodePool has no instance type {name or '(no label)'} any more"
+            return Drift(DriftReason.TYPE_NOT_FOUND, because)
+        asked = _asked(claim)
+        for offering in instance_type.offerings:
+            if asked.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
+                return None
+        where = f"{claim.labels.get(CAPACITY_TYPE, '')} {name} in {claim.labels.get(ZONE, '')}"
+        return Drift(DriftReason.TYPE_NOT_FOUND, f"{where} is no offering any more")
+
+
+def _unmet(claim: NodeClaim, requirements: Requirements) -> Drift | None:
+    labels = Requirements.from_labels(claim.labels)
+    if labels.compatible(requirements):
+        return None
+    problem = labels.incompatibilities(requirements)[0]
+    if isinstance(problem, KeyConflict):
+        value = claim.labels.get(problem.key, "")
+        return Drift(DriftReason.REQUIREMENTS, f"requirement {problem.incoming} does not allow {value}")
+    return Drift(DriftReason.REQUIREMENTS, f"requirement {problem.key}: nodes do not carry the label")
+
+
+_UNMARKED: Final = "as it was"
+"""Stands for the hash of objects that Karpenter has not marked."""
+_CHANGED: Final = "changed"
+"""Stands for a hash that cannot be worked out, but is another one than before."""
+_MADE_EARLIER: Final = "it was made from an earlier template"
+
+
+def _new_nodeclass_hash(nodeclass: NodeClass, known: NodeClass) -> tuple[str | None, str]:
+    annotated = known.annotations.get(NODECLASS_HASH, _UNMARKED)
+    fields = () if nodeclass is known else changed_nodeclass_fields(known, nodeclass)
+    if not fields:
+        return annotated, "it was made from an earlier NodeClass"
+    because = f"{nodeclass.kind} {nodeclass.name}: {_listed(fields)} changed"
+    version = known.annotations.get(NODECLASS_HASH_VERSION_KEY, EC2_NODECLASS_HASH_VERSION)
+    shifted = shifted_nodeclass_hash(annotated, known, nodeclass) if version == EC2_NODECLASS_HASH_VERSION else None
+    return shifted or _CHANGED, because
+
+
+def _hash_of(claim: Mapping[str, str], owner: Mapping[str, str], key: str, version_key: str) -> str | None:
+    """Return the hash that a NodeClaim was made with, None where its version cannot be compared.
+
+    Where Karpenter has not marked the NodePool or NodeClass, NodeClaims are taken to be made from it as it is; so is a
+    NodeClaim without a mark.
+    """
+    marked = owner.get(key)
+    if marked is None:
+        return _UNMARKED
+    return claim.get(key, marked) if claim.get(version_key, owner.get(version_key)) == owner.get(version_key) else None
+
+
+def _asked(claim: NodeClaim) -> Requirements:
+    labels = dict(claim.labels)
+    if labels.get(CAPACITY_TYPE) != RESERVED:
+        return Requirements.from_labels(labels)
+    others = {key: value for key, value in labels.items() if key not in _RESERVATION_LABELS}
+    return Requirements.from_labels(others).replace(Requirement.of(CAPACITY_TYPE, IN, (RESERVED, ON_DEMAND)))
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    return ", ".join(paths)
+
+
+def drift_changes(before: Situation, after: Situation) -> tuple[tuple[DriftLine, ...], tuple[DriftLine, ...]]:
+    """Return the NodeClaims that the edits drift, and those that they no longer do.
+
+    A NodeClaim that Karpenter has marked for a cause that is not worked out, such as its image, stays drifted.
+    """
+    gained: list[DriftLine] = []
+    lost: list[DriftLine] = []
+    pools = _changed_pools(before, after)
+    if not pools:
+        return (), ()
+    old, new = DriftModel(before, before), DriftModel(after, before)
+    for claim in after.inventory.nodeclaims:
+        if claim.labels.get(NODEPOOL, "") not in pools:
+            continue
+        was, drift = old.of(claim), new.of(claim)
+        if claim.is_true(DRIFTED):
+            if was is not None and drift is None:
+                lost.append(_line(claim, was))
+        elif was is None and drift is not None:
+            gained.append(_line(claim, drift))
+    return _sorted(gained), _sorted(lost)
+
+
+def with_drift(inventory: Inventory, before: Situation, after: Situation) -> Inventory:
+    """Return a cluster in which NodeClaims are marked as Karpenter would mark them after the edits."""
+    gained, lost = drift_changes(before, after)
+    if not gained and not lost:
+        return inventory
+    reasons = {line.claim_name: line.reason for line in gained}
+    cleared = {line.claim_name for line in lost}
+    return replace(
+        inventory,
+        nodeclaims=tuple(_marked(claim, reasons, cleared, after.now_ns) for claim in inventory.nodeclaims),
+    )
+
+
+def _marked(claim: NodeClaim, reasons: dict[str, str], cleared: set[str], now_ns: int) -> NodeClaim:
+    if claim.name not in reasons and claim.name not in cleared:
+        return claim
+    others = tuple(one for one in claim.conditions if one.type != DRIFTED)
+    if claim.name in cleared:
+        return replace(claim, conditions=others)
+    made = Condition(type=DRIFTED, status="True", reason=reasons[claim.name], last_transition_ns=now_ns)
+    return replace(claim, conditions=(*others, made))
+
+
+def _changed_pools(before: Situation, after: Situation) -> frozenset[str]:
+    """Return the NodePools of which something differs that drift depends on."""
+    if before is after:
+        return frozenset()
+    known = {pool.name: pool for pool in before.inventory.nodepools}
+    old = {one.key: one for one in before.inventory.nodeclasses}
+    new = {one.key: one for one in after.inventory.nodeclasses}
+    same_types: dict[tuple[int, int], bool] = {}
+    changed = set()
+    for pool in after.inventory.nodepools:
+        key = nodeclass_key(pool.node_class_ref.kind, pool.node_class_ref.name)
+        types = before.types.of_pool(pool.name), after.types.of_pool(pool.name)
+        pair = id(types[0]), id(types[1])
+        if pair not in same_types:
+            same_types[pair] = _offer_the_same(*types)
+        if (
+            not same_types[pair]
+            or _is_changed_pool(known.get(pool.name), pool)
+            or _is_changed_nodeclass(old.get(key), new.get(key))
+        ):
+            changed.add(pool.name)
+    return frozenset(changed)
+
+
+def _is_changed_pool(known: NodePool | None, pool: NodePool) -> bool:
+    if known is pool or known is None:
+        return False
+    return known.requirements != pool.requirements or bool(changed_nodepool_fields(known, pool))
+
+
+def _is_changed_nodeclass(known: NodeClass | None, nodeclass: NodeClass | None) -> bool:
+    if known is nodeclass or known is None or nodeclass is None:
+        return False
+    return bool(changed_nodeclass_fields(known, nodeclass))
+
+
+def _offer_the_same(some: Sequence[InstanceType], others: Sequence[InstanceType]) -> bool:
+    """Return whether two lists have types of the same names with offerings in the same places."""
+    if len(some) == len(others) and all(
+        one.name == other.name and _are_identical(one.offerings, other.offerings)
+        for one, other in zip(some, others, strict=True)
+    ):
+        return True
+    return _offered(some) == _offered(others)
+
+
+def _are_identical(some: Sequence[Offering], others: Sequence[Offering]) -> bool:
+    """Return whether offerings share their requirements, which is quick to see and so with most edits."""
+    return some is others or (
+        len(some) == len(others)
+        and all(one.requirements is other.requirements for one, other in zip(some, others, strict=True))
+    )
+
+
+def _offered(types: Sequence[InstanceType]) -> dict[str, frozenset[object]]:
+    return {one.name: frozenset(offering.requirements for offering in one.offerings) for one in types}
+
+
+def _line(claim: NodeClaim, drift: Drift) -> DriftLine:
+    return DriftLine(claim.name, claim.node_name, claim.labels.get(NODEPOOL, ""), str(drift.reason), drift.because)
+
+
+def _sorted(lines: list[DriftLine]) -> tuple[DriftLine, ...]:
+    return tuple(sorted(lines, key=lambda line: (line.pool_name, line.reason, line.claim_name)))

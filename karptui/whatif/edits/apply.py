@@ -1,0 +1,262 @@
+"""Make edits to a cluster; nothing outside of it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Final, assert_never
+
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.instance_type import InstanceType, Offering
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
+from karptui.karpenter.settings import GATE_DEFAULTS, Settings, SettingsError, parse_settings
+from karptui.provisioning import InstanceTypes
+from karptui.whatif.edits import (
+    AnyEdit,
+    CopyPod,
+    CordonNode,
+    DeleteObject,
+    EditError,
+    FailedEditError,
+    ObjectRef,
+    PutObject,
+    RemoveNode,
+    ScaleWorkload,
+    SetField,
+    SetSetting,
+    TakeOut,
+)
+from karptui.whatif.edits.document import cordoned
+from karptui.whatif.edits.draft import ClusterDraft
+from karptui.whatif.edits.objects import delete_object, put_object
+from karptui.whatif.edits.pods import copy, scale
+from karptui.whatif.edits.set_field import set_field
+from karptui.whatif.situation import Edited, TypesResult, WhatIfBase
+
+
+def apply(base: WhatIfBase, edits: Sequence[AnyEdit]) -> Edited:
+    """Return the cluster as edits make it, one after the other.
+
+    Objects that no edit touches stay the same objects, and instance types are worked out again only where a NodeClass
+    or a setting that they depend on changes.
+
+    Raises:
+        FailedEditError: for the first edit that cannot be made.
+    """
+    draft = ClusterDraft(base)
+    for position, edit in enumerate(edits):
+        try:
+            _apply_one(draft, edit)
+        except EditError as error:
+            raise FailedEditError(position, edit, str(error)) from None
+    inventory = draft.inventory()
+    types, notes = _types(base, draft, inventory)
+    return Edited(
+        base,
+        tuple(edits),
+        inventory,
+        draft.settings,
+        types,
+        outages=tuple(draft.outages),
+        removed=tuple(dict.fromkeys(draft.removed)),
+        notes=(*draft.notes, *notes),
+    )
+
+
+def _apply_one(draft: ClusterDraft, edit: AnyEdit) -> None:
+    match edit:
+        case SetField():
+            set_field(draft, edit)
+        case PutObject():
+            put_object(draft, edit.text)
+        case DeleteObject():
+            delete_object(draft, edit.object)
+        case SetSetting():
+            set_setting(draft, edit.name, edit.value)
+        case ScaleWorkload():
+            scale(draft, edit.object, edit.replicas)
+        case CopyPod():
+            copy(draft, edit.object, edit.count)
+        case TakeOut():
+            draft.outages.append(edit)
+        case RemoveNode():
+            _remove(draft, edit.name)
+        case CordonNode():
+            node = draft.get(ObjectRef("Node", edit.name))
+            draft.put(Kind.NODE, cordoned(replace(node, is_unschedulable=True)))
+        case _:
+            assert_never(edit)
+
+
+def _remove(draft: ClusterDraft, name: str) -> None:
+    if draft.find(ObjectRef("Node", name)) is None and draft.find(ObjectRef("NodeClaim", name)) is None:
+        raise EditError(f"there is no Node {name}")
+    draft.removed.append(name)
+
+
+def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple[TypesResult, list[str]]:
+    """Return the instance types of the edited cluster, and what is to be said about them."""
+    notes: list[str] = []
+    types = base.types
+    of_nodeclasses = draft.touched(Kind.NODECLASS)
+    of_settings = changes_types(base.settings, draft.settings)
+    if types.is_fixed:
+        if of_nodeclasses or of_settings:
+            what = "EC2NodeClasses and settings" if of_nodeclasses else "settings"
+            notes.append(f"instance types came with the snapshot: edits of {what} do not change them")
+    elif of_nodeclasses or of_settings or not _covers(types, base.inventory, inventory):
+        types = base.types_of(inventory, draft.settings)
+    elif inventory.nodepools is not base.inventory.nodepools:
+        types = replace(types, types=_by_reference(types.types, base.inventory, inventory))
+    if draft.outages:
+        made, counts = without_offerings(types.types, draft.outages)
+        types = replace(types, types=made)
+        missed = [outage_text(one) for one, count in zip(draft.outages, counts, strict=True) if not count]
+        notes.extend(f"there is no such offering: {text}" for text in missed)
+    return types, notes
+
+
+def _references(inventory: Inventory, types: Any) -> dict[Any, Any]:
+    return {pool.node_class_ref: types[pool.name] for pool in inventory.nodepools if pool.name in types}
+
+
+def _covers(types: TypesResult, before: Inventory, after: Inventory) -> bool:
+    """Whether the types of every NodePool are known already, from one that draws on the same NodeClass."""
+    if not isinstance(types.types, Mapping) or after.nodepools is before.nodepools:
+        return True
+    known = {pool.node_class_ref for pool in before.nodepools}
+    return all(pool.node_class_ref in known for pool in after.nodepools)
+
+
+def _by_reference(types: Any, before: Inventory, after: Inventory) -> Any:
+    if not isinstance(types, Mapping):
+        return types
+    by_reference = _references(before, types)
+    return {
+        pool.name: by_reference[pool.node_class_ref] for pool in after.nodepools if pool.node_class_ref in by_reference
+    }
+
+
+def without_offerings(types: InstanceTypes, outages: Sequence[TakeOut]) -> tuple[InstanceTypes, list[int]]:
+    """Return instance types with offerings marked unavailable, and for each outage how many it took.
+
+    NodePools that shared a list of types share one afterwards; types without such offerings stay the same objects.
+    """
+    counts = [0] * len(outages)
+    if not isinstance(types, Mapping):
+        return _marked(types, outages, counts), counts
+    made: dict[int, Sequence[InstanceType]] = {}
+    result: dict[str, Sequence[InstanceType]] = {}
+    for name, own in types.items():
+        if id(own) not in made:
+            made[id(own)] = _marked(own, outages, counts)
+        result[name] = made[id(own)]
+    return result, counts
+
+
+def outage_text(outage: TakeOut) -> str:
+    """Return what is out, in words."""
+    parts = (outage.capacity_type, outage.instance_type or "every type", f"in {outage.zone}" if outage.zone else "")
+    return " ".join(filter(None, parts))
+
+
+def _marked(types: Sequence[InstanceType], outages: Sequence[TakeOut], counts: list[int]) -> tuple[InstanceType, ...]:
+    return tuple(_marked_type(one, outages, counts) for one in types)
+
+
+def _marked_type(instance_type: InstanceType, outages: Sequence[TakeOut], counts: list[int]) -> InstanceType:
+    hits = [
+        (i, one)
+        for i, one in enumerate(outages)
+        if not one.instance_type or fnmatchcase(instance_type.name, one.instance_type)
+    ]
+    if not hits:
+        return instance_type
+    offerings = list(instance_type.offerings)
+    is_changed = False
+    for position, offering in enumerate(instance_type.offerings):
+        for i, outage in hits:
+            if _is_out(outage, offering):
+                counts[i] += 1
+                if offering.is_available:
+                    is_changed = True
+                    offerings[position] = replace(offering, is_available=False)
+    return replace(instance_type, offerings=tuple(offerings)) if is_changed else instance_type
+
+
+def _is_out(outage: TakeOut, offering: Offering) -> bool:
+    return _has(offering, ZONE, outage.zone) and _has(offering, CAPACITY_TYPE, outage.capacity_type)
+
+
+def _has(offering: Offering, key: str, value: str) -> bool:
+    return not value or any(one.key == key and value in one.values for one in offering.requirements)
+
+
+GATE_PREFIX: Final = "FEATURE_GATES."
+GATES: Final = "FEATURE_GATES"
+MODELLED: Final = (
+    "PREFERENCE_POLICY",
+    "MIN_VALUES_POLICY",
+    "IGNORE_DRA_REQUESTS",
+    "BATCH_MAX_DURATION",
+    "VM_MEMORY_OVERHEAD_PERCENT",
+    "RESERVED_ENIS",
+    "CLUSTER_NAME",
+    "ISOLATED_VPC",
+)
+"""Settings that change a decision here."""
+
+
+def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
+    """Give a setting, or a feature gate by ``FEATURE_GATES.<gate>``, another value.
+
+    Raises:
+        EditError: when Karpenter would not start with it, or would pass it over.
+    """
+    environment = environment_of(draft.settings)
+    if name.startswith(GATE_PREFIX):
+        gate = name.removeprefix(GATE_PREFIX)
+        if gate not in draft.settings.gates:
+            raise EditError(f"there is no feature gate {gate}; the gates are {', '.join(GATE_DEFAULTS)}")
+        own = [f"{one}={str(is_on).lower()}" for one, is_on in draft.settings.gates.items() if one != gate]
+        environment[GATES] = ",".join((*own, f"{gate}={value}"))
+    else:
+        if name not in MODELLED and name != GATES:
+            draft.note(f"{name} does not change anything that is modelled")
+        environment[name] = value
+    try:
+        settings = parse_settings(environment)
+    except SettingsError as error:
+        raise EditError(str(error)) from None
+    if name in settings.unread:
+        raise EditError(f"{name} is {value!r}, which Karpenter cannot read: it would take its default")
+    draft.settings = settings
+
+
+def changes_types(before: Settings, after: Settings) -> bool:
+    """Whether settings differ in what instance types are worked out from."""
+    return _of_types(before) != _of_types(after)
+
+
+def _of_types(settings: Settings) -> tuple[object, ...]:
+    return settings.vm_memory_overhead_percent, settings.reserved_enis, settings.gate("ReservedCapacity")
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Return settings by their environment names, also those that were not given that way."""
+    gates = ",".join(f"{name}={str(is_on).lower()}" for name, is_on in settings.gates.items())
+    return {
+        "PREFERENCE_POLICY": settings.preference_policy,
+        "MIN_VALUES_POLICY": settings.min_values_policy,
+        "IGNORE_DRA_REQUESTS": str(settings.ignore_dra_requests).lower(),
+        "BATCH_MAX_DURATION": f"{settings.batch_max_seconds}s",
+        "VM_MEMORY_OVERHEAD_PERCENT": str(settings.vm_memory_overhead_percent),
+        "RESERVED_ENIS": str(settings.reserved_enis),
+        "CLUSTER_NAME": settings.cluster_name,
+        "ISOLATED_VPC": str(settings.isolated_vpc).lower(),
+        **({GATES: gates} if gates else {}),
+        **settings.environment,
+    }

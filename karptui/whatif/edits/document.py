@@ -1,0 +1,349 @@
+"""Objects as documents: which of their fields can be set, and what the API server fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from karptui.decode.kinds import Kind
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.kube.node import Node
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod, PodAffinityTerm, PodTemplate, PodVolume, TopologySpreadConstraint
+from karptui.kube.resources import ResourceList
+from karptui.kube.selectors import LabelSelector, NodeSelectorRequirement, NodeSelectorTerm
+from karptui.kube.taints import NO_SCHEDULE, Taint
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.workload import DaemonSet, Workload
+from karptui.whatif.edits import EditError
+from karptui.whatif.path import Path, path_text, value_at
+from karptui.whatif.schema.schema import shipped_schemas
+
+
+def with_field(document: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """Return a document with a field set, or without it where the value is None; the rest is shared.
+
+    Missing objects on the way are made. A list takes a new last item at its length.
+
+    Raises:
+        EditError: naming the path, where it leads through something that is neither object nor list.
+    """
+    if not path:
+        raise EditError("the path of a field is empty")
+    made = _with(document, path, 0, value)
+    assert isinstance(made, dict)
+    return made
+
+
+def _with(node: Any, path: Path, depth: int, value: Any) -> Any:
+    part = path[depth]
+    is_last = depth == len(path) - 1
+    if isinstance(part, int):
+        return _with_item(node, path, depth, value, part, is_last=is_last)
+    if node is None:
+        node = {}
+    if not isinstance(node, Mapping):
+        raise EditError(
+            f"{path_text(path[:depth]) or 'the document'} is not an object, {path_text(path)} cannot be set"
+        )
+    made = dict(node)
+    if is_last and value is None:
+        made.pop(part, None)
+    elif value is None and part not in made:
+        pass
+    else:
+        made[part] = value if is_last else _with(made.get(part), path, depth + 1, value)
+    return made
+
+
+def _with_item(node: Any, path: Path, depth: int, value: Any, index: int, *, is_last: bool) -> Any:
+    if node is None:
+        node = []
+    if isinstance(node, str) or not isinstance(node, Sequence):
+        raise EditError(f"{path_text(path[:depth])} is not a list, {path_text(path)} cannot be set")
+    made = list(node)
+    if not 0 <= index <= len(made) or (value is None and index == len(made)):
+        raise EditError(f"{path_text(path[:depth])} has {len(made)} items, there is no [{index}]")
+    if is_last and value is None:
+        del made[index]
+    elif index == len(made):
+        made.append(value if is_last else _with(None, path, depth + 1, value))
+    else:
+        made[index] = value if is_last else _with(made[index], path, depth + 1, value)
+    return made
+
+
+_MISSING: Final = object()
+
+
+def with_defaults(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return an object as it is stored.
+
+    A snapshot written by hand has objects that never saw an API server. So that nothing changes but what an edit says,
+    a default is filled in only where the object that is there has the field.
+
+    Args:
+        document: The object, with its kind.
+        present: The object in whose place it is put, None for a new one.
+
+    Raises:
+        EditError: when something that must be an object is not.
+    """
+    made = dict(document)
+    for path, value in _defaults(str(document["kind"])):
+        if value_at(made, path, _MISSING) is not _MISSING:
+            continue
+        if present is None or value_at(present, path, _MISSING) is not _MISSING:
+            made = with_field(made, path, value)
+    return made
+
+
+@cache
+def _defaults(kind: str) -> tuple[tuple[Path, Any], ...]:
+    """Return the fields of a kind's spec that have a default, outer ones first; those of list items are left out."""
+    own = (one.schema for one in shipped_schemas().kinds.values() if one.kind == kind and not one.built_in)
+    spec = next(own, {}).get("properties", {}).get("spec", {})
+    return tuple(_defaults_below(spec, ("spec",)))
+
+
+def _defaults_below(schema: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    for name, part in schema.get("properties", {}).items():
+        inner = (*path, name)
+        if "default" in part:
+            value, fields = part["default"], part.get("properties", {})
+            if isinstance(value, dict):
+                # What has a default of its own is filled in for itself.
+                value = {key: one for key, one in value.items() if "default" not in fields.get(key, {})}
+            yield inner, value
+        yield from _defaults_below(part, inner)
+
+
+def template_document(template: PodTemplate, volumes: Iterable[PodVolume] = ()) -> dict[str, Any]:
+    """Return ``metadata`` and ``spec`` of a template's pods, in the API's own shape."""
+    spec: dict[str, Any] = {
+        "containers": [_container(template)],
+        "terminationGracePeriodSeconds": template.termination_grace_seconds,
+        "nodeSelector": dict(template.node_selector),
+        "tolerations": [
+            _without_empty(
+                key=one.key, operator=one.operator, value=one.value, effect=one.effect, tolerationSeconds=one.seconds
+            )
+            for one in template.tolerations
+        ],
+        "affinity": _affinity(template),
+        "topologySpreadConstraints": [_spread(one) for one in template.topology_spread],
+        "volumes": [_volume(one) for one in volumes],
+        "priority": template.priority,
+        "priorityClassName": template.priority_class_name,
+        "schedulerName": template.scheduler_name,
+        "runtimeClassName": template.runtime_class_name,
+        "hostNetwork": template.is_host_network,
+        "resourceClaims": [{"name": "claim"}] if template.has_resource_claims else [],
+    }
+    return {
+        "metadata": {"labels": dict(template.labels), "annotations": dict(template.annotations)},
+        "spec": {key: value for key, value in spec.items() if value or value == 0},
+    }
+
+
+def taint_document(taint: Taint) -> dict[str, Any]:
+    """Return a taint in the API's own shape."""
+    return _without_empty(key=taint.key, value=taint.value, effect=taint.effect)
+
+
+def amounts_document(amounts: ResourceList) -> dict[str, str]:
+    """Return a resource list in the API's own shape."""
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def selector_document(selector: LabelSelector) -> dict[str, Any]:
+    """Return a label selector in the API's own shape."""
+    return {
+        "matchLabels": dict(selector.match_labels),
+        "matchExpressions": [
+            {"key": one.key, "operator": one.operator, "values": list(one.values)} for one in selector.match_expressions
+        ],
+    }
+
+
+def requirement_documents(requirements: Iterable[NodeSelectorRequirement]) -> list[dict[str, Any]]:
+    """Return node selector requirements in the API's own shape."""
+    return [
+        _without_empty(key=one.key, operator=one.operator, values=list(one.values), minValues=one.min_values)
+        for one in requirements
+    ]
+
+
+def _container(template: PodTemplate) -> dict[str, Any]:
+    resources: dict[str, Any] = {
+        "requests": amounts_document(template.requests),
+        "limits": amounts_document(template.limits),
+    }
+    ports = [
+        _without_empty(hostPort=one.port, containerPort=one.port, protocol=one.protocol, hostIP=one.host_ip)
+        for one in template.host_ports
+    ]
+    image = template.images[0] if template.images else ""
+    return _without_empty(name="containers", image=image, resources=resources, ports=ports)
+
+
+def _affinity(template: PodTemplate) -> dict[str, Any]:
+    node: dict[str, Any] = {}
+    if template.required_node_terms is not None:
+        terms = [_term(one) for one in template.required_node_terms]
+        node["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
+    if template.preferred_node_terms:
+        node["preferredDuringSchedulingIgnoredDuringExecution"] = [
+            {"weight": one.weight, "preference": _term(one.preference)} for one in template.preferred_node_terms
+        ]
+    return _without_empty(
+        nodeAffinity=node,
+        podAffinity=_pod_affinity(template.pod_affinity, template.preferred_pod_affinity),
+        podAntiAffinity=_pod_affinity(template.pod_anti_affinity, template.preferred_pod_anti_affinity),
+    )
+
+
+def _term(term: NodeSelectorTerm) -> dict[str, Any]:
+    return _without_empty(
+        matchExpressions=requirement_documents(term.match_expressions),
+        matchFields=requirement_documents(term.match_fields),
+    )
+
+
+def _pod_affinity(required: Iterable[PodAffinityTerm], preferred: Iterable[Any]) -> dict[str, Any]:
+    return _without_empty(
+        requiredDuringSchedulingIgnoredDuringExecution=[_pod_term(one) for one in required],
+        preferredDuringSchedulingIgnoredDuringExecution=[
+            {"weight": one.weight, "podAffinityTerm": _pod_term(one.term)} for one in preferred
+        ],
+    )
+
+
+def _pod_term(term: PodAffinityTerm) -> dict[str, Any]:
+    made = _without_empty(
+        topologyKey=term.topology_key,
+        namespaces=list(term.namespaces),
+        matchLabelKeys=list(term.match_label_keys),
+        mismatchLabelKeys=list(term.mismatch_label_keys),
+    )
+    return made | _selectors(labelSelector=term.label_selector, namespaceSelector=term.namespace_selector)
+
+
+def _spread(constraint: TopologySpreadConstraint) -> dict[str, Any]:
+    made = _without_empty(
+        maxSkew=constraint.max_skew,
+        topologyKey=constraint.topology_key,
+        whenUnsatisfiable=constraint.when_unsatisfiable,
+        minDomains=constraint.min_domains,
+        nodeAffinityPolicy=constraint.node_affinity_policy,
+        nodeTaintsPolicy=constraint.node_taints_policy,
+        matchLabelKeys=list(constraint.match_label_keys),
+    )
+    return made | _selectors(labelSelector=constraint.label_selector)
+
+
+def _selectors(**selectors: LabelSelector | None) -> dict[str, Any]:
+    # The empty selector means everything and an absent one nothing, so it must not be dropped.
+    return {name: selector_document(one) for name, one in selectors.items() if one is not None}
+
+
+def _volume(volume: PodVolume) -> dict[str, Any]:
+    if not volume.is_ephemeral:
+        return {"name": volume.name, "persistentVolumeClaim": {"claimName": volume.claim_name}}
+    storage = {} if volume.storage_class_name is None else {"storageClassName": volume.storage_class_name}
+    return {"name": volume.name, "ephemeral": {"volumeClaimTemplate": {"spec": storage}}}
+
+
+def _without_empty(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value or value == 0}
+
+
+UNSCHEDULABLE_TAINT: Final = Taint("node.kubernetes.io/unschedulable", NO_SCHEDULE)
+"""What a cordoned node carries; Kubernetes adds it with ``spec.unschedulable``."""
+_META: Final = ("labels", "annotations")
+_TAKEN_OVER: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.NODE: (*_META, "taints", "is_unschedulable", "capacity", "allocatable"),
+    Kind.NODECLAIM: (*_META, "taints", "startup_taints", "expire_after_ns", "termination_grace_period_ns"),
+    Kind.PDB: (*_META, "selector", "min_available", "max_unavailable", "unhealthy_pod_eviction_policy"),
+}
+
+
+def record_document(kind: Kind, item: Any) -> dict[str, Any] | None:
+    """Return an object as a document of the fields that can be set, None for kinds of which none can."""
+    match item:
+        case Pod():
+            made = template_document(item.template, item.volumes)
+            made["metadata"]["labels"] |= item.own_labels
+        case Node():
+            made = _node(item)
+        case NodeClaim():
+            made = _nodeclaim(item)
+        case PodDisruptionBudget():
+            made = _pdb(item)
+        case DaemonSet():
+            made = {"spec": {"template": template_document(item.template, item.volumes)}}
+        case Workload():
+            template = None if item.template is None else template_document(item.template, item.volumes)
+            made = {"spec": {"replicas": item.replicas, "template": template}}
+        case _:
+            return None
+    meta = made.setdefault("metadata", {})
+    meta["name"] = item.name
+    if item.namespace:
+        meta["namespace"] = item.namespace
+    if not isinstance(item, Pod):
+        meta["labels"], meta["annotations"] = dict(item.labels), dict(item.annotations)
+    return {"kind": str(getattr(item, "kind", kind)), **made}
+
+
+def taken_over(kind: Kind, item: Any, changed: Any) -> Any:
+    """Return an object with the fields that a changed document may have changed; the same one where none did."""
+    fields = {
+        name: getattr(changed, name) for name in _TAKEN_OVER[kind] if getattr(changed, name) != getattr(item, name)
+    }
+    if not fields:
+        return item
+    made = replace(item, **fields)
+    return cordoned(made) if kind is Kind.NODE and "is_unschedulable" in fields else made
+
+
+def cordoned(node: Node) -> Node:
+    """Return a node whose taints say whether it is unschedulable."""
+    others = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE_TAINT.key)
+    return replace(node, taints=(*others, UNSCHEDULABLE_TAINT) if node.is_unschedulable else others)
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {
+        "spec": {"taints": [taint_document(one) for one in node.taints], "unschedulable": node.is_unschedulable},
+        "status": {"capacity": amounts_document(node.capacity), "allocatable": amounts_document(node.allocatable)},
+    }
+
+
+def _nodeclaim(claim: NodeClaim) -> dict[str, Any]:
+    return {
+        "spec": {
+            "taints": [taint_document(one) for one in claim.taints],
+            "startupTaints": [taint_document(one) for one in claim.startup_taints],
+            "requirements": requirement_documents(claim.requirements),
+            "expireAfter": _duration(claim.expire_after_ns),
+            "terminationGracePeriod": _duration(claim.termination_grace_period_ns),
+        }
+    }
+
+
+def _pdb(pdb: PodDisruptionBudget) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "minAvailable": pdb.min_available,
+        "maxUnavailable": pdb.max_unavailable,
+        "unhealthyPodEvictionPolicy": pdb.unhealthy_pod_eviction_policy or None,
+        "selector": None if pdb.selector is None else selector_document(pdb.selector),
+    }
+    return {"spec": {name: value for name, value in spec.items() if value is not None}}
+
+
+def _duration(nanoseconds: int | None) -> str | None:
+    return None if nanoseconds is None else f"{nanoseconds / NS_PER_SECOND:.9f}".rstrip("0").rstrip(".") + "s"

@@ -1,0 +1,333 @@
+"""Put objects in the place of others or take them away, with what changes because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from karptui.decode.errors import DecodeError
+from karptui.decode.kinds import Kind, kind_of
+from karptui.decode.reader import KindReader
+from karptui.decode.yaml_text import YamlError, load_documents
+from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.objects import Condition, OwnerReference
+from karptui.kube.pod import Pod
+from karptui.kube.workload import DaemonSet, Workload
+from karptui.provisioning.eligible_pods import UNSCHEDULABLE
+from karptui.whatif.edits import EditError, ObjectRef
+from karptui.whatif.edits.document import cordoned, with_defaults
+from karptui.whatif.edits.draft import ClusterDraft, is_namespaced
+from karptui.whatif.edits.pods import (
+    add_first,
+    give_template,
+    like_its_pods,
+    read_template,
+    scale,
+    with_priority,
+    with_status,
+)
+
+READY: Final = "Ready"
+
+
+def ready(status: str, message: str = "") -> Condition:
+    """Return a Ready condition."""
+    return Condition(
+        type=READY, status=status, reason=READY if status == "True" else "NodeClassNotReady", message=message
+    )
+
+
+def with_condition(conditions: tuple[Condition, ...], changed: Condition) -> tuple[Condition, ...]:
+    """Return conditions with one of them set."""
+    return (*(one for one in conditions if one.type != changed.type), changed)
+
+
+def settle_pool(draft: ClusterDraft, pool: NodePool) -> NodePool:
+    """Return a NodePool that is Ready as far as its NodeClass is; unchanged where no NodeClass of the kind is known."""
+    ref = pool.node_class_ref
+    nodeclass = draft.find(ObjectRef(ref.kind, ref.name)) if ref.kind.endswith("NodeClass") else None
+    if nodeclass is not None:
+        is_ready, why = nodeclass.is_ready, f"{ref.kind} {ref.name} is not ready"
+    elif draft.touched(Kind.NODECLASS) or any(one.kind == ref.kind for one in draft.values(Kind.NODECLASS)):
+        is_ready, why = False, f"there is no {ref.kind} {ref.name}"
+    else:
+        is_ready, why = True, ""
+    if is_ready == pool.is_ready:
+        return pool
+    if not is_ready:
+        draft.note(f"NodePool {pool.name} is not ready, so it takes no pods: {why}")
+    condition = ready("True" if is_ready else "False", why if not is_ready else "")
+    return replace(pool, conditions=with_condition(pool.conditions, condition))
+
+
+def settle_pools_of(draft: ClusterDraft, kind: str, name: str) -> None:
+    """Bring the NodePools of a NodeClass that came or went up to date."""
+    for pool in list(draft.values(Kind.NODEPOOL)):
+        if (pool.node_class_ref.kind, pool.node_class_ref.name) == (kind, name):
+            settled = settle_pool(draft, pool)
+            if settled is not pool:
+                draft.put(Kind.NODEPOOL, settled)
+
+
+_KEPT_METADATA: Final = ("uid", "creationTimestamp", "generation", "resourceVersion", "deletionTimestamp")
+"""What the API server writes and nobody edits."""
+_HASHES: Final = ("karpenter.sh/nodepool-hash", "karpenter.k8s.aws/ec2nodeclass-hash")
+
+
+def put_object(draft: ClusterDraft, text: str) -> None:
+    """Put the object of a YAML document in the place of the one with its kind and name, or add it.
+
+    Raises:
+        EditError: naming document, object and field.
+    """
+    document = read_document(text)
+    api_version, api_kind, name = document["apiVersion"], document["kind"], document["metadata"]["name"]
+    kind = kind_of(api_version, api_kind)
+    if kind is None:
+        draft.note(f"{api_kind} {name}: objects of this kind are not modelled, it changes nothing")
+        return
+    if is_namespaced(kind):
+        metadata = document["metadata"]
+        document = {**document, "metadata": {**metadata, "namespace": metadata.get("namespace") or "default"}}
+    try:
+        _PUTTERS.get(kind, _put_plain)(draft, kind, document)
+    except DecodeError as error:
+        raise EditError(str(error)) from None
+
+
+def read_document(text: str) -> dict[str, Any]:
+    """Return the one object of a YAML document.
+
+    Raises:
+        EditError: when it is not YAML, not one document, or lacks apiVersion, kind or name.
+    """
+    try:
+        documents = load_documents(text.encode())
+    except YamlError as error:
+        raise EditError(f"the document is not YAML: {error}") from None
+    if len(documents) != 1:
+        raise EditError(f"the document holds {len(documents)} objects, must be one")
+    document = documents[0]
+    if not isinstance(document, dict):
+        raise EditError("the document is not an object")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(document.get(field), str):
+            raise EditError(f"the document has no {field}")
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not name:
+        raise EditError(f"{document['kind']} (without a name): metadata.name: is missing")
+    return document
+
+
+def convert(kind: Kind, document: Mapping[str, Any]) -> Any:
+    """Return the domain object of a document.
+
+    Raises:
+        DecodeError: naming object and field.
+    """
+    reader = KindReader(kind, api_version=str(document.get("apiVersion", "")), api_kind=str(document["kind"]))
+    return reader.convert(document)
+
+
+def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a NodePool or NodeClass as an API server would store it over the one that is there.
+
+    Status, identity and Karpenter's hash annotations stay those of the object that is there.
+
+    Raises:
+        EditError: when something that must be an object is not.
+    """
+    made = dict(document)
+    if present is not None:
+        metadata, before = dict(made["metadata"]), present.get("metadata") or {}
+        metadata |= {key: before[key] for key in _KEPT_METADATA if key in before}
+        hashes = {key: value for key, value in (before.get("annotations") or {}).items() if key.startswith(_HASHES)}
+        if hashes:
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), **hashes}
+        made["metadata"] = metadata
+        made.pop("status", None)
+        if "status" in present:
+            made["status"] = present["status"]
+    return with_defaults(made, present)
+
+
+def _ref(document: Mapping[str, Any]) -> ObjectRef:
+    metadata = document["metadata"]
+    return ObjectRef(document["kind"], metadata["name"], metadata.get("namespace") or "")
+
+
+def _put_plain(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    draft.put(kind, convert(kind, document))
+
+
+def _put_nodepool(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    present = draft.find(_ref(document))
+    pool = convert(kind, stored(document, None if present is None else present.raw))
+    if present is None:
+        pool = replace(pool, conditions=with_condition(pool.conditions, ready("True")), status_resources={})
+        pool = settle_pool(draft, replace(pool, created_ns=draft.now_ns))
+    else:
+        pool = replace(pool, conditions=present.conditions, status_resources=present.status_resources)
+        if pool.node_class_ref != present.node_class_ref:
+            pool = settle_pool(draft, pool)
+    draft.put(kind, pool)
+
+
+def _put_nodeclass(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    ref = _ref(document)
+    present = draft.find(ref)
+    made = convert(kind, stored(document, None if present is None else present.raw))
+    if present is None and not made.is_ready:
+        made = replace(made, conditions=with_condition(made.conditions, ready("True")))
+        draft.note(f"{ref.kind} {ref.name} is taken as ready; what its selectors find is only known once it exists")
+    draft.put(kind, made)
+    settle_pools_of(draft, ref.kind, ref.name)
+
+
+def _put_node(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    draft.put(kind, cordoned(convert(kind, document)))
+
+
+def _put_overlay(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    made = convert(kind, document)
+    if not made.conditions:
+        made = replace(made, conditions=(ready("True"),))
+    draft.put(kind, made)
+
+
+def _put_pdb(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    present = draft.find(_ref(document))
+    made = convert(kind, document)
+    if present is not None:
+        made = replace(made, uid=present.uid, created_ns=present.created_ns)
+    draft.put(kind, with_status(draft, made))
+
+
+def _put_pod(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    made: Pod = convert(kind, document)
+    present = draft.find(_ref(document))
+    read = read_template(document, kind="Pod", key=made.key, namespace=made.namespace, owners=made.owners)
+    template = with_priority(draft, read.template)
+    typed = document["metadata"].get("uid")
+    uid = made.uid if typed or present is None else present.uid
+    made = replace(made, template=template, uid=uid, created_ns=made.created_ns or draft.now_ns)
+    if not made.node_name and not made.is_terminal and not _has_gates(document):
+        made = replace(made, phase="Pending", scheduled_reason=UNSCHEDULABLE, nominated_node_name="")
+    draft.put(kind, made)
+
+
+def _has_gates(document: Mapping[str, Any]) -> bool:
+    spec = document.get("spec")
+    return isinstance(spec, Mapping) and bool(spec.get("schedulingGates"))
+
+
+def _put_daemonset(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    ref = _ref(document)
+    present = draft.find(ref)
+    made = convert(kind, document)
+    made = replace(made, uid=made.uid or (present.uid if present is not None else f"whatif-{ref.key}"))
+    draft.put(kind, made)
+    if present is not None:
+        # Karpenter reads what a DaemonSet asks from its newest pod, so its pods change with it.
+        give_template(draft, draft.pods_of(ref), lambda pod: like_its_pods(made.template, pod))
+
+
+def _put_workload(draft: ClusterDraft, kind: Kind, document: dict[str, Any]) -> None:
+    ref = _ref(document)
+    present = draft.find(ref)
+    made = convert(kind, document)
+    made = replace(made, uid=made.uid or (present.uid if present is not None else f"whatif-{ref.key}"))
+    if kind is Kind.CRONJOB:
+        draft.put(kind, made)
+        draft.note(f"CronJob {ref.key} has no pods until its schedule comes; put a Job to see them")
+        return
+    spec = document.get("spec")
+    spec = spec if isinstance(spec, Mapping) else {}
+    replicas = _count(spec, "parallelism" if kind is Kind.JOB else "replicas", ref)
+    owner = OwnerReference(made.api_version, ref.kind, ref.name, made.uid, controller=True)
+    body = spec.get("template")
+    read = read_template(
+        body if isinstance(body, Mapping) else {}, kind=ref.kind, key=ref.key, namespace=made.namespace, owners=(owner,)
+    )
+    template = with_priority(draft, read.template)
+    draft.put(kind, replace(made, template=template, volumes=read.volumes, replicas=replicas))
+    pods = draft.pods_of(ref)
+    if pods:
+        changed = give_template(draft, pods, lambda pod: like_its_pods(template, pod))
+        if changed:
+            draft.note(f"{ref.kind} {ref.key}: its pods ({changed}) count as changed where they are, without a rollout")
+        scale(draft, ref, replicas)
+    else:
+        add_first(draft, template, read.volumes, ref.name, replicas)
+
+
+def _count(spec: Mapping[str, Any], field: str, ref: ObjectRef) -> int:
+    value = spec.get(field, 1)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise EditError(f"{ref.kind} {ref.key}: spec.{field}: must be a number of pods, is {value!r:.60}")
+    return value
+
+
+_PUTTERS: Final[Mapping[Kind, Callable[[ClusterDraft, Kind, dict[str, Any]], None]]] = {
+    Kind.NODEPOOL: _put_nodepool,
+    Kind.NODECLASS: _put_nodeclass,
+    Kind.NODE: _put_node,
+    Kind.NODEOVERLAY: _put_overlay,
+    Kind.PDB: _put_pdb,
+    Kind.POD: _put_pod,
+    Kind.DAEMONSET: _put_daemonset,
+    Kind.DEPLOYMENT: _put_workload,
+    Kind.REPLICASET: _put_workload,
+    Kind.STATEFULSET: _put_workload,
+    Kind.JOB: _put_workload,
+    Kind.CRONJOB: _put_workload,
+    Kind.REPLICATION_CONTROLLER: _put_workload,
+}
+
+
+def delete_object(draft: ClusterDraft, ref: ObjectRef) -> None:
+    """Take an object away.
+
+    Raises:
+        EditError: when it is not there.
+    """
+    item = draft.get(ref)
+    kind = draft.kind(ref)
+    match kind:
+        case Kind.NODE | Kind.NODECLAIM:
+            draft.removed.append(ref.name)
+            return
+        case Kind.NODEPOOL:
+            _release_claims(draft, ref.name)
+        case Kind.POD if item.owners:
+            draft.note(
+                f"Pod {ref.key}: its owner would make another one, which is left out; scale the workload instead"
+            )
+        case _ if isinstance(item, Workload | DaemonSet):
+            _drop_workload(draft, ref, item)
+    draft.drop(kind, item)
+    if kind is Kind.NODECLASS:
+        settle_pools_of(draft, ref.kind, ref.name)
+
+
+def _release_claims(draft: ClusterDraft, pool_name: str) -> None:
+    """Mark the NodeClaims of a NodePool: they are deleted with their owner."""
+    claims = [one for one in draft.values(Kind.NODECLAIM) if one.labels.get(NODEPOOL) == pool_name]
+    for claim in claims:
+        if not claim.is_deleting:
+            draft.put(Kind.NODECLAIM, replace(claim, deletion_ns=draft.now_ns))
+    if claims:
+        draft.note(f"NodePool {pool_name}: its {len(claims)} NodeClaims are deleted with it, and their nodes drain")
+
+
+def _drop_workload(draft: ClusterDraft, ref: ObjectRef, item: Any) -> None:
+    for pod in draft.pods_of(ref):
+        draft.drop(Kind.POD, pod)
+    if isinstance(item, Workload):
+        owned = [one for one in draft.values(Kind.REPLICASET) if any(owner.uid == item.uid for owner in one.owners)]
+        for one in owned if item.uid else ():
+            draft.drop(Kind(one.kind), one)

@@ -1,0 +1,293 @@
+"""Pods that come, go and change with edits, and the PodDisruptionBudgets that count them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from karptui.decode.errors import DecodeError, FieldError, field_error
+from karptui.decode.kinds import Kind
+from karptui.decode.pod import template_parts
+from karptui.decode.pod_template import build_template, split_labels, volumes_of
+from karptui.decode.pod_wire import WirePod
+from karptui.karpenter.labels import POD_DELETION_COST
+from karptui.kube.objects import OwnerReference
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod, PodTemplate, PodVolume
+from karptui.whatif.edits import EditError, ObjectRef
+from karptui.whatif.edits.draft import ClusterDraft
+from karptui.whatif.vacate import as_pending
+
+
+def with_status(draft: ClusterDraft, pdb: PodDisruptionBudget) -> PodDisruptionBudget:
+    """Return a PodDisruptionBudget with the status that follows from the pods that are there.
+
+    The pods that should be there are taken to be those that are.
+
+    Raises:
+        EditError: where an amount is neither a number nor a percentage.
+    """
+    selector = pdb.selector
+    pods = [
+        pod
+        for pod in draft.values(Kind.POD)
+        if selector is not None
+        and pod.namespace == pdb.namespace
+        and not pod.is_terminal
+        and selector.matches(pod.labels)
+    ]
+    expected = len(pods)
+    healthy = sum(1 for pod in pods if pod.ready and not pod.is_terminating)
+    if pdb.max_unavailable is not None:
+        desired = max(expected - _amount(pdb, "maxUnavailable", pdb.max_unavailable, expected), 0)
+    else:
+        desired = _amount(pdb, "minAvailable", pdb.min_available or 0, expected)
+    return replace(
+        pdb,
+        expected_pods=expected,
+        current_healthy=healthy,
+        desired_healthy=desired,
+        disruptions_allowed=max(healthy - desired, 0) if expected else 0,
+        observed_generation=pdb.generation,
+    )
+
+
+def _amount(pdb: PodDisruptionBudget, field: str, value: int | str, total: int) -> int:
+    if isinstance(value, int):
+        return value
+    digits = value.removesuffix("%")
+    if digits == value or not digits.isdecimal():
+        where = f"PodDisruptionBudget {pdb.key}: spec.{field}"
+        raise EditError(f"{where}: {value!r:.60} is neither a number nor a percentage")
+    return math.ceil(int(digits) * total / 100)
+
+
+_HASH_LABEL = "pod-template-hash"
+
+
+class TemplateRead(msgspec.Struct, frozen=True):
+    """What a document says about pods."""
+
+    template: PodTemplate
+    own_labels: Mapping[str, str]
+    volumes: tuple[PodVolume, ...]
+
+
+def read_template(
+    document: Mapping[str, Any],
+    *,
+    kind: str,
+    key: str,
+    namespace: str,
+    owners: Iterable[OwnerReference] = (),
+    is_typed: bool = True,
+) -> TemplateRead:
+    """Return the template of a document with ``metadata`` and ``spec``.
+
+    Args:
+        document: As it stands in a pod, or under ``template`` of a workload.
+        kind: Whose it is, for the error.
+        key: Its name, for the error.
+        namespace: Of the pods.
+        owners: Of the pods.
+        is_typed: Whether somebody wrote it: limits then fill in for missing requests, as the API server does it.
+
+    Raises:
+        DecodeError: naming object and field.
+    """
+    metadata = document.get("metadata")
+    meta = {**(metadata if isinstance(metadata, Mapping) else {}), "name": "pod", "namespace": namespace}
+    try:
+        wire = msgspec.convert({**document, "metadata": meta}, WirePod)
+        parts = msgspec.structs.replace(template_parts(wire), owners=None, copies_limits=is_typed)
+        template = replace(build_template(parts), owners=tuple(owners))
+    except msgspec.ValidationError as error:
+        raise DecodeError(kind, key, field_error(error, document)) from None
+    except FieldError as error:
+        raise DecodeError(kind, key, error) from None
+    _, own_labels = split_labels(wire.metadata.labels)
+    return TemplateRead(template, own_labels, volumes_of(wire.spec.volumes))
+
+
+def with_priority(draft: ClusterDraft, template: PodTemplate) -> PodTemplate:
+    """Return a template with the priority of its class, as admission fills it in."""
+    if template.priority or not template.priority_class_name:
+        return template
+    classes = {one.name: one.value for one in draft.values(Kind.PRIORITY_CLASS)}
+    return replace(template, priority=classes.get(template.priority_class_name, 0))
+
+
+def give_template(draft: ClusterDraft, pods: Iterable[Pod], make: Callable[[Pod], PodTemplate]) -> int:
+    """Give pods other templates, one for all pods that shared theirs; return how many pods changed.
+
+    Args:
+        draft: The cluster.
+        pods: Some of its pods.
+        make: Returns the new template of a pod.
+    """
+    made: dict[PodTemplate, PodTemplate] = {}
+    count = 0
+    for pod in pods:
+        template = made.get(pod.template)
+        if template is None:
+            template = made[pod.template] = make(pod)
+        if template is not pod.template:
+            draft.put(Kind.POD, replace(pod, template=template))
+            count += 1
+    return count
+
+
+def like_its_pods(template: PodTemplate, pod: Pod) -> PodTemplate:
+    """Return a workload's template with what controllers add to its pods: owners and the ReplicaSet's hash.
+
+    A pod that has it already keeps its own.
+    """
+    labels = dict(template.labels)
+    if _HASH_LABEL in pod.template.labels:
+        labels[_HASH_LABEL] = pod.template.labels[_HASH_LABEL]
+    made = replace(template, owners=pod.template.owners, labels=labels)
+    return pod.template if is_same(pod.template, made) else made
+
+
+def is_same(left: PodTemplate, right: PodTemplate) -> bool:
+    """Whether two templates say the same."""
+    return all(getattr(left, name) == getattr(right, name) for name in PodTemplate.__struct_fields__)
+
+
+_ORDINAL: Final = re.compile(r"(.+)-([0-9]+)")
+_COPY: Final = re.compile(r"-whatif-[0-9]+$")
+_PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+MAX_PODS: Final = 200_000
+"""Pods that an edit may add; more is a slip of the finger."""
+
+
+def scale(draft: ClusterDraft, ref: ObjectRef, replicas: int) -> None:
+    """Give a workload another number of pods.
+
+    Raises:
+        EditError: where it is not there, or there is nothing to make its pods like.
+    """
+    _check_count(replicas, "replicas")
+    workload = draft.get(ref)
+    if not hasattr(workload, "replicas"):
+        raise EditError(f"{ref.kind} {ref.key} cannot be scaled: it has no replicas")
+    pods = [pod for pod in draft.pods_of(ref) if pod.is_active]
+    draft.put(draft.kind(ref), replace(workload, replicas=replicas))
+    if replicas < len(pods):
+        for pod in in_order_of_removal(pods)[: len(pods) - replicas]:
+            draft.drop(Kind.POD, pod)
+        return
+    missing = replicas - len(pods)
+    if pods:
+        add_copies(draft, max(pods, key=lambda pod: (pod.created_ns, pod.name)), missing, siblings=pods)
+    elif missing and workload.template is not None:
+        owner = OwnerReference(workload.api_version, ref.kind, ref.name, workload.uid or f"whatif-{ref.key}", True)
+        add_first(draft, replace(workload.template, owners=(owner,)), workload.volumes, ref.name, missing)
+    elif missing:
+        raise EditError(f"{ref.kind} {ref.key} has no pods, and its template is not known: put the whole object")
+
+
+def copy(draft: ClusterDraft, ref: ObjectRef, count: int) -> None:
+    """Add pods like one that is there.
+
+    Raises:
+        EditError: where it is not there.
+    """
+    _check_count(count, "count")
+    add_copies(draft, draft.get(ref), count)
+
+
+def add_copies(draft: ClusterDraft, sample: Pod, count: int, *, siblings: Sequence[Pod] = ()) -> None:
+    """Add pending pods like another, each with claims of its own where the other's volumes belong to it alone."""
+    taken = {pod.name for pod in siblings}
+    is_numbered = sample.template.is_statefulset_owned
+    number = 0
+    for _ in range(count):
+        name = _next_name(draft, sample, number, is_numbered=is_numbered, taken=taken)
+        number = int(name.rpartition("-")[2]) + 1
+        taken.add(name)
+        labels = {**sample.own_labels}
+        if is_numbered:
+            labels |= {_POD_NAME: name, _POD_INDEX: name.rpartition("-")[2]}
+            labels = {key: value for key, value in labels.items() if key in sample.own_labels}
+        volumes = tuple(_own_volume(draft, sample, volume, name) for volume in sample.volumes)
+        uid = f"whatif-{sample.namespace}/{name}"
+        made = replace(as_pending(sample), name=name, uid=uid, created_ns=draft.now_ns, own_labels=labels)
+        draft.put(Kind.POD, replace(made, volumes=volumes))
+
+
+def add_first(
+    draft: ClusterDraft, template: PodTemplate, volumes: tuple[PodVolume, ...], name: str, count: int
+) -> None:
+    """Add the first pods of a workload, pending."""
+    for number in range(count):
+        pod_name = f"{name}-{number}" if template.is_statefulset_owned else f"{name}-whatif-{number}"
+        uid = f"whatif-{template.namespace}/{pod_name}"
+        pod = Pod(name=pod_name, template=template, uid=uid, created_ns=draft.now_ns, volumes=volumes)
+        draft.put(Kind.POD, as_pending(pod))
+
+
+def in_order_of_removal(pods: Sequence[Pod]) -> list[Pod]:
+    """Return pods of one workload, those first that Kubernetes takes away first."""
+    if pods and pods[0].template.is_statefulset_owned:
+        return sorted(pods, key=lambda pod: -_ordinal(pod.name))
+    on_node = Counter(pod.node_name for pod in pods)
+    return sorted(
+        pods,
+        key=lambda pod: (
+            bool(pod.node_name),
+            _PHASES.get(pod.phase, 1),
+            bool(pod.ready),
+            _deletion_cost(pod),
+            -on_node[pod.node_name],
+            -pod.created_ns,
+            pod.name,
+        ),
+    )
+
+
+def _deletion_cost(pod: Pod) -> int:
+    text = pod.annotations.get(POD_DELETION_COST, "0")
+    return int(text) if re.fullmatch(r"0|-?[1-9][0-9]{0,9}", text) else 0
+
+
+def _ordinal(name: str) -> int:
+    match = _ORDINAL.fullmatch(name)
+    return int(match[2]) if match else 0
+
+
+def _next_name(draft: ClusterDraft, sample: Pod, number: int, *, is_numbered: bool, taken: set[str]) -> str:
+    match = _ORDINAL.fullmatch(sample.name) if is_numbered else None
+    stem = match[1] if match else f"{_COPY.sub('', sample.name)}-whatif"
+    while True:
+        name = f"{stem}-{number}"
+        if name not in taken and draft.find(ObjectRef("Pod", name, sample.namespace)) is None:
+            return name
+        number += 1
+
+
+def _own_volume(draft: ClusterDraft, sample: Pod, volume: PodVolume, name: str) -> PodVolume:
+    """Return a copy's volume: a claim that carries the pod's name is its own, and a new one is made for the copy."""
+    present = volume.claim_of(sample.name)
+    if not volume.is_ephemeral and not present.endswith(f"-{sample.name}"):
+        return volume
+    made = replace(volume, claim_name="" if volume.is_ephemeral else f"{present.removesuffix(sample.name)}{name}")
+    claim = draft.find(ObjectRef("PersistentVolumeClaim", present, sample.namespace))
+    if claim is not None:
+        claim_name = made.claim_of(name)
+        uid = f"whatif-{sample.namespace}/{claim_name}"
+        draft.put(Kind.PVC, replace(claim, name=claim_name, uid=uid, volume_name="", phase="Pending"))
+    return made
+
+
+def _check_count(count: int, field: str) -> None:
+    if not 0 <= count <= MAX_PODS:
+        raise EditError(f"{field} is {count}, must be from 0 to {MAX_PODS:,}")

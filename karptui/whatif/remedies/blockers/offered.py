@@ -1,0 +1,224 @@
+"""Every remedy for a blocker: pods, evictions, and the rules of NodePools."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
+from karptui.karpenter.labels import DO_NOT_DISRUPT
+from karptui.karpenter.nodepool import NodePool
+from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, ScaleWorkload, SetField
+from karptui.whatif.remedies.blockers.protected_pods import protected_pod_remedies
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects, RemedyKind, effect_of, ref_of
+
+_SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
+
+
+def exhausted_remedies(
+    blockers: Sequence[Blocker], objects: Objects, findings: Mapping[str, NodeFindings], *, makes_edits: bool = True
+) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about PodDisruptionBudgets that allow nothing.
+
+    Args:
+        blockers: ``PDB_EXHAUSTED`` blockers; their value is the budget's ``namespace/name``.
+        objects: The cluster's objects.
+        findings: By key, as in an analysis.
+        makes_edits: Whether pods are counted to scale their workload.
+    """
+    effect = effect_of(blockers, findings)
+    edits: list[AnyEdit] = []
+    for key in dict.fromkeys(one.value for one in blockers):
+        ref = _pdb_ref(key)
+        if key in objects.pdbs:
+            if objects.pdbs[key].min_available is not None:
+                edits.append(SetField(ref, ("spec", "minAvailable"), None))
+            edits.append(SetField(ref, ("spec", "maxUnavailable"), 1))
+    yield BlockerRemedy(
+        RemedyKind.ALLOW_EVICTION,
+        "maxUnavailable: 1 lets pods go one at a time; unhealthyPodEvictionPolicy: AlwaysAllow lets those go that are"
+        " not ready.",
+        tuple(edits),
+        effect,
+    )
+    owners = _counting_owners(blockers, objects)
+    if owners:
+        yield BlockerRemedy(
+            RemedyKind.MORE_REPLICAS,
+            "With one pod more than minAvailable asks for, one may be evicted.",
+            tuple(_one_more(owners, objects)) if makes_edits else (),
+        )
+
+
+def several_remedies(
+    blockers: Sequence[Blocker], objects: Objects, findings: Mapping[str, NodeFindings]
+) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about pods that several PodDisruptionBudgets select.
+
+    Args:
+        blockers: ``PDB_MULTIPLE`` blockers; their value is the budgets' ``namespace/name``, a blank between.
+        objects: The cluster's objects.
+        findings: By key, as in an analysis.
+    """
+    spare = dict.fromkeys(key for one in blockers for key in one.value.split()[1:])
+    yield BlockerRemedy(
+        RemedyKind.ONE_PDB,
+        "A pod that two PodDisruptionBudgets select can never be evicted, whatever they allow: delete one, or narrow"
+        " its selector.",
+        tuple(DeleteObject(_pdb_ref(key)) for key in spare if key in objects.pdbs),
+        effect_of(blockers, findings),
+    )
+
+
+def _pdb_ref(key: str) -> ObjectRef:
+    namespace, _, name = key.partition("/")
+    return ObjectRef("PodDisruptionBudget", name, namespace)
+
+
+def _counting_owners(blockers: Sequence[Blocker], objects: Objects) -> dict[str, str]:
+    """Return the workloads behind pods whose budget asks for a number of pods, with the key of one pod each."""
+    return {
+        one.owner: one.object_key
+        for one in blockers
+        if one.owner in objects.workloads
+        and one.owner.partition("/")[0] in _SCALED
+        and one.object_key in objects.pods
+        and one.value in objects.pdbs
+        and isinstance(objects.pdbs[one.value].min_available, int)
+    }
+
+
+def _one_more(owners: Mapping[str, str], objects: Objects) -> Iterator[ScaleWorkload]:
+    """Yield for each workload an edit to one pod more than it has now."""
+    counts = Counter(pod.owners for pod in objects.pods.values() if pod.is_active)
+    for owner, key in owners.items():
+        yield ScaleWorkload(ref_of(owner), counts[objects.pods[key].owners] + 1)
+
+
+_STEPS: Final = (10, 20, 50, 100)
+Findings = Mapping[str, NodeFindings]
+
+
+def node_remedies(blockers: Sequence[Blocker], _: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about nodes that say do-not-disrupt themselves."""
+    names = dict.fromkeys(one.node_name for one in blockers)
+    yield BlockerRemedy(
+        RemedyKind.REMOVE_NODE_ANNOTATION,
+        'On a node only "true" counts, and it never runs out.',
+        tuple(SetField(ObjectRef("Node", name), ("metadata", "annotations", DO_NOT_DISRUPT), None) for name in names),
+        effect_of(blockers, findings),
+    )
+
+
+def budget_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about disruption budgets that leave nothing."""
+    names = dict.fromkeys(one.pool_name for one in blockers)
+    edits = [
+        SetField(
+            ObjectRef("NodePool", name), ("spec", "disruption", "budgets"), [{"nodes": wider(objects.nodepools[name])}]
+        )
+        for name in names
+        if name in objects.nodepools
+    ]
+    yield BlockerRemedy(
+        RemedyKind.WIDER_BUDGET,
+        "Replaces all budgets of the NodePool; nodes that are deleted or NotReady use the allowance up.",
+        tuple(edits),
+        effect_of(blockers, findings),
+    )
+
+
+def wider(pool: NodePool) -> str:
+    """Return a share of the nodes that is wider than each budget of a NodePool, in steps."""
+    shares = [int(one.nodes[:-1]) for one in pool.budgets or () if one.nodes.endswith("%") and one.nodes[:-1].isdigit()]
+    return next((f"{step}%" for step in _STEPS if step > max(shares, default=0)), f"{_STEPS[-1]}%")
+
+
+def never_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about consolidateAfter: Never."""
+    yield BlockerRemedy(
+        RemedyKind.CONSOLIDATE_AFTER,
+        "Nodes then count as consolidatable after five minutes without change.",
+        _on_pools(blockers, objects, ("spec", "disruption", "consolidateAfter"), "5m"),
+        effect_of(blockers, findings),
+    )
+
+
+def policy_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about the policy WhenEmpty."""
+    yield BlockerRemedy(
+        RemedyKind.POLICY,
+        "Pods are moved to make nodes go.",
+        _on_pools(blockers, objects, ("spec", "disruption", "consolidationPolicy"), "WhenEmptyOrUnderutilized"),
+        effect_of(blockers, findings),
+    )
+
+
+def headroom_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about a static NodePool whose limit leaves no room for a replacement."""
+    limits = {
+        one.pool_name: (objects.nodepools[one.pool_name].limits or {}).get("nodes")
+        for one in blockers
+        if one.pool_name in objects.nodepools
+    }
+    yield BlockerRemedy(
+        RemedyKind.NODE_LIMIT,
+        "limits.nodes one above replicas lets a replacement start before the node goes.",
+        tuple(
+            SetField(ObjectRef("NodePool", name), ("spec", "limits", "nodes"), str(limit.units + 1))
+            for name, limit in limits.items()
+            if limit is not None
+        ),
+        effect_of(blockers, findings),
+    )
+
+
+def _on_pools(
+    blockers: Sequence[Blocker], objects: Objects, path: tuple[str | int, ...], value: Any
+) -> tuple[SetField, ...]:
+    names = dict.fromkeys(one.pool_name for one in blockers)
+    return tuple(SetField(ObjectRef("NodePool", name), path, value) for name in names if name in objects.nodepools)
+
+
+_BY_CODE = {
+    Code.NODE_DND: node_remedies,
+    Code.PDB_MULTIPLE: several_remedies,
+    Code.BUDGET_ZERO: budget_remedies,
+    Code.CONSOLIDATION_DISABLED: never_remedies,
+    Code.WHEN_EMPTY_POLICY: policy_remedies,
+    Code.STATIC_NO_HEADROOM: headroom_remedies,
+}
+
+
+def blocker_remedies(
+    blockers: Sequence[Blocker],
+    objects: Objects,
+    findings: Mapping[str, NodeFindings],
+    now_ns: int,
+    *,
+    makes_edits: bool = True,
+) -> tuple[BlockerRemedy, ...]:
+    """Return what can be done about blockers, by kind of blocker; nothing about those that end by themselves.
+
+    Args:
+        blockers: As they stand in the findings: the effect of a remedy is read off what was simulated for them.
+        objects: The cluster's objects.
+        findings: By key, as in an analysis.
+        now_ns: The instant: nanoseconds since the epoch.
+        makes_edits: Whether edits of pods are asked for; without them it is quick for thousands of blockers too.
+    """
+    protected = [one for one in blockers if one.code is Code.POD_DND]
+    found: list[BlockerRemedy] = []
+    if protected:
+        found.extend(protected_pod_remedies(protected, objects, findings, now_ns, makes_edits=makes_edits))
+    exhausted = [one for one in blockers if one.code is Code.PDB_EXHAUSTED]
+    if exhausted:
+        found.extend(exhausted_remedies(exhausted, objects, findings, makes_edits=makes_edits))
+    for code, make in _BY_CODE.items():
+        own = [one for one in blockers if one.code is code]
+        if own:
+            found.extend(make(own, objects, findings))
+    return tuple(found)

@@ -1,0 +1,227 @@
+"""What can be done about pods that say do-not-disrupt and keep their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from karptui.decode.yaml_text import to_yaml
+from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.do_not_disrupt import ProtectionKind, read_value
+from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.durations import parse_duration
+from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.taints import Taint, Toleration
+from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects, RemedyKind, effect_of, ref_of
+from karptui.whatif.scenario import Replay
+from karptui.whatif.workload_labels import workload_labels
+
+PROTECTED_TAINT: Final = Taint("example.com/protected", "NoSchedule", "true")
+DURATION: Final = "4h"
+"""What a protected pod is given instead of ``"true"``."""
+GRACE: Final = "2h"
+_ANNOTATION: Final = ("metadata", "annotations", DO_NOT_DISRUPT)
+_TEMPLATE: Final = ("spec", "template")
+_WITH_TEMPLATE: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "ReplicationController"})
+"""Owners whose template can be changed; that of a Job never can, its pods are changed as if they had been made so."""
+
+
+def protected_pod_remedies(
+    blockers: Sequence[Blocker],
+    objects: Objects,
+    findings: Mapping[str, NodeFindings],
+    now_ns: int,
+    *,
+    makes_edits: bool = True,
+) -> Iterator[BlockerRemedy]:
+    """Yield what can be done about protected pods, what is least trouble for the jobs first.
+
+    Args:
+        blockers: ``POD_DND`` blockers.
+        objects: The cluster's objects.
+        findings: By key, as in an analysis.
+        now_ns: The instant: nanoseconds since the epoch.
+        makes_edits: Whether edits are asked for: of thousands of pods they are many.
+    """
+    pods = [objects.pods[one.object_key] for one in blockers if one.object_key in objects.pods]
+    bearers = _bearers(blockers, objects) if makes_edits else {}
+    later = effect_of(blockers, findings, is_at_once=False)
+    yield BlockerRemedy(
+        RemedyKind.OWN_POOL,
+        "Pods that may not be disrupted share nodes with nobody else; all other nodes are free to go.",
+        _own_pool(blockers, objects, bearers) if makes_edits else (),
+        later,
+        Replay.SCRATCH,
+    )
+    nodes = dict.fromkeys(one.node_name for one in blockers if one.node_name and not one.blocks_drain)
+    if nodes:
+        yield BlockerRemedy(
+            RemedyKind.CORDON,
+            "No new pods land on the node, so it goes once the protected ones have ended. Undo with kubectl uncordon.",
+            tuple(CordonNode(name) for name in nodes),
+            later,
+        )
+    endless = [one for one in blockers if _value(one, objects) == "true"]
+    if endless:
+        yield BlockerRemedy(
+            RemedyKind.DURATION,
+            f'Protects each pod for {DURATION} after it started, then the node is free. Units h, m, s; "1d" protects'
+            " nothing.",
+            tuple(_annotated(ref, DURATION) for ref in bearers),
+            effect_of(_older(endless, objects, now_ns), findings),
+        )
+    pools = _longer_grace(blockers, objects)
+    if pools:
+        yield BlockerRemedy(
+            RemedyKind.GRACE,
+            "Ends the wait of nodes that drift, expire or are deleted; consolidation never takes a node with a"
+            " protected pod. It holds for new nodes, and changing it makes the present ones drift.",
+            tuple(
+                SetField(ObjectRef("NodePool", name), (*_TEMPLATE, "spec", "terminationGracePeriod"), GRACE)
+                for name in pools
+            ),
+        )
+    rule = _spread(pods)
+    if rule is not None:
+        yield BlockerRemedy(
+            RemedyKind.SPREAD,
+            "New ones go where the fewest of them run, so that no node is filled up with them again and again; more"
+            " nodes may hold one at the same time.",
+            tuple(SetField(ref, _path(ref, "spec", "topologySpreadConstraints"), [rule]) for ref in bearers),
+            replay=Replay.SCRATCH,
+        )
+    yield BlockerRemedy(
+        RemedyKind.REMOVE_ANNOTATION,
+        "These pods may then be evicted at any time, also halfway.",
+        tuple(_annotated(ref, None) for ref in bearers),
+        effect_of(blockers, findings),
+    )
+
+
+def _value(one: Blocker, objects: Objects) -> str:
+    pod = objects.pods.get(one.object_key)
+    return one.value if pod is None else pod.annotations.get(DO_NOT_DISRUPT, "")
+
+
+def _bearers(blockers: Sequence[Blocker], objects: Objects) -> dict[ObjectRef, PodTemplate]:
+    """Return what has to be changed for the pods to change, with a pod's template as it is.
+
+    That is the workload where it has a template, else each pod.
+    """
+    found: dict[ObjectRef, PodTemplate] = {}
+    for one in blockers:
+        pod = objects.pods.get(one.object_key)
+        if pod is None:
+            continue
+        kind = one.owner.partition("/")[0]
+        is_made = kind in _WITH_TEMPLATE and one.owner in objects.workloads
+        ref = ref_of(one.owner) if is_made else ObjectRef("Pod", pod.name, pod.namespace)
+        found.setdefault(ref, pod.template)
+    return found
+
+
+def _path(ref: ObjectRef, *path: str) -> tuple[str | int, ...]:
+    return path if ref.kind == "Pod" else (*_TEMPLATE, *path)
+
+
+def _annotated(ref: ObjectRef, value: str | None) -> SetField:
+    return SetField(ref, _path(ref, *_ANNOTATION), value)
+
+
+# A NodePool of their own
+
+
+def _own_pool(
+    blockers: Sequence[Blocker], objects: Objects, bearers: Mapping[ObjectRef, PodTemplate]
+) -> tuple[AnyEdit, ...]:
+    """Return a tainted copy of their NodePool, and pods that ask for it; nothing where the NodePool is not known."""
+    pool = next((objects.nodepools[one.pool_name] for one in blockers if one.pool_name in objects.nodepools), None)
+    if pool is None or not pool.raw:
+        return ()
+    edits: list[AnyEdit] = [PutObject(to_yaml(tainted_copy(pool)))]
+    for ref, template in bearers.items():
+        selector = {**template.node_selector, NODEPOOL: own_pool_name(pool.name)}
+        tolerations = [*map(_toleration, template.tolerations), _TOLERATION]
+        edits.append(SetField(ref, _path(ref, "spec", "nodeSelector"), selector))
+        edits.append(SetField(ref, _path(ref, "spec", "tolerations"), tolerations))
+    return tuple(edits)
+
+
+def own_pool_name(pool_name: str) -> str:
+    """Return what the NodePool for protected pods is called."""
+    return f"{pool_name}-protected"
+
+
+def tainted_copy(pool: NodePool) -> dict[str, Any]:
+    """Return a NodePool as written with another name and a taint more."""
+    spec = pool.raw.get("spec") or {}
+    template = spec.get("template") or {}
+    inner = template.get("spec") or {}
+    taint = {"key": PROTECTED_TAINT.key, "value": PROTECTED_TAINT.value, "effect": PROTECTED_TAINT.effect}
+    inner = {**inner, "taints": [*(inner.get("taints") or ()), taint]}
+    return {
+        "apiVersion": pool.raw.get("apiVersion", "karpenter.sh/v1"),
+        "kind": "NodePool",
+        "metadata": {"name": own_pool_name(pool.name)},
+        "spec": {**spec, "template": {**template, "spec": inner}},
+    }
+
+
+_TOLERATION: Final = {
+    "key": PROTECTED_TAINT.key,
+    "operator": "Equal",
+    "value": PROTECTED_TAINT.value,
+    "effect": PROTECTED_TAINT.effect,
+}
+
+
+def _toleration(one: Toleration) -> dict[str, Any]:
+    written = {"key": one.key, "operator": one.operator, "value": one.value, "effect": one.effect}
+    seconds = {} if one.seconds is None else {"tolerationSeconds": one.seconds}
+    return {name: text for name, text in written.items() if text} | seconds
+
+
+# Clocks
+
+
+def _older(blockers: Sequence[Blocker], objects: Objects, now_ns: int) -> list[Blocker]:
+    """Return the blockers whose pod has run for longer than the duration: they end at once."""
+    value = read_value(DURATION)
+    found = []
+    for one in blockers:
+        pod = objects.pods.get(one.object_key)
+        if pod is not None and value.at(pod.start_ns, now_ns).kind is ProtectionKind.ELAPSED:
+            found.append(one)
+    return found
+
+
+def _longer_grace(blockers: Sequence[Blocker], objects: Objects) -> tuple[str, ...]:
+    """Return the NodePools whose terminationGracePeriod is longer, or missing."""
+    least = parse_duration(GRACE)
+    names = dict.fromkeys(one.pool_name for one in blockers)
+    graces = {name: objects.nodepools[name].termination_grace_period_ns for name in names if name in objects.nodepools}
+    return tuple(name for name, grace in graces.items() if grace is None or grace > least)
+
+
+# Spread
+
+
+def _spread(pods: Sequence[Pod]) -> dict[str, Any] | None:
+    """Return a spread over nodes by the labels that all the pods share; None where they share none."""
+    if not pods or any(pod.template.topology_spread for pod in pods):
+        return None
+    shared = dict(pods[0].template.labels)
+    for pod in pods[1:]:
+        shared = {key: value for key, value in shared.items() if pod.template.labels.get(key) == value}
+    shared = workload_labels(shared)
+    if not shared:
+        return None
+    return {
+        "maxSkew": 1,
+        "topologyKey": HOSTNAME,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": shared},
+    }

@@ -1,0 +1,149 @@
+"""What would let nodes go, and what it would come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+import msgspec
+
+from karptui.disruption.analysis import NodeFindings
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.outlook import Outcome
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.pdb import PodDisruptionBudget
+from karptui.kube.pod import Pod
+from karptui.whatif.edits import AnyEdit, ObjectRef
+from karptui.whatif.scenario import Replay
+
+
+class RemedyKind(StrEnum):
+    """What sort of remedy it is."""
+
+    OWN_POOL = "own pool for these pods"
+    CORDON = "cordon"
+    DURATION = 'duration instead of "true"'
+    GRACE = "shorter terminationGracePeriod"
+    SPREAD = "spread"
+    REMOVE_ANNOTATION = "take the annotation away"
+    REMOVE_NODE_ANNOTATION = "take the node's annotation away"
+    ALLOW_EVICTION = "a PodDisruptionBudget that allows one eviction"
+    MORE_REPLICAS = "one replica more"
+    ONE_PDB = "one PodDisruptionBudget a pod"
+    WIDER_BUDGET = "a wider disruption budget"
+    CONSOLIDATE_AFTER = "let consolidation begin"
+    POLICY = "consolidate nodes that are not empty"
+    NODE_LIMIT = "room for a replacement"
+
+
+class Effect(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of the nodes that a remedy is about, as far as simulated removals tell."""
+
+    deleted: int = 0
+    replaced: int = 0
+    kept: int = 0
+    """Nodes that stay all the same: something else holds them, or their pods have no cheaper place."""
+    unknown: int = 0
+    """Nodes that have not been simulated yet, or of which it cannot be told."""
+    untried: int = 0
+    """Nodes of which just these blockers were never taken away together: a what-if tells."""
+    saves_per_hour: float = 0.0
+    """Dollars per hour by the NodePools' prices, for the nodes that go."""
+    is_at_once: bool = True
+    """Whether they go as soon as it is done; else once the protected pods have ended."""
+
+    @property
+    def goes(self) -> int:
+        """Nodes that go."""
+        return self.deleted + self.replaced
+
+
+class BlockerRemedy(msgspec.Struct, frozen=True):
+    """One thing that can be done."""
+
+    kind: RemedyKind
+    sentence: str
+    """What it does, and what it does not."""
+    edits: tuple[AnyEdit, ...] = ()
+    """The change as a what-if takes it; empty where an object that it needs is not known."""
+    effect: Effect | None = None
+    """None where it changes nothing about the nodes that are there."""
+    replay: Replay = Replay.NEXT
+    """What shows the difference best."""
+
+    @property
+    def title(self) -> str:
+        """A few words."""
+        return str(self.kind)
+
+
+class Objects(msgspec.Struct, frozen=True, eq=False):
+    """The objects of a cluster that remedies change."""
+
+    pods: Mapping[str, Pod]
+    """By ``namespace/name``."""
+    nodepools: Mapping[str, NodePool]
+    pdbs: Mapping[str, PodDisruptionBudget]
+    """By ``namespace/name``."""
+    workloads: frozenset[str] = frozenset()
+    """``Kind/namespace/name`` of the workloads that are known."""
+
+
+def ref_of(owner: str) -> ObjectRef:
+    """Return a reference from ``Kind/namespace/name``."""
+    kind, namespace, name = owner.split("/", 2)
+    return ObjectRef(kind, name, namespace)
+
+
+def effect_of(lifted: Iterable[Blocker], findings: Mapping[str, NodeFindings], *, is_at_once: bool = True) -> Effect:
+    """Return what becomes of the nodes of blockers without those blockers.
+
+    Args:
+        lifted: Blockers, as they stand in the findings.
+        findings: By key, as in an analysis.
+        is_at_once: Whether they are gone as soon as the remedy is applied.
+    """
+    by_claim: dict[str, list[Blocker]] = {}
+    for blocker in lifted:
+        by_claim.setdefault(blocker.claim_name, []).append(blocker)
+    outcomes = [_outcome(findings.get(f"claim/{name}"), own) for name, own in by_claim.items()]
+    untried = sum(outcome is None for outcome, _ in outcomes)
+    return Effect(
+        deleted=sum(outcome is Outcome.DELETE for outcome, _ in outcomes),
+        replaced=sum(outcome is Outcome.REPLACE for outcome, _ in outcomes),
+        kept=sum(outcome is Outcome.NO for outcome, _ in outcomes),
+        unknown=sum(outcome is Outcome.UNKNOWN for outcome, _ in outcomes),
+        untried=untried,
+        saves_per_hour=sum(saved for _, saved in outcomes),
+        is_at_once=is_at_once,
+    )
+
+
+def _outcome(found: NodeFindings | None, lifted: list[Blocker]) -> tuple[Outcome | None, float]:
+    """Return what becomes of one node, None where that was never tried, and what it saves per hour."""
+    outlook = found.outlook if found is not None else None
+    if found is None or outlook is None:
+        return Outcome.UNKNOWN, 0.0
+    if outlook.lifted.outcome is Outcome.NO:
+        # A node that stays without all of its blockers stays without some.
+        return Outcome.NO, 0.0
+    outcome = _without(found, {id(one) for one in lifted})
+    if outcome not in (Outcome.DELETE, Outcome.REPLACE):
+        return outcome, 0.0
+    # A node that is being deleted already saves what it costs; no command has to be found for it.
+    is_leaving = any(one.blocks_drain for one in found.blockers)
+    return outcome, (found.price_per_hour or 0.0) if is_leaving else outlook.lifted.savings_per_hour
+
+
+def _without(found: NodeFindings, lifted: set[int]) -> Outcome | None:
+    outlook, own = found.outlook, found.blockers
+    assert outlook is not None
+    if all(id(one) in lifted for one in own):
+        return outlook.lifted.outcome
+    codes = {one.code for one in own if id(one) in lifted}
+    if len(codes) == 1 and all((id(one) in lifted) == (one.code in codes) for one in own):
+        return outlook.without_code[codes.pop()]
+    places = [index for index, one in enumerate(own) if id(one) in lifted]
+    if len(places) == 1:
+        return outlook.without[places[0]]
+    return None

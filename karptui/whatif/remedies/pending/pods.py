@@ -1,0 +1,155 @@
+"""Changes to the pods themselves: taints they tolerate, labels they ask for, amounts, spread and affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from karptui.karpenter.labels import KEY_ALIASES
+from karptui.kube.pod import DO_NOT_SCHEDULE, Pod, PodTemplate
+from karptui.kube.resources import PODS
+from karptui.kube.taints import Taint
+from karptui.provisioning import PoolExplanation
+from karptui.provisioning.rejection import (
+    DomainUnreachable,
+    RequirementsUnmet,
+    TaintsNotTolerated,
+    TopologyUnmet,
+    TypesExhausted,
+)
+from karptui.whatif.edits import AnyEdit
+from karptui.whatif.remedies.pending.remedy import (
+    Question,
+    RemedyKind,
+    Step,
+    Trial,
+    amount_words,
+    once,
+    quantity_text,
+    set_fields,
+    whole_nano,
+)
+
+SUBJECT: Final = "the pods"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+Path = tuple[str | int, ...]
+
+
+def pod_trials(question: Question) -> Iterator[Trial]:
+    """Yield the changes to pods that the first failing gates suggest, each once."""
+    if question.explanation is None:
+        yield from _selector_trials(question, None)
+        return
+    pools = [one for one in question.explanation.pools if one.rejection is not None]
+    taints: dict[tuple[Taint, ...], None] = {}
+    keys: dict[str, None] = {}
+    for pool in pools:
+        rejection = pool.rejection
+        if isinstance(rejection, TaintsNotTolerated):
+            taints[rejection.taints] = None
+        elif isinstance(rejection, RequirementsUnmet):
+            keys.update((reason.key, None) for reason in rejection.reasons)
+        elif isinstance(rejection, TypesExhausted):
+            costly = {requirement.key for requirement in rejection.requirements}
+            keys.update((key, None) for key, _, _ in _asks(question.first.template) if key in costly)
+    for missing in taints:
+        yield _tolerate(question, missing)
+    yield from _selector_trials(question, keys)
+    yield from _smaller(question, pools)
+    if any(isinstance(pool.rejection, TopologyUnmet | DomainUnreachable) for pool in pools):
+        yield from _free(question)
+
+
+def _tolerate(question: Question, taints: tuple[Taint, ...]) -> Trial:
+    edits: list[AnyEdit] = []
+    for offset, taint in enumerate(taints):
+        toleration = {"key": taint.key, "effect": taint.effect}
+        toleration |= {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
+        edits += set_fields(
+            question.siblings,
+            lambda pod, at=offset, value=toleration: (  # type: ignore[misc]
+                ("spec", "tolerations", len(pod.template.tolerations) + at),
+                value,
+            ),
+        )
+    return once(RemedyKind.TOLERATE, SUBJECT, f"tolerate {', '.join(map(str, taints))}", edits)
+
+
+def _asks(template: PodTemplate) -> Iterator[tuple[str, str, Path]]:
+    """Yield key, words and path of every label that pods ask for."""
+    for key, value in template.node_selector.items():
+        yield KEY_ALIASES.get(key, key), f"{key}={value}", ("spec", "nodeSelector", key)
+    terms = template.required_node_terms or ()
+    for t, term in enumerate(terms):
+        at: Path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms", t)
+        for field, expressions in (("matchExpressions", term.match_expressions), ("matchFields", term.match_fields)):
+            for e, one in enumerate(expressions):
+                words = f"{one.key} {one.operator} {', '.join(one.values)}".rstrip()
+                yield KEY_ALIASES.get(one.key, one.key), words, (*at, field, e)
+
+
+def _selector_trials(question: Question, keys: Iterable[str] | None) -> Iterator[Trial]:
+    """Yield what pods could do without: these keys, or all and their preferences where None."""
+    wanted = None if keys is None else frozenset(keys)
+    for key, words, path in _asks(question.first.template):
+        if wanted is None or key in wanted:
+            edits = set_fields(question.siblings, lambda _, path=path: (path, None))  # type: ignore[misc]
+            yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"no longer ask for {words}", edits)
+    if wanted is None:
+        for index, term in enumerate(question.first.template.preferred_node_terms):
+            place: Path = ("spec", "affinity", "nodeAffinity", _PREFERRED, index)
+            edits = set_fields(question.siblings, lambda _, path=place: (path, None))  # type: ignore[misc]
+            yield once(RemedyKind.POD_SELECTOR, SUBJECT, f"drop the node preference of weight {term.weight}", edits)
+
+
+def _smaller(question: Question, pools: Iterable[PoolExplanation]) -> Iterator[Trial]:
+    """Yield the largest request that the nearest type of each NodePool has room for."""
+    seen: set[tuple[tuple[str, int], ...]] = set()
+    requests = question.first.requests
+    for pool in pools:
+        short = pool.nearest.shortfalls if pool.nearest is not None else ()
+        if not short or any(one.resource == PODS or one.resource not in requests for one in short):
+            continue
+        left = tuple(
+            (
+                one.resource,
+                whole_nano(one.resource, requests[one.resource].nano - (one.need.nano - one.room.nano), is_up=False),
+            )
+            for one in short
+        )
+        if left in seen or any(nano <= 0 for _, nano in left):
+            continue
+        seen.add(left)
+        words = ", ".join(f"{amount_words(name, nano)} of {name}" for name, nano in left)
+        edits = [edit for name, nano in left for edit in _request(question.siblings, name, quantity_text(name, nano))]
+        yield Trial(RemedyKind.REQUEST, SUBJECT, (Step(f"ask for at most {words}", tuple(edits)),))
+
+
+def _request(pods: Iterable[Pod], resource: str, value: str) -> tuple[AnyEdit, ...]:
+    # The containers of a pod are one in its document: what they ask together.
+    path: Path = ("spec", "containers", 0, "resources", "requests", resource)
+    return set_fields(pods, lambda _: (path, value))
+
+
+def _free(question: Question) -> Iterator[Trial]:
+    """Yield each rule about other pods that could be dropped."""
+    template = question.first.template
+
+    def drop(path: Path) -> tuple[AnyEdit, ...]:
+        return set_fields(question.siblings, lambda _: (path, None))
+
+    for index, spread in enumerate(template.topology_spread):
+        if spread.when_unsatisfiable == DO_NOT_SCHEDULE:
+            soft: Any = "ScheduleAnyway"
+            path: Path = ("spec", "topologySpreadConstraints", index, "whenUnsatisfiable")
+            edits = set_fields(question.siblings, lambda _, path=path, soft=soft: (path, soft))  # type: ignore[misc]
+            words = f"spread over {spread.topology_key} with ScheduleAnyway instead of DoNotSchedule"
+            yield once(RemedyKind.SPREAD, SUBJECT, words, edits)
+    for field, word, terms in (
+        ("podAffinity", "keep to the pods of its affinity", template.pod_affinity),
+        ("podAntiAffinity", "keep away from the pods of its anti-affinity", template.pod_anti_affinity),
+    ):
+        for index, term in enumerate(terms):
+            edits = drop(("spec", "affinity", field, _REQUIRED, index))
+            yield once(RemedyKind.AFFINITY, SUBJECT, f"no longer {word} by {term.topology_key}", edits)

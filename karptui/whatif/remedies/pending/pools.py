@@ -1,0 +1,335 @@
+"""Edits of NodePools that may give pods a place: limits, types, taints, requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from karptui.karpenter.labels import CAPACITY_TYPE, WELL_KNOWN, ZONE, is_restricted
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.requirements import KeyConflict, Requirements, UndefinedKey
+from karptui.kube.quantity import NANO
+from karptui.kube.resources import CPU, NODES
+from karptui.kube.selectors import NodeSelectorRequirement
+from karptui.kube.taints import Taint
+from karptui.kube.units import is_in_bytes
+from karptui.provisioning import NewClaim, PoolExplanation
+from karptui.provisioning.catalogue import Catalogue, bits
+from karptui.provisioning.problem import Variant
+from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
+from karptui.provisioning.template import template_requirements
+from karptui.provisioning.type_index import NO_PRICE
+from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
+from karptui.whatif.remedies.pending.remedy import (
+    Question,
+    RemedyKind,
+    Step,
+    Trial,
+    amount_words,
+    once,
+    quantity_text,
+    solved,
+)
+
+REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")
+_IN: Final = "In"
+
+
+def subject_of(pool: NodePool) -> str:
+    """Return a NodePool as the subject of a change."""
+    return f"NodePool {pool.name}"
+
+
+def set_pool(pool: NodePool, path: tuple[str | int, ...], value: Any) -> SetField:
+    """Return the edit of one field of a NodePool; None takes the field away."""
+    return SetField(ObjectRef("NodePool", pool.name), path, value)
+
+
+def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words: str = "") -> Trial | None:
+    """Return the change that makes a requirement allow a value, None where it does or no value could.
+
+    Args:
+        pool: The NodePool.
+        index: Position of the requirement.
+        value: The value.
+        kind: What sort of change it is.
+        words: What it means; made of key and value where empty.
+    """
+    requirement, path = pool.requirements[index], (*REQUIREMENTS, index)
+    said = words or f"allow {requirement.key} {value}"
+    values = list(requirement.values)
+    if requirement.operator == _IN and value not in values:
+        return once(kind, subject_of(pool), said, (set_pool(pool, (*path, "values"), [*values, value]),))
+    if requirement.operator == "NotIn" and value in values:
+        left = [one for one in values if one != value]
+        edit = set_pool(pool, (*path, "values"), left) if left else set_pool(pool, path, None)
+        return once(kind, subject_of(pool), said, (edit,))
+    if requirement.operator in ("Gt", "Lt", "Gte", "Lte") and value.isdecimal():
+        bound = int(value) + {"Gt": -1, "Lt": 1}.get(requirement.operator, 0)
+        if bound >= 0 and [str(bound)] != values:
+            return once(kind, subject_of(pool), said, (set_pool(pool, (*path, "values"), [str(bound)]),))
+    return None
+
+
+STEPS: Final = 16
+"""Sizes of a limit that are looked at, from the least that could do to the least that surely does."""
+_LIMITS: Final = ("spec", "limits")
+
+
+def limit_trial(question: Question, pool: NodePool, one: PoolExplanation) -> Iterator[Trial]:
+    """Yield the limits that new nodes of the pods would need, nothing where limits alone do not keep them away."""
+    assert pool.limits is not None
+    solution = solved(question.base, (set_pool(pool, _LIMITS, None),))
+    if solution is None:
+        return
+    wanted = {pod.uid for pod in question.pods}
+    claims = [claim for claim in solution.claims if claim.nodepool_name == pool.name]
+    if not any(pod.uid in wanted for claim in claims for pod in claim.pods):
+        return
+    template = next(found for found in question.prepared.templates if found.name == one.nodepool)
+    remaining = question.prepared.remaining_limits(template, Variant())
+    least, surely = _needs(claims, remaining)
+    steps: list[Step] = []
+    for step in range(STEPS):
+        raised: dict[str, int] = {}
+        for name, left in remaining.items():
+            need = least[name] + (surely[name] - least[name]) * step // (STEPS - 1)
+            if need > left:
+                raised[name] = _whole(name, pool.limits[name].nano - left + need)
+        made = _step(pool, raised)
+        if raised and made not in steps[-1:]:
+            steps.append(made)
+    if steps:
+        yield Trial(RemedyKind.LIMIT, subject_of(pool), tuple(steps))
+
+
+def limits_cut(one: PoolExplanation) -> bool:
+    """Whether limits rule out some of a NodePool's types, if not all."""
+    left = {found.after: found.count for found in one.types_left}
+    return left.get("limits", 0) < left.get("on offer", 0)
+
+
+def _needs(claims: list[NewClaim], limited: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return by resource what the claims take at least, and at most, in nano-units."""
+    least, most = dict.fromkeys(limited, 0), dict.fromkeys(limited, 0)
+    for claim in claims:
+        for name in limited:
+            if name == NODES:
+                least[name] += NANO
+                most[name] += NANO
+                continue
+            capacity = claim.catalogue.types
+            amounts = [
+                amount.nano if (amount := capacity[i].capacity.get(name)) is not None else 0
+                for i in bits(claim.type_mask)
+            ]
+            least[name] += min(amounts, default=0)
+            most[name] += max(amounts, default=0)
+    return least, most
+
+
+def _whole(resource: str, nano: int) -> int:
+    """Return a limit rounded up: to whole cores, gibibytes or pieces."""
+    unit = NANO << 30 if is_in_bytes(resource) else NANO
+    return -(-nano // unit) * unit
+
+
+def _step(pool: NodePool, raised: dict[str, int]) -> Step:
+    edits: tuple[AnyEdit, ...] = tuple(
+        set_pool(pool, (*_LIMITS, name), quantity_text(name, nano)) for name, nano in raised.items()
+    )
+    assert pool.limits is not None
+    words = ", ".join(
+        f"{name} from {pool.limits[name]} to {quantity_text(name, nano) if name == CPU else amount_words(name, nano)}"
+        for name, nano in raised.items()
+    )
+    return Step(f"raise its limit of {words}", edits)
+
+
+class _Candidate(NamedTuple):
+    price: float
+    name: str
+    values: tuple[str, ...]
+    """What the type has for the requirement's key, of its cheapest offering for zone and capacity type."""
+
+
+def type_trials(question: Question, pool: NodePool) -> Iterator[Trial]:
+    """Yield for each requirement the value of the cheapest type with room that it alone rules out.
+
+    Where one of the same family as the types that are allowed now has room, it comes first: the next larger.
+    """
+    catalogue = question.prepared.catalogues[pool.name]
+    asked = _asked(question)
+    need = _need(question, pool)
+    families = _families(question, pool)
+    for index, requirement in enumerate(pool.requirements):
+        others = tuple(one for i, one in enumerate(pool.requirements) if i != index)
+        wanted = template_requirements(replace(pool, requirements=others))
+        if not wanted.compatible(asked, WELL_KNOWN):
+            continue
+        found = _candidates(catalogue, wanted.merge(asked), requirement.key, need)
+        known: set[tuple[str, ...]] = set()
+        for one in (next((c for c in found if _family(c.name) in families), None), next(iter(found), None)):
+            if one is None or not one.values:
+                continue
+            trial = next(
+                filter(None, (allow_value(pool, index, value, RemedyKind.INSTANCE_TYPE) for value in one.values)), None
+            )
+            if trial is not None and (one.values[0],) not in known:
+                known.add((one.values[0],))
+                yield trial
+
+
+def _asked(question: Question) -> Requirements:
+    """Return what the pods ask of labels, without preferences and by their first alternative."""
+    template = question.first.template
+    asked = Requirements.from_labels(template.node_selector)
+    if template.required_node_terms:
+        asked = asked.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
+    return asked
+
+
+def _need(question: Question, pool: NodePool) -> list[tuple[str, int]]:
+    """Return what a type must have at least: the pod, and the DaemonSets that any type of the NodePool carries."""
+    columns = question.prepared.columns
+    row = list(columns.row(question.first.requests, pods=1))
+    template = next((one for one in question.prepared.templates if one.name == pool.name), None)
+    if template is not None and template.groups:
+        least = [min(group.row[i] for group in template.groups) for i in range(len(row))]
+        row = [a + b for a, b in zip(row, least, strict=True)]
+    return [(name, amount) for name, amount in zip(columns.names, row, strict=True) if amount]
+
+
+def _families(question: Question, pool: NodePool) -> frozenset[str]:
+    template = next((one for one in question.prepared.templates if one.name == pool.name), None)
+    if template is None:
+        return frozenset()
+    return frozenset(_family(template.catalogue.types[i].name) for i in bits(template.types))
+
+
+def _family(type_name: str) -> str:
+    return type_name.partition(".")[0]
+
+
+def _candidates(catalogue: Catalogue, wanted: Requirements, key: str, need: list[tuple[str, int]]) -> list[_Candidate]:
+    """Return the types that meet all but one requirement and have room, the cheapest first."""
+    rows = catalogue.offering_rows(wanted) & catalogue.usable_rows & catalogue.fitting_rows(need)
+    mask = catalogue.compatible(wanted) & catalogue.types_of_rows(rows)
+    prices = catalogue.prices(wanted)
+    found = [
+        _Candidate(prices[i], catalogue.types[i].name, _values(catalogue, i, key, wanted))
+        for i in bits(mask)
+        if prices[i] != NO_PRICE
+    ]
+    return sorted(found, key=lambda one: (one.price, one.name))
+
+
+def _values(catalogue: Catalogue, i: int, key: str, wanted: Requirements) -> tuple[str, ...]:
+    instance_type = catalogue.types[i]
+    if key in (ZONE, CAPACITY_TYPE):
+        offered = sorted(
+            (offering.price_per_hour, value)
+            for offering in instance_type.offerings
+            if offering.is_available
+            and wanted.compatible(own := catalogue.requirements_of(offering.requirements), WELL_KNOWN)
+            for value in own.get(key).values
+        )
+        return tuple(dict.fromkeys(value for _, value in offered))
+    said = catalogue.requirements_of(instance_type.requirements).find(key)
+    return () if said is None or said.complement else tuple(sorted(said.values))
+
+
+def pool_trials(question: Question) -> Iterator[Trial]:
+    """Yield the changes to each NodePool that its first failing gate suggests, in the order of the NodePools."""
+    if question.explanation is None:
+        return
+    pools = {pool.name: pool for pool in question.base.inventory.nodepools}
+    for one in question.explanation.pools:
+        pool = pools[one.nodepool]
+        if one.position < 0:
+            yield from _left_out(question, pool)
+            continue
+        rejection = one.rejection
+        if isinstance(rejection, TaintsNotTolerated):
+            yield _untainted(pool, rejection.taints)
+        elif isinstance(rejection, LimitReached):
+            yield from limit_trial(question, pool, one)
+        elif isinstance(rejection, RequirementsUnmet):
+            yield from _labelled(question, pool, rejection)
+            yield from type_trials(question, pool)
+        elif isinstance(rejection, TypesExhausted):
+            if limits_cut(one):
+                yield from limit_trial(question, pool, one)
+            yield from _fewer_values(pool, rejection)
+            yield from type_trials(question, pool)
+
+
+def _left_out(question: Question, pool: NodePool) -> Iterator[Trial]:
+    """Yield what would bring a NodePool back that has no usable type; nothing where something else is the cause."""
+    if pool.name not in question.prepared.left_out:
+        return
+    if question.prepared.left_out[pool.name]:
+        for index, requirement in enumerate(pool.requirements):
+            if requirement.min_values is not None:
+                yield _min_values(pool, index, requirement, None)
+    yield from type_trials(question, pool)
+
+
+def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Trial:
+    kept = [
+        {"key": taint.key, "effect": taint.effect, **({"value": taint.value} if taint.value else {})}
+        for taint in pool.taints
+        if taint not in missing
+    ]
+    words = f"drop its taint{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}, for all pods"
+    edit = set_pool(pool, ("spec", "template", "spec", "taints"), kept or None)
+    return once(RemedyKind.REMOVE_TAINT, subject_of(pool), words, (edit,))
+
+
+def _labelled(question: Question, pool: NodePool, rejection: RequirementsUnmet) -> Iterator[Trial]:
+    """Yield what gives the NodePool's nodes the labels that are asked for, where one change can."""
+    asked = question.first.template.node_selector
+    for reason in rejection.reasons:
+        if isinstance(reason, UndefinedKey):
+            if reason.key in asked and not is_restricted(reason.key):
+                path = ("spec", "template", "metadata", "labels", reason.key)
+                words = f"give its nodes the label {reason.key}={asked[reason.key]}"
+                edit = set_pool(pool, path, asked[reason.key])
+                yield once(RemedyKind.POOL_LABEL, subject_of(pool), words, (edit,))
+        else:
+            yield from _allowing(pool, reason)
+
+
+def _allowing(pool: NodePool, reason: KeyConflict) -> Iterator[Trial]:
+    """Yield what lets a requirement of the NodePool allow the value that is asked for."""
+    wanted = reason.incoming
+    if wanted.complement or not wanted.values or (is_restricted(reason.key) and reason.key not in WELL_KNOWN):
+        return
+    value = min(wanted.values)
+    if reason.key in pool.template_labels:
+        path = ("spec", "template", "metadata", "labels", reason.key)
+        words = f"change the label {reason.key} of its nodes from {pool.template_labels[reason.key]} to {value}"
+        yield once(RemedyKind.POOL_LABEL, subject_of(pool), words, (set_pool(pool, path, value),))
+        return
+    for index, requirement in enumerate(pool.requirements):
+        if requirement.key == reason.key:
+            trial = allow_value(pool, index, value, RemedyKind.POOL_VALUE)
+            if trial is not None:
+                yield trial
+
+
+def _fewer_values(pool: NodePool, rejection: TypesExhausted) -> Iterator[Trial]:
+    offered = dict(rejection.unmet_min_values)
+    for index, requirement in enumerate(pool.requirements):
+        if requirement.key in offered and requirement.min_values is not None:
+            yield _min_values(pool, index, requirement, offered[requirement.key] or None)
+
+
+def _min_values(pool: NodePool, index: int, requirement: NodeSelectorRequirement, value: int | None) -> Trial:
+    path = (*REQUIREMENTS, index, "minValues")
+    to = f"to {value}" if value is not None else "away"
+    verb = "lower" if value is not None else "take"
+    words = f"{verb} minValues of {requirement.key} {to}"
+    return once(RemedyKind.MIN_VALUES, subject_of(pool), words, (set_pool(pool, path, value),))

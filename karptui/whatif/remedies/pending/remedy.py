@@ -1,0 +1,271 @@
+"""Remedies for pods that wait: tried by a run of the engine, or said without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from karptui.aws.prices import LIST_PRICES, PriceSettings, settings_of
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU
+from karptui.kube.units import is_in_bytes, mebibytes_text
+from karptui.provisioning import NewClaim, PodExplanation, Prepared, Reporter, Solution
+from karptui.provisioning.reporter import silent
+from karptui.provisioning.solution import solve
+from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.situation import WhatIfBase
+
+
+class RemedyKind(StrEnum):
+    """What sort of change it is."""
+
+    TOLERATE = "tolerate"
+    """The pod tolerates a taint of the NodePool."""
+    REMOVE_TAINT = "remove taint"
+    """The NodePool loses a taint."""
+    LIMIT = "limit"
+    """The NodePool may grow further."""
+    POOL_VALUE = "pool requirement"
+    """A requirement of the NodePool allows one more value."""
+    POOL_LABEL = "pool label"
+    """The NodePool's nodes get a label."""
+    POD_SELECTOR = "pod selector"
+    """The pod no longer asks for a label."""
+    INSTANCE_TYPE = "instance type"
+    """A requirement of the NodePool allows a further type."""
+    OVERHEAD = "overhead"
+    """VM_MEMORY_OVERHEAD_PERCENT is lowered."""
+    REQUEST = "request"
+    """The pod asks for less."""
+    MAX_PODS = "maxPods"
+    """Nodes take more pods."""
+    DAEMONSET = "DaemonSet"
+    """A DaemonSet is taken away."""
+    SPREAD = "spread"
+    """The pod is no longer spread."""
+    AFFINITY = "affinity"
+    """The pod no longer keeps to other pods, or away from them."""
+    MIN_VALUES = "minValues"
+    """A requirement of the NodePool asks for fewer values."""
+
+
+class Gain(msgspec.Struct, frozen=True):
+    """What pods get where a change is made."""
+
+    placed: int
+    """Pods of those asked about that find a place."""
+    asked: int
+    """Pods that were asked about."""
+    nodes: tuple[str, ...] = ()
+    """Existing nodes that take them."""
+    nodepools: tuple[str, ...] = ()
+    """NodePools of the new nodes that take them."""
+    new_nodes: int = 0
+    instance_type: str = ""
+    """The cheapest type of the first new node."""
+    other_types: int = 0
+    """Types that the first new node may have besides."""
+    price_per_hour: float | None = None
+    """Dollars of the new nodes that take them, each by its cheapest offering; None without a new node or a price."""
+    displaced: tuple[str, ...] = ()
+    """Other pods, ``namespace/name``, that had a place and lose it."""
+
+
+class Remedy(msgspec.Struct, frozen=True):
+    """A change that was tried and helps."""
+
+    kind: RemedyKind
+    subject: str
+    """The object it changes: ``NodePool general``, ``Pod trino/worker-0``, ``setting``."""
+    words: str
+    """What to do, in words that hold for all pods: ``raise its limit of cpu to 120``."""
+    edits: tuple[AnyEdit, ...]
+    """The change as a what-if takes it; for several pods one edit each."""
+    gain: Gain
+
+
+class RemedyReport(msgspec.Struct, frozen=True):
+    """The changes that were tried for pods."""
+
+    pods: tuple[str, ...]
+    """``namespace/name`` of those asked about."""
+    tried: int = 0
+    to_try: int = 0
+    """Changes in all."""
+    found: tuple[Remedy, ...] = ()
+    """Those that help: all pods before some, cheap before dear."""
+    left_out: tuple[str, ...] = ()
+    """What could not be tried, in sentences."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything has been tried."""
+        return self.tried >= self.to_try
+
+
+_MIB = 1 << 20
+_GIB_IN_MIB = 1 << 10
+
+
+def whole_nano(resource: str, nano: int, *, is_up: bool) -> int:
+    """Return an amount rounded to what people write: millicores, mebibytes, pieces."""
+    unit = NANO_PER_MILLI if resource == CPU else NANO * _MIB if is_in_bytes(resource) else NANO
+    return (-(-nano // unit) if is_up else nano // unit) * unit
+
+
+def quantity_text(resource: str, nano: int) -> str:
+    """Return a rounded amount as a quantity: ``238914Mi``, ``1500m``, ``2``."""
+    if resource == CPU:
+        millis = nano // NANO_PER_MILLI
+        return f"{millis}m" if millis % 1000 else str(millis // 1000)
+    return f"{nano // (NANO * _MIB)}Mi" if is_in_bytes(resource) else str(nano // NANO)
+
+
+def amount_words(resource: str, nano: int) -> str:
+    """Return a rounded amount for people: ``238,914Mi (233Gi)``, ``1500m``, ``12``."""
+    if not is_in_bytes(resource):
+        return quantity_text(resource, nano)
+    mib = nano // (NANO * _MIB)
+    whole = f" ({mib // _GIB_IN_MIB:,}Gi)" if mib >= 10 * _GIB_IN_MIB else ""
+    return f"{mebibytes_text(nano // NANO)}{whole}"
+
+
+class Step(NamedTuple):
+    """A change of one size."""
+
+    words: str
+    """What to do, in words that hold for all pods."""
+    edits: tuple[AnyEdit, ...]
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """A change, in one size or several of which a stronger one never places fewer pods."""
+
+    kind: RemedyKind
+    subject: str
+    """The object it changes: ``NodePool general``, ``the pods``, ``Karpenter's settings``."""
+    steps: tuple[Step, ...]
+    """The gentlest first."""
+    guess: int | None = None
+    """Position of the step that is likely the gentlest that helps."""
+
+
+class Question(NamedTuple):
+    """Pods that find no place, and why."""
+
+    base: WhatIfBase
+    pods: tuple[Pod, ...]
+    """Pods that no rule tells apart."""
+    explanation: PodExplanation | None
+    """Of the first of them; None where Karpenter does not look at it."""
+
+    @property
+    def prepared(self) -> Prepared:
+        """The cluster, made ready for runs."""
+        return self.base.prepared
+
+    @property
+    def siblings(self) -> tuple[Pod, ...]:
+        """The pods and all others that wait and are made of the same template: it changes for all of them."""
+        asked = {pod.uid for pod in self.pods}
+        template = self.first.template
+        others = (pod for pod in self.prepared.pending if pod.template is template and pod.uid not in asked)
+        return (*self.pods, *others)
+
+    @property
+    def first(self) -> Pod:
+        """The pod that stands for all."""
+        return self.pods[0]
+
+
+def set_fields(pods: Iterable[Pod], make: Callable[[Pod], tuple[tuple[str | int, ...], Any]]) -> tuple[AnyEdit, ...]:
+    """Return an edit of one field for each pod.
+
+    Args:
+        pods: The pods.
+        make: Gives path and value for a pod.
+    """
+    return tuple(SetField(ref_of(pod), *make(pod)) for pod in pods)
+
+
+def ref_of(pod: Pod) -> ObjectRef:
+    """Return a reference to a pod."""
+    return ObjectRef("Pod", pod.name, pod.namespace)
+
+
+def once(kind: RemedyKind, subject: str, words: str, edits: Iterable[AnyEdit]) -> Trial:
+    """Return a change of a single size."""
+    return Trial(kind, subject, (Step(words, tuple(edits)),))
+
+
+def attempt(
+    base: WhatIfBase,
+    edits: tuple[AnyEdit, ...],
+    pods: Iterable[Pod],
+    failing: Container[str],
+    reporter: Reporter = silent,
+) -> Gain | None:
+    """Return what pods get where edits are made, None where none of them finds a place or an edit cannot be made.
+
+    Args:
+        base: The cluster.
+        edits: A change.
+        pods: The pods that are asked about.
+        failing: ``namespace/name`` of every pod that finds no place as things are.
+        reporter: Told of progress; may raise `Cancelled`.
+    """
+    solution = solved(base, edits, reporter)
+    settings = settings_of(base.prices)
+    return None if solution is None else gain_of(solution, {pod.uid for pod in pods}, failing, settings)
+
+
+def solved(base: WhatIfBase, edits: tuple[AnyEdit, ...], reporter: Reporter = silent) -> Solution | None:
+    """Return a run of the engine on the cluster as edits make it, None where an edit cannot be made."""
+    try:
+        edited = apply(base, edits)
+    except EditError:
+        return None
+    return solve(edited.prepared, reporter=reporter)
+
+
+def gain_of(
+    solution: Solution, uids: set[str], failing: Container[str], settings: PriceSettings = LIST_PRICES
+) -> Gain | None:
+    """Return what a run has for pods, None where it is nothing."""
+    nodes = [(filled.state.name, sum(pod.uid in uids for pod in filled.pods)) for filled in solution.nodes]
+    nodes = [one for one in nodes if one[1]]
+    claims = [claim for claim in solution.claims if any(pod.uid in uids for pod in claim.pods)]
+    placed = sum(count for _, count in nodes) + sum(pod.uid in uids for claim in claims for pod in claim.pods)
+    if not placed:
+        return None
+    prices = [settings.paid(claim.cheapest_price_per_hour) for claim in claims]
+    known = [price for price in prices if price is not None]
+    first = cheapest_type(claims[0]) if claims else ""
+    return Gain(
+        placed=placed,
+        asked=len(uids),
+        nodes=tuple(name for name, _ in nodes),
+        nodepools=tuple(dict.fromkeys(claim.nodepool_name for claim in claims)),
+        new_nodes=len(claims),
+        instance_type=first,
+        other_types=max(claims[0].type_mask.bit_count() - 1, 0) if claims else 0,
+        price_per_hour=sum(known) if known and len(known) == len(prices) else None,
+        displaced=tuple(sorted(key for key in solution.errors if key not in failing)),
+    )
+
+
+def cheapest_type(claim: NewClaim) -> str:
+    """Return the type with the cheapest offering that a claim allows; of equals the first by name."""
+    catalogue = claim.catalogue
+    prices = catalogue.prices(claim.requirements)
+    chosen = min(
+        (i for i in range(len(catalogue.types)) if claim.type_mask >> i & 1),
+        key=lambda i: (prices[i], catalogue.types[i].name),
+        default=None,
+    )
+    return "" if chosen is None else catalogue.types[chosen].name

@@ -1,0 +1,355 @@
+"""Which NodeClaims an edit drifts, and why."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.karpenter.labels import (
+    CAPACITY_TYPE,
+    INSTANCE_TYPE,
+    NODEPOOL_HASH,
+    ON_DEMAND,
+    RESERVATION_ID,
+    RESERVED,
+    ZONE,
+)
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodeclass import NodeClassRef
+from karptui.whatif.drift.drift import DriftModel, drift_changes, with_drift
+from karptui.whatif.drift.go_hash import HashError, ListOf, Record, Scalar, TextMap, value_hash
+from karptui.whatif.drift.hashes import EC2_NODECLASS_SPEC, NODEPOOL_TEMPLATE, ec2_nodeclass_hash, nodepool_hash
+from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, PutObject, SetField, TakeOut
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.situation import WhatIfBase
+from tests.builders import HOUR_NS, NOW_NS, a_condition, a_nodeclaim, an_instance_type
+from tests.whatif.edits.test_apply import GENERAL, NODECLASS, POOL
+from tests.whatif.snapshots import base, decoded
+
+TYPES = (an_instance_type(name="m5.large"), an_instance_type(name="c5.large"))
+EC2 = ObjectRef("EC2NodeClass", "default")
+NODECLASS_HASH = "karpenter.k8s.aws/ec2nodeclass-hash"
+TEMPLATE = ("spec", "template", "spec")
+CA_BUNDLE = "Zm9v"
+
+
+def marked(manifest: dict[str, Any], **annotations: str) -> dict[str, Any]:
+    made = copy.deepcopy(manifest)
+    made["metadata"]["annotations"] = {key: value for key, value in annotations.items() if value}
+    return made
+
+
+def pool(**marks: str) -> dict[str, Any]:
+    given = {"karpenter.sh/nodepool-hash-version": marks.get("version", "v3")}
+    own = nodepool_hash(decoded(POOL)) or ""
+    return marked(POOL, **{NODEPOOL_HASH: marks.get("hash", own), **given})
+
+
+def nodeclass(**marks: str) -> dict[str, Any]:
+    own = ec2_nodeclass_hash(decoded(NODECLASS), ca_bundle=CA_BUNDLE) or ""
+    given = {"karpenter.k8s.aws/ec2nodeclass-hash-version": marks.get("version", "v5")}
+    return marked(NODECLASS, **{NODECLASS_HASH: marks.get("hash", own), **given})
+
+
+def claim(name: str = "one", *, is_drifted: bool = False, **fields: Any) -> NodeClaim:
+    conditions = [a_condition("Launched")]
+    if is_drifted:
+        conditions.append(a_condition("Drifted", reason="AMIDrift"))
+    annotations = {
+        NODEPOOL_HASH: nodepool_hash(decoded(POOL)) or "",
+        "karpenter.sh/nodepool-hash-version": "v3",
+        NODECLASS_HASH: ec2_nodeclass_hash(decoded(NODECLASS), ca_bundle=CA_BUNDLE) or "",
+        "karpenter.k8s.aws/ec2nodeclass-hash-version": "v5",
+    }
+    labels = {CAPACITY_TYPE: ON_DEMAND, ZONE: "us-east-1a", INSTANCE_TYPE: "m5.large", "kubernetes.io/arch": "amd64"}
+    made = a_nodeclaim(name=name, labels={**labels, **fields.pop("labels", {})})
+    given = {
+        "conditions": tuple(conditions),
+        "annotations": {**annotations, **fields.pop("annotations", {})},
+        "node_class_ref": NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),
+        "created_ns": NOW_NS - 2 * HOUR_NS,
+        **fields,
+    }
+    return replace(made, **given)
+
+
+def cluster(*claims: NodeClaim, **marks: dict[str, Any]) -> WhatIfBase:
+    manifests = (marks.get("pool", pool()), marks.get("nodeclass", nodeclass()))
+    return base(*manifests, types=TYPES, nodeclaims=claims or (claim(),))
+
+
+def gained(start: WhatIfBase, *edits: AnyEdit) -> list[tuple[str, str]]:
+    found, _ = drift_changes(start, apply(start, edits))
+    return [(line.reason, line.because) for line in found]
+
+
+def lost(start: WhatIfBase, *edits: AnyEdit) -> list[str]:
+    _, found = drift_changes(start, apply(start, edits))
+    return [line.reason for line in found]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "because"),
+    [
+        ((*TEMPLATE, "expireAfter"), "24h", "spec.template.spec.expireAfter changed"),
+        ((*TEMPLATE, "terminationGracePeriod"), "24h", "spec.template.spec.terminationGracePeriod changed"),
+        ((*TEMPLATE, "taints"), [{"key": "a", "effect": "NoSchedule"}], "spec.template.spec.taints changed"),
+        (
+            (*TEMPLATE, "startupTaints"),
+            [{"key": "a", "effect": "NoSchedule"}],
+            "spec.template.spec.startupTaints changed",
+        ),
+        (("spec", "template", "metadata", "labels"), {"a": "b"}, "spec.template.metadata.labels changed"),
+        (("spec", "template", "metadata", "annotations"), {"a": "b"}, "spec.template.metadata.annotations changed"),
+    ],
+)
+def test_hashed_fields_of_the_template(path: tuple[str, ...], value: Any, because: str) -> None:
+    assert gained(cluster(), SetField(GENERAL, path, value)) == [("NodePoolDrifted", because)]
+    assert gained(cluster(pool=marked(POOL)), SetField(GENERAL, path, value)) == [("NodePoolDrifted", because)]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spec", "weight"), 5),
+        (("spec", "limits"), {"cpu": "1"}),
+        (("spec", "disruption", "budgets"), [{"nodes": "0"}]),
+        (("spec", "disruption", "consolidateAfter"), "1h"),
+        ((*TEMPLATE, "expireAfter"), "Never"),
+        ((*TEMPLATE, "taints"), None),
+        ((*TEMPLATE, "requirements"), [{"key": "team", "operator": "DoesNotExist"}]),
+    ],
+)
+def test_other_fields_drift_nothing(path: tuple[str, ...], value: Any) -> None:
+    assert gained(cluster(), SetField(GENERAL, path, value)) == []
+
+
+def test_requirements_are_compared_by_their_meaning() -> None:
+    requirements = (*TEMPLATE, "requirements")
+    arm = [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]
+    ((reason, because),) = gained(cluster(), SetField(GENERAL, requirements, arm))
+    assert (reason, because) == (
+        "RequirementsDrifted",
+        "requirement kubernetes.io/arch In [arm64] does not allow amd64",
+    )
+    wide = [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64", "amd64"]}]
+    assert gained(cluster(), SetField(GENERAL, requirements, wide)) == []
+    unknown = [{"key": "team", "operator": "Exists"}]
+    ((_, because),) = gained(
+        cluster(claim("a"), claim("b", created_ns=NOW_NS)), SetField(GENERAL, requirements, unknown)
+    )[:1]
+    assert because == "requirement team: nodes do not carry the label"
+
+
+def test_claims_that_cannot_drift() -> None:
+    edit = SetField(GENERAL, (*TEMPLATE, "expireAfter"), "24h")
+    claims = (
+        claim("not-launched", conditions=()),
+        claim("deleting", deletion_ns=NOW_NS),
+        claim("no-pool", labels={"karpenter.sh/nodepool": "other"}),
+        claim("other-version", annotations={"karpenter.sh/nodepool-hash-version": "v2"}),
+        claim("drifted", is_drifted=True),
+    )
+    assert gained(cluster(*claims), edit) == []
+    assert gained(cluster(), DeleteObject(GENERAL)) == []
+
+
+def test_hashes_that_cannot_be_worked_out_count_as_changed() -> None:
+    edit = SetField(GENERAL, (*TEMPLATE, "expireAfter"), "24h")
+    assert gained(cluster(claim(annotations={NODEPOOL_HASH: "12"}), pool=pool(hash="12")), edit)
+    other = claim(annotations={"karpenter.sh/nodepool-hash-version": "v9"})
+    assert gained(cluster(other, pool=pool(version="v9")), edit)
+    odd = SetField(GENERAL, (*TEMPLATE, "taints"), [{"key": "a", "effect": "NoSchedule", "value": None}])
+    assert gained(cluster(), odd)
+
+
+def test_going_back_to_what_a_claim_was_made_from_ends_its_drift() -> None:
+    later = copy.deepcopy(POOL)
+    later["spec"]["template"]["spec"]["expireAfter"] = "24h"
+    hashed = nodepool_hash(decoded(later)) or ""
+    current = marked(later, **{NODEPOOL_HASH: hashed, "karpenter.sh/nodepool-hash-version": "v3"})
+    old = replace(claim(), conditions=(a_condition("Launched"), a_condition("Drifted", reason="NodePoolDrifted")))
+    back = SetField(GENERAL, (*TEMPLATE, "expireAfter"), "Never")
+    assert lost(cluster(old, pool=current), back) == ["NodePoolDrifted"]
+    by_image = claim(is_drifted=True)
+    assert lost(cluster(by_image), SetField(GENERAL, ("spec", "weight"), 3)) == []
+
+
+def test_nodeclasses() -> None:
+    ((reason, because),) = gained(cluster(), SetField(EC2, ("spec", "kubelet", "maxPods"), 20))
+    assert (reason, because) == ("NodeClassDrift", "EC2NodeClass default: spec.kubelet.maxPods changed")
+    assert gained(cluster(), SetField(EC2, ("spec", "subnetSelectorTerms"), [{"id": "subnet-1"}])) == []
+    ((_, because),) = gained(cluster(), SetField(EC2, ("spec", "amiFamily"), "AL2"))
+    assert because == "EC2NodeClass default: the AMI family changed"
+    assert gained(cluster(), SetField(EC2, ("spec", "amiFamily"), "AL2023")) == []
+    assert gained(cluster(nodeclass=NODECLASS), SetField(EC2, ("spec", "role"), "x"))
+    odd = claim(annotations={NODECLASS_HASH: "no number"})
+    assert gained(cluster(odd, nodeclass=nodeclass(hash="no number")), SetField(EC2, ("spec", "role"), "x"))
+    other = claim(annotations={"karpenter.k8s.aws/ec2nodeclass-hash-version": "v1"})
+    assert gained(cluster(other), SetField(EC2, ("spec", "role"), "x")) == []
+    assert gained(cluster(), DeleteObject(EC2)) == []
+    by_pool = claim(node_class_ref=NodeClassRef())
+    assert gained(cluster(by_pool), SetField(EC2, ("spec", "role"), "x"))
+
+
+def test_what_only_the_controller_knows_of_a_nodeclass_stays_in_the_hash() -> None:
+    """The hash takes in the cluster's certificates, yet going back and forth meets the same value again."""
+    role = copy.deepcopy(NODECLASS)
+    role["spec"]["role"] = "x"
+    made_from = ec2_nodeclass_hash(decoded(role), ca_bundle=CA_BUNDLE) or ""
+    drifted = claim(
+        annotations={NODECLASS_HASH: made_from},
+        conditions=(a_condition("Launched"), a_condition("Drifted", reason="NodeClassDrift")),
+    )
+    assert lost(cluster(drifted), SetField(EC2, ("spec", "role"), "x")) == ["NodeClassDrift"]
+    assert lost(cluster(drifted), SetField(EC2, ("spec", "role"), "y")) == []
+
+
+def test_instance_types_that_are_no_longer_there() -> None:
+    start = cluster(claim("old"), claim("young", created_ns=NOW_NS), claim("without", labels={INSTANCE_TYPE: ""}))
+    side = apply(start, ())
+    for types, expected in (((TYPES[1],), "the NodePool has no instance type m5.large any more"), ((), "")):
+        side.types = replace(start.types, types=types)
+        model = DriftModel(side, start)
+        found = model.of(start.inventory.nodeclaims[0])
+        assert (found.because if found else "") == expected
+        assert model.of(start.inventory.nodeclaims[1]) is None
+    assert gained(start, TakeOut()) == [], "offerings that are out for now drift nothing"
+    moved = claim(labels={ZONE: "us-east-1z"})
+    found = DriftModel(cluster(moved), cluster(moved)).of(moved)
+    assert found is not None
+    assert found.because == "on-demand m5.large in us-east-1z is no offering any more"
+
+
+def test_a_reserved_claim_may_have_become_on_demand() -> None:
+    reserved = claim(labels={CAPACITY_TYPE: RESERVED, RESERVATION_ID: "cr-1"})
+    assert DriftModel(cluster(reserved), cluster(reserved)).of(reserved) is None
+
+
+def test_the_next_disruption_sees_the_drift() -> None:
+    start = cluster(claim("a"), claim("b", is_drifted=True))
+    side = apply(start, (SetField(GENERAL, (*TEMPLATE, "expireAfter"), "24h"),))
+    assert with_drift(start.inventory, start, apply(start, ())) is start.inventory
+    first, second = with_drift(side.inventory, start, side).nodeclaims
+    assert first.condition("Drifted").reason == "NodePoolDrifted"  # type: ignore[union-attr]
+    assert second is start.inventory.nodeclaims[1]
+    later = copy.deepcopy(POOL)
+    later["spec"]["template"]["spec"]["expireAfter"] = "24h"
+    hashed = nodepool_hash(decoded(later)) or ""
+    current = marked(later, **{NODEPOOL_HASH: hashed, "karpenter.sh/nodepool-hash-version": "v3"})
+    old = replace(claim(), conditions=(a_condition("Launched"), a_condition("Drifted", reason="NodePoolDrifted")))
+    start = cluster(old, pool=current)
+    side = apply(start, (SetField(GENERAL, (*TEMPLATE, "expireAfter"), "Never"),))
+    assert with_drift(side.inventory, start, side).nodeclaims[0].condition("Drifted") is None
+
+
+# What is hashed, against Karpenter's source
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        ({"a": 1}, TextMap(Scalar.TEXT)),
+        (3, TextMap(Scalar.TEXT)),
+        ("text", ListOf(Scalar.TEXT)),
+        (3, Record("R", ())),
+        ("x", Scalar.BOOL),
+        ("x", Scalar.INT32),
+        ("x", Scalar.QUANTITY),
+        ("x", Scalar.DURATION),
+        (None, Scalar.NILLABLE_DURATION),
+    ],
+)
+def test_values_of_another_shape_cannot_be_hashed(value: Any, shape: Any) -> None:
+    with pytest.raises(HashError):
+        value_hash(value, shape, "field")
+
+
+def test_a_record_in_the_place_of_text() -> None:
+    with pytest.raises(HashError):
+        value_hash({"metadata": 3}, NODEPOOL_TEMPLATE)
+    broken = copy.deepcopy(NODECLASS)
+    broken["spec"]["role"] = 7
+    assert ec2_nodeclass_hash(decoded(broken)) is None
+    assert gained(cluster(), SetField(EC2, ("spec", "role"), 7), SetField(EC2, ("spec", "kubelet"), 7))
+
+
+def module(path: str) -> Path:
+    """Return a module of the Go module cache, or skip the test."""
+    try:
+        cache = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("Go is not installed")
+    found = Path(cache.stdout.strip()) / path
+    if not found.exists():
+        pytest.skip(f"{path} is not in the Go module cache")
+    return found
+
+
+def go_fields(text: str, struct: str) -> dict[str, tuple[str, bool]]:
+    """Return by Go name the JSON name of each field of a struct, and whether it is hashed."""
+    body = re.search(rf"^type {struct} struct {{\n(.*?)^}}", text, re.MULTILINE | re.DOTALL)
+    assert body is not None, struct
+    fields = re.findall(r'^\t(\w+)\s+(?:\S+\s+)?`json:"([\w]+)[^`]*`', body[1], re.MULTILINE)
+    lines = body[1].splitlines()
+    ignored = {line.split()[0] for line in lines if 'hash:"ignore"' in line}
+    return {name: (json_name, name not in ignored) for name, json_name in fields}
+
+
+def records(shape: Any) -> dict[str, Record]:
+    if isinstance(shape, Record):
+        found = {shape.go_name: shape}
+        for field in shape.fields:
+            found |= records(field.shape)
+        return found
+    if isinstance(shape, ListOf):
+        return records(shape.item)
+    return records(shape.value) if isinstance(shape, TextMap) else {}
+
+
+def check(shape: Record, source: Path, elsewhere: frozenset[str]) -> None:
+    text = source.read_text()
+    for name, record in records(shape).items():
+        if name in elsewhere:
+            continue
+        hashed = {go: own for go, (own, is_hashed) in go_fields(text, name).items() if is_hashed}
+        assert {field.go_name: field.json_name for field in record.fields} == hashed, name
+
+
+def test_the_fields_of_nodepools_are_those_of_karpenter() -> None:
+    source = module("sigs.k8s.io/karpenter@v1.14.1/pkg/apis/v1/nodepool.go")
+    check(NODEPOOL_TEMPLATE, source, frozenset({"Taint", "NodeClassReference"}))
+    assert 'const NodePoolHashVersion = "v3"' in source.read_text()
+
+
+def test_the_fields_of_ec2_nodeclasses_are_those_of_the_provider() -> None:
+    source = module("github.com/aws/karpenter-provider-aws@v1.14.1/pkg/apis/v1/ec2nodeclass.go")
+    check(EC2_NODECLASS_SPEC, source, frozenset())
+    assert 'const EC2NodeClassHashVersion = "v5"' in source.read_text()
+
+
+def test_the_vectors_are_there() -> None:
+    vectors = json.loads((Path(__file__).parents[2] / "data" / "drift-hashes.json").read_text())
+    assert len({one["hash"] for one in vectors}) > 40
+
+
+def test_a_nodepool_that_comes_back_drifts_nothing_by_its_hash() -> None:
+    start = base(nodeclass(), types=TYPES, nodeclaims=(claim(),))
+    side = apply(start, (PutObject(json.dumps({**POOL, "metadata": {"name": "general"}})),))
+    assert DriftModel(side, start).of(start.inventory.nodeclaims[0]) is None
+
+
+def test_templates_that_cannot_be_hashed() -> None:
+    broken = copy.deepcopy(POOL)
+    broken["spec"]["template"]["spec"]["taints"] = [{"key": "a", "effect": None}]
+    assert nodepool_hash(decoded(broken)) is not None
+    broken["spec"]["template"]["spec"]["expireAfter"] = "Never"
+    raw = {"spec": {"template": {"spec": {"taints": 3}}}}
+    assert nodepool_hash(replace(decoded(POOL), raw=raw)) is None

@@ -1,0 +1,359 @@
+"""What can be done about blockers: the edits, the sentences, and what becomes of the nodes."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.decode.yaml_text import load_documents
+from karptui.disruption.blocker import Blocker
+from karptui.disruption.codes import Code
+from karptui.disruption.outlook import Outcome
+from karptui.disruption.study import Study, study_all
+from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
+from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.karpenter.settings import Settings
+from karptui.kube.quantity import parse_quantity
+from karptui.kube.taints import Toleration
+from karptui.provisioning import prepare
+from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
+from karptui.whatif.edits.apply import apply
+from karptui.whatif.remedies.blockers.offered import blocker_remedies, wider
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Effect, Objects, RemedyKind, effect_of, ref_of
+from karptui.whatif.situation import TypesResult, WhatIfBase
+from tests import story_e
+from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
+
+RAW = {
+    "apiVersion": "karpenter.sh/v1",
+    "kind": "NodePool",
+    "metadata": {"name": "runners", "uid": "u"},
+    "spec": {"weight": 3, "template": {"spec": {"taints": [{"key": "ci", "effect": "NoSchedule"}]}}},
+    "status": {"resources": {}},
+}
+PROTECTED = {DO_NOT_DISRUPT: "true"}
+
+
+@pytest.fixture(scope="module")
+def story():
+    """Return the analysis of story E, simulated throughout, and its objects."""
+    inventory = story_e.inventory()
+    study = Study(prepare(inventory, story_e.TYPES, Settings(), NOW_NS), 1)
+    return study_all(study), _objects(inventory)
+
+
+def _objects(inventory) -> Objects:
+    return Objects(
+        pods={pod.key: pod for pod in inventory.pods},
+        nodepools={pool.name: replace(pool, raw={**RAW}) for pool in inventory.nodepools},
+        pdbs={pdb.key: pdb for pdb in inventory.pdbs},
+        workloads=frozenset(f"{one.kind}/{one.key}" for one in inventory.workloads),
+    )
+
+
+def objects(*pods, pools=(), pdbs=(), workloads=()) -> Objects:
+    return Objects(
+        pods={pod.key: pod for pod in pods},
+        nodepools={pool.name: pool for pool in pools},
+        pdbs={pdb.key: pdb for pdb in pdbs},
+        workloads=frozenset(workloads),
+    )
+
+
+def by_kind(blockers, known: Objects, findings=None, **options) -> dict[RemedyKind, BlockerRemedy]:
+    found = blocker_remedies(blockers, known, findings or {}, NOW_NS, **options)
+    assert all(one.sentence.endswith(".") and one.title for one in found)
+    return {one.kind: one for one in found}
+
+
+def protected(pod, *, owner="", pool="general", **fields) -> Blocker:
+    given = {"value": pod.annotations.get(DO_NOT_DISRUPT, ""), "node_name": pod.node_name, "claim_name": "c"}
+    return Blocker(
+        code=Code.POD_DND, object_kind="Pod", object_key=pod.key, owner=owner, pool_name=pool, **(given | fields)
+    )
+
+
+# Story E, end to end
+
+
+def _runners(analysis):
+    return [one for found in analysis.findings.values() for one in found.blockers if one.owner.startswith("Job/gitlab")]
+
+
+def test_the_remedies_of_the_runners_side_by_side(story):
+    analysis, known = story
+    found = by_kind(_runners(analysis), known, analysis.findings)
+    assert [str(kind) for kind in found] == [
+        "own pool for these pods",
+        "cordon",
+        'duration instead of "true"',
+        "shorter terminationGracePeriod",
+        "spread",
+        "take the annotation away",
+    ]
+    all_gone = Effect(deleted=4, saves_per_hour=pytest.approx(1.008 * 2 + 0.768 + 0.238))
+    assert found[RemedyKind.REMOVE_ANNOTATION].effect == all_gone
+    assert found[RemedyKind.CORDON].effect == replace(all_gone, is_at_once=False)
+    assert found[RemedyKind.OWN_POOL].effect == replace(all_gone, is_at_once=False)
+    assert found[RemedyKind.GRACE].effect is None
+    assert found[RemedyKind.GRACE].edits == (
+        SetField(ObjectRef("NodePool", "runners"), ("spec", "template", "spec", "terminationGracePeriod"), "2h"),
+    )
+    # The node that drains is not to be cordoned: it takes no pods.
+    assert found[RemedyKind.CORDON].edits == tuple(
+        CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13")
+    )
+
+
+def test_a_duration_frees_the_nodes_of_old_pods_only(story):
+    analysis, known = story
+    found = by_kind(_runners(analysis), known, analysis.findings)[RemedyKind.DURATION]
+    # 7f2c4 and 33aa1 run for longer than four hours; the first shares its node with a young one.
+    assert found.effect == Effect(deleted=1, kept=1, saves_per_hour=pytest.approx(0.768))
+    expected = SetField(ObjectRef("Pod", "runner-7f2c4", "gitlab"), ("metadata", "annotations", DO_NOT_DISRUPT), "4h")
+    assert expected in found.edits
+    assert len(found.edits) == 6
+
+
+def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story):
+    analysis, known = story
+    put, selector, tolerations, *_ = by_kind(_runners(analysis), known, analysis.findings)[RemedyKind.OWN_POOL].edits
+    assert isinstance(put, PutObject)
+    (document,) = load_documents(put.text.encode())
+    assert document["metadata"] == {"name": "runners-protected"}
+    assert "status" not in document
+    assert document["spec"]["weight"] == 3
+    assert [taint["key"] for taint in document["spec"]["template"]["spec"]["taints"]] == ["ci", "example.com/protected"]
+    assert selector.path == ("spec", "nodeSelector")
+    assert selector.value == {NODEPOOL: "runners-protected"}
+    assert tolerations.value[-1]["key"] == "example.com/protected"
+
+
+def test_without_edits_the_effects_are_the_same(story):
+    analysis, known = story
+    full = by_kind(_runners(analysis), known, analysis.findings)
+    quick = by_kind(_runners(analysis), known, analysis.findings, makes_edits=False)
+    assert {kind: one.effect for kind, one in full.items()} == {kind: one.effect for kind, one in quick.items()}
+    assert quick[RemedyKind.OWN_POOL].edits == ()
+
+
+# Protected pods
+
+
+def test_a_workload_is_changed_in_its_template_once():
+    pods = [
+        a_pod(
+            name=f"w-{i}",
+            node=f"node-{i}",
+            annotations=PROTECTED,
+            owner=an_owner(kind="StatefulSet", name="w"),
+            node_selector={"disk": "ssd"},
+            tolerations=[Toleration("ci", "Exists"), Toleration("x", "Equal", "1", "NoExecute", 30)],
+        )
+        for i in range(2)
+    ]
+    blockers = [protected(pod, owner="StatefulSet/default/w") for pod in pods]
+    known = objects(*pods, pools=[a_nodepool(raw=RAW)], workloads=["StatefulSet/default/w"])
+    found = by_kind(blockers, known)
+    ref = ObjectRef("StatefulSet", "w", "default")
+    assert found[RemedyKind.REMOVE_ANNOTATION].edits == (
+        SetField(ref, ("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT), None),
+    )
+    _, selector, tolerations = found[RemedyKind.OWN_POOL].edits
+    assert selector == SetField(
+        ref, ("spec", "template", "spec", "nodeSelector"), {"disk": "ssd", NODEPOOL: "general-protected"}
+    )
+    assert tolerations.value[:2] == [
+        {"key": "ci", "operator": "Exists"},
+        {"key": "x", "operator": "Equal", "value": "1", "effect": "NoExecute", "tolerationSeconds": 30},
+    ]
+    (spread,) = found[RemedyKind.SPREAD].edits
+    assert spread.path == ("spec", "template", "spec", "topologySpreadConstraints")
+    assert spread.value[0]["topologyKey"] == HOSTNAME
+    assert spread.value[0]["labelSelector"] == {"matchLabels": {"app": "web"}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [({"a": "1"}, {"a": "2"}), ({"job-name": "x"}, {"job-name": "x"})],
+)
+def test_no_spread_without_a_label_that_all_share(one, other):
+    pods = [a_pod(name="a", annotations=PROTECTED, labels=one), a_pod(name="b", annotations=PROTECTED, labels=other)]
+    assert RemedyKind.SPREAD not in by_kind([protected(pod) for pod in pods], objects(*pods))
+
+
+def test_what_is_not_offered():
+    timed = a_pod(annotations={DO_NOT_DISRUPT: "2h"})
+    short = a_nodepool(termination_grace_period_ns=HOUR_NS)
+    found = by_kind([protected(timed)], objects(timed, pools=[short]))
+    assert set(found) == {RemedyKind.OWN_POOL, RemedyKind.SPREAD, RemedyKind.REMOVE_ANNOTATION}
+    # A NodePool that is not known as it was written cannot be copied.
+    assert found[RemedyKind.OWN_POOL].edits == ()
+    gone = by_kind([protected(timed, value="true")], objects())
+    assert gone[RemedyKind.REMOVE_ANNOTATION].edits == ()
+    assert RemedyKind.SPREAD not in gone
+    assert gone[RemedyKind.DURATION].effect == Effect()
+    assert RemedyKind.GRACE not in gone
+    long = by_kind([protected(timed)], objects(timed, pools=[a_nodepool(termination_grace_period_ns=DAY_NS)]))
+    assert RemedyKind.GRACE in long
+
+
+def test_a_pool_written_in_few_words_is_copied_too():
+    pod = a_pod(annotations=PROTECTED)
+    put = by_kind([protected(pod)], objects(pod, pools=[a_nodepool(raw={"kind": "NodePool"})]))[RemedyKind.OWN_POOL]
+    (document,) = load_documents(put.edits[0].text.encode())
+    assert document["apiVersion"] == "karpenter.sh/v1"
+    assert len(document["spec"]["template"]["spec"]["taints"]) == 1
+
+
+# PodDisruptionBudgets
+
+
+def held(pod, value: str, owner: str = "", code: Code = Code.PDB_EXHAUSTED) -> Blocker:
+    return Blocker(code=code, object_kind="Pod", object_key=pod.key, owner=owner, value=value, claim_name="c")
+
+
+def test_budgets_that_allow_nothing():
+    front = [a_pod(name=f"front-{i}", node="n", owner=an_owner(kind="Deployment", name="front")) for i in range(3)]
+    pdb = a_pdb(name="front", namespace="default", min_available=3)
+    known = objects(*front, pdbs=[pdb], workloads=["Deployment/default/front"])
+    found = by_kind([held(front[0], "default/front", "Deployment/default/front")], known)
+    ref = ObjectRef("PodDisruptionBudget", "front", "default")
+    assert found[RemedyKind.ALLOW_EVICTION].edits == (
+        SetField(ref, ("spec", "minAvailable"), None),
+        SetField(ref, ("spec", "maxUnavailable"), 1),
+    )
+    assert found[RemedyKind.MORE_REPLICAS].edits == (ScaleWorkload(ObjectRef("Deployment", "front", "default"), 4),)
+    assert found[RemedyKind.MORE_REPLICAS].effect is None
+    quick = by_kind([held(front[0], "default/front", "Deployment/default/front")], known, makes_edits=False)
+    assert quick[RemedyKind.MORE_REPLICAS].edits == ()
+
+
+def test_more_replicas_do_not_help_a_percentage():
+    pod = a_pod(node="n")
+    pdb = a_pdb(name="p", namespace="default", min_available="100%")
+    known = objects(pod, pdbs=[pdb], workloads=["Deployment/default/front"])
+    found = by_kind([held(pod, "default/p", "Deployment/default/front")], known)
+    assert set(found) == {RemedyKind.ALLOW_EVICTION}
+    unknown = by_kind([held(pod, "default/gone")], known)
+    assert unknown[RemedyKind.ALLOW_EVICTION].edits == ()
+    only = a_pdb(name="q", namespace="default", min_available=None, max_unavailable=0)
+    assert len(by_kind([held(pod, "default/q")], objects(pod, pdbs=[only]))[RemedyKind.ALLOW_EVICTION].edits) == 1
+
+
+def test_of_two_budgets_one_goes():
+    pod = a_pod(node="n")
+    known = objects(pod, pdbs=[a_pdb(name="a", namespace="default"), a_pdb(name="b", namespace="default")])
+    found = by_kind([held(pod, "default/a default/b", code=Code.PDB_MULTIPLE)], known)
+    assert found[RemedyKind.ONE_PDB].edits == (DeleteObject(ObjectRef("PodDisruptionBudget", "b", "default")),)
+
+
+# Rules of NodePools and nodes
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "path", "value"),
+    [
+        (Code.BUDGET_ZERO, RemedyKind.WIDER_BUDGET, ("spec", "disruption", "budgets"), [{"nodes": "10%"}]),
+        (Code.CONSOLIDATION_DISABLED, RemedyKind.CONSOLIDATE_AFTER, ("spec", "disruption", "consolidateAfter"), "5m"),
+        (
+            Code.WHEN_EMPTY_POLICY,
+            RemedyKind.POLICY,
+            ("spec", "disruption", "consolidationPolicy"),
+            "WhenEmptyOrUnderutilized",
+        ),
+        (Code.STATIC_NO_HEADROOM, RemedyKind.NODE_LIMIT, ("spec", "limits", "nodes"), "4"),
+    ],
+)
+def test_rules_of_the_nodepool(code, kind, path, value):
+    pool = a_nodepool(limits={"nodes": parse_quantity("3")})
+    blockers = [Blocker(code=code, pool_name="general", claim_name=f"c{i}") for i in range(2)]
+    found = by_kind([*blockers, Blocker(code=code, pool_name="gone")], objects(pools=[pool]))
+    assert found[kind].edits == (SetField(ObjectRef("NodePool", "general"), path, value),)
+    assert found[kind].effect == Effect(unknown=3)
+
+
+@pytest.mark.parametrize(
+    ("budgets", "share"),
+    [((), "10%"), (("5%",), "10%"), (("10%", "3"), "20%"), (("33%",), "50%"), (("100%",), "100%"), (("x%",), "10%")],
+)
+def test_a_wider_budget_is_wider(budgets, share):
+    assert wider(a_nodepool(budgets=tuple(map(DisruptionBudget, budgets)))) == share
+
+
+def test_a_static_pool_without_a_limit_is_left_alone():
+    found = by_kind([Blocker(code=Code.STATIC_NO_HEADROOM, pool_name="general")], objects(pools=[a_nodepool()]))
+    assert found[RemedyKind.NODE_LIMIT].edits == ()
+
+
+def test_the_annotation_of_a_node():
+    found = by_kind([Blocker(code=Code.NODE_DND, node_name="n")], objects())
+    assert found[RemedyKind.REMOVE_NODE_ANNOTATION].edits == (
+        SetField(ObjectRef("Node", "n"), ("metadata", "annotations", DO_NOT_DISRUPT), None),
+    )
+
+
+def test_what_ends_by_itself_needs_nothing():
+    assert by_kind([Blocker(code=Code.NOMINATED), Blocker(code=Code.CONSOLIDATE_AFTER)], objects()) == {}
+
+
+# Effects
+
+
+def test_effects_are_those_of_the_simulations(story):
+    analysis, _ = story
+    first = analysis.findings["claim/runners-1x204"]
+    assert effect_of(first.blockers[:1], analysis.findings) == Effect(kept=1)
+    assert effect_of(first.blockers, analysis.findings) == Effect(deleted=1, saves_per_hour=pytest.approx(1.008))
+    held_by_pdb = analysis.findings["claim/general-12x88"]
+    assert effect_of(held_by_pdb.blockers, analysis.findings) == Effect(deleted=1, saves_per_hour=pytest.approx(0.768))
+    bare = {key: replace(found, outlook=None) for key, found in analysis.findings.items()}
+    assert effect_of(first.blockers, bare) == Effect(unknown=1)
+
+
+def test_some_of_several_kinds_is_not_known_without_simulating(story):
+    analysis, _ = story
+    key = "claim/runners-1x204"
+    first = analysis.findings[key]
+    budget = Blocker(code=Code.BUDGET_ZERO, claim_name="runners-1x204")
+    third = Blocker(code=Code.POD_DND, claim_name="runners-1x204")
+    mixed = replace(first, blockers=(*first.blockers, third, budget))
+    assert effect_of(mixed.blockers[:2], {key: mixed}) == Effect(untried=1)
+    assert effect_of(mixed.blockers[:3], {key: mixed}) == Effect(deleted=1, saves_per_hour=pytest.approx(1.008))
+    assert first.outlook is not None
+    stays = replace(mixed, outlook=replace(first.outlook, lifted=replace(first.outlook.lifted, outcome=Outcome.NO)))
+    assert effect_of(mixed.blockers[:2], {key: stays}).kept == 1
+    assert Effect(deleted=1, replaced=2).goes == 3
+
+
+def test_references():
+    assert ref_of("StatefulSet/db/postgres") == ObjectRef("StatefulSet", "postgres", "db")
+
+
+@pytest.mark.parametrize(
+    ("kind", "blockers_left", "going"),
+    [
+        (RemedyKind.OWN_POOL, 9, 2),
+        (RemedyKind.CORDON, 9, 2),
+        (RemedyKind.DURATION, 7, 2),
+        (RemedyKind.GRACE, 9, 2),
+        (RemedyKind.SPREAD, 9, 2),
+        (RemedyKind.REMOVE_ANNOTATION, 3, 5),
+        (RemedyKind.ALLOW_EVICTION, 8, 3),
+        (RemedyKind.WIDER_BUDGET, 8, 3),
+    ],
+)
+def test_a_what_if_takes_the_edits_and_comes_to_the_same(story, kind, blockers_left, going):
+    analysis, _ = story
+    inventory = story_e.inventory()
+    known = replace(_objects(inventory), nodepools={pool.name: pool for pool in inventory.nodepools})
+    blockers = [one for found in analysis.findings.values() for one in found.blockers]
+    remedy = by_kind(blockers, known, analysis.findings)[kind]
+    types = TypesResult(story_e.TYPES, is_fixed=True)
+    edited = apply(WhatIfBase(inventory, lambda *_: types, Settings(), NOW_NS), remedy.edits)
+    after = study_all(Study(edited.prepared, 2))
+    assert sum(len(found.blockers) for found in after.findings.values()) == blockers_left
+    # One node goes as it is, and one is on its way out.
+    assert sum(found.outlook.now.goes for found in after.findings.values()) == going
+    if kind is RemedyKind.OWN_POOL:
+        assert [pool.name for pool in edited.inventory.nodepools][-1] == "runners-protected"
