@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "advice")
-    print_rows(rows, flat_values if args.output == "csv" else advice_values, args, columns=csv_columns.ADVICE)
+    print_rows(rows, args, values=flat_values if args.output == "csv" else advice_values, columns=csv_columns.ADVICE)
     _say((*notes, *found.failures))
     status = report("advice", loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]

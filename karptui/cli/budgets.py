@@ -37,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(budgets_table(LocalZone()), budget_entries(view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "budgets")
-    print_rows(rows, lambda entry: budget_values(entry, loaded.now_ns), args, columns=csv_columns.BUDGETS)
+    print_rows(rows, args, values=lambda entry: budget_values(entry, loaded.now_ns), columns=csv_columns.BUDGETS)
     return report("budgets", loaded)

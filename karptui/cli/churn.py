@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
                 _print_json(churn, {"replacements": [replacement_values(item) for item in removed.items]})
             else:
                 _print_lines(churn, args, loaded)
-                print_rows(removed, replacement_values, args, columns=csv_columns.REPLACEMENTS)
+                print_rows(removed, args, values=replacement_values, columns=csv_columns.REPLACEMENTS)
             return report("churn", loaded)
         rows = rows_of(POOLS, pool_entries(loaded.view, churn), args, loaded.now_ns)
     except UsageError as error:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         _print_json(churn, _details(churn, [pool_values(item) for item in rows.items]))
     else:
         _print_lines(churn, args, loaded)
-        print_rows(rows, pool_values, args, columns=csv_columns.CHURN)
+        print_rows(rows, args, values=pool_values, columns=csv_columns.CHURN)
     return report("churn", loaded)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
@@ -25,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.analysed import analysed
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
+    from karptui.views.claims.columns import TABLE
     from karptui.views.claims.entry import claim_entries
-    from karptui.views.claims.table import TABLE, claim_values
 
     try:
         loaded = load(args, (Kind.NODECLAIM, Kind.NODE, Kind.NODEPOOL, Kind.POD))
@@ -36,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, claim_entries(view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "claims")
-    print_rows(rows, lambda entry: claim_values(entry, loaded.now_ns), args, columns=csv_columns.CLAIMS)
+    print_rows(rows, args)
     return report("claims", loaded)

@@ -29,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, Timeline().entries(loaded.view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "events")
-    print_rows(rows, lambda entry: event_values(entry, loaded.now_ns), args, columns=csv_columns.EVENTS)
+    print_rows(rows, args, values=lambda entry: event_values(entry, loaded.now_ns), columns=csv_columns.EVENTS)
     return report("events", loaded)

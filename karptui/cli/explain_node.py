@@ -17,9 +17,9 @@ from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unready_because
 from karptui.views.export import as_text
+from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts
-from karptui.views.nodes.values import node_values
-from karptui.views.pods.table import pods_of_node_table
+from karptui.views.pods.columns import pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.detail import landing_cell, why_lines
@@ -110,7 +110,7 @@ def _values(entry: NodeEntry, detail: NodeDetail | None, pods: tuple[PodEntry, .
     found = entry.findings
     landings = detail.landings if detail is not None else {}
     return {
-        **node_values(entry, now_ns),
+        **nodes_table().values(entry, now_ns),
         "gates": [
             {
                 "gate": str(one.gate),

@@ -22,8 +22,8 @@ from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events
 from karptui.views.pending.remedy_table import gain_text, remedy_words
-from karptui.views.pods.table import explain_pod as pod_sentence
-from karptui.views.pods.values import pod_values
+from karptui.views.pods.columns import TABLE as PODS
+from karptui.views.pods.sentences import explain_pod as pod_sentence
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 
@@ -87,7 +87,7 @@ def _settled(view: ClusterView, pod: Pod, loaded: Loaded) -> Explained:
     """Return a pod that does not wait."""
     node = view.node_of(pod.node_name)
     entry = PodEntry(pod, node.pool if node is not None else "")
-    values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **pod_values(entry, loaded.now_ns)}
+    values = {"pod": pod.key, "turn": "bound" if pod.node_name else "ended", **PODS.values(entry, loaded.now_ns)}
     sentence = pod_sentence(entry, loaded.now_ns)
     ended = "has ended" if pod.is_terminal else f"does not wait: it is on {clean(pod.node_name)}"
     lines: list[Pieces] = [((f"{clean(pod.key)} {ended}", Tone.STRONG),), sentence]

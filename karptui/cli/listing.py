@@ -81,10 +81,10 @@ def rows_of(
 
 def print_rows(
     rows: Rows[ItemT],
-    values: Callable[[ItemT], dict[str, Any]],
     args: argparse.Namespace,
     *,
-    columns: Sequence[str],
+    values: Callable[[ItemT], dict[str, Any]] | None = None,
+    columns: Sequence[str] = (),
     left_out: Iterable[str] = (),
     total: int = 0,
 ) -> None:
@@ -92,16 +92,18 @@ def print_rows(
 
     Args:
         rows: the rows.
-        values: an item as plain values.
         args: the flags of ``add_row_flags``.
-        columns: what CSV holds of the values, in its order.
+        values: an item as plain values where its columns do not say it.
+        columns: what CSV holds of these values, in its order.
         left_out: columns that the table does not show.
         total: how many items there were before a choice of the command's own; 0 where it made none.
     """
     if args.output == "json":
-        _print_json([values(item) for item in rows.items])
+        _print_json([values(item) for item in rows.items] if values is not None else rows.values())
     elif args.output == "csv":
-        print_csv(columns, map(values, rows.items), has_header=not args.no_headers)
+        made = map(values, rows.items) if values is not None else rows.flat_values()
+        names = columns or [value.name for value in rows.spec.published()]
+        print_csv(names, made, has_header=not args.no_headers)
     else:
         hidden = frozenset(left_out)
         _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=hidden, total=total)

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         _print_json({"next": report_values(loaded.view), "nodes": nodes})
     else:
         _print_lines(args, loaded)
-        print_rows(rows, lambda entry: _with_words(node_values(entry)), args, columns=csv_columns.NEXT)
+        print_rows(rows, args, values=lambda entry: _with_words(node_values(entry)), columns=csv_columns.NEXT)
     return report("next", loaded)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from karptui.cli import csv_columns
 from karptui.cli.analysed import add_why_flags, analysed
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, words
@@ -31,8 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.nodes.table import RESOURCE_COLUMNS, nodes_table
-    from karptui.views.nodes.values import node_values
+    from karptui.views.nodes.columns import RESOURCE_COLUMNS, nodes_table
 
     labels = tuple(args.extra_labels)
     try:
@@ -46,6 +44,5 @@ def run(args: argparse.Namespace) -> int:
         )
     except UsageError as error:
         fail(str(error), "nodes")
-    columns = (*csv_columns.NODES, *(f"label:{key}" for key in labels))
-    print_rows(rows, lambda entry: node_values(entry, loaded.now_ns, labels), args, columns=columns, left_out=left_out)
+    print_rows(rows, args, left_out=left_out)
     return report("nodes", loaded)

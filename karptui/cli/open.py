@@ -135,7 +135,7 @@ def _app(args: argparse.Namespace) -> KarptuiApp:
 
 
 def _check_resources(names: Sequence[str]) -> None:
-    from karptui.views.nodes.table import RESOURCE_COLUMNS
+    from karptui.views.nodes.columns import RESOURCE_COLUMNS
 
     for name in names:
         if name not in RESOURCE_COLUMNS:
@@ -145,7 +145,7 @@ def _check_resources(names: Sequence[str]) -> None:
 def _check_nodes(config: Config) -> None:
     from karptui.config import ConfigError
     from karptui.views.label_query import parse_label_query
-    from karptui.views.nodes.table import nodes_table
+    from karptui.views.nodes.columns import nodes_table
 
     try:
         column, _ = config.order()

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, entries, args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "pending")
-    print_rows(rows, lambda entry: pending_values(entry, loaded.now_ns), args, columns=csv_columns.PENDING)
+    print_rows(rows, args, values=lambda entry: pending_values(entry, loaded.now_ns), columns=csv_columns.PENDING)
     if args.output in ("table", "wide"):
         _tell(rows.items)
     return report("pending", loaded)

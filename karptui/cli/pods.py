@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from karptui.cli import csv_columns
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
@@ -30,8 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the pods; 1 where something is missing from them."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.pods.table import TABLE
-    from karptui.views.pods.values import pod_values
+    from karptui.views.pods.columns import TABLE
 
     try:
         loaded = load(args, (Kind.POD, Kind.NODE))
@@ -41,9 +39,7 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error), "pods")
     print_rows(
         rows,
-        lambda entry: pod_values(entry, loaded.now_ns),
         args,
-        columns=csv_columns.PODS,
         total=len(loaded.view.pod_entries),
     )
     return report("pods", loaded)

@@ -67,7 +67,7 @@ def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded:
     from karptui.views.types.pools import TABLE
     from karptui.views.types.values import pool_values
 
-    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), pool_values, args, columns=csv_columns.TYPES_OF_POOLS)
+    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), args, values=pool_values, columns=csv_columns.TYPES_OF_POOLS)
 
 
 def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
@@ -85,7 +85,7 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
     types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
     table = types_table(has_prices=not args.disable_pricing)
     rows = rows_of(table, types, args, loaded.now_ns)
-    print_rows(rows, lambda entry: type_values(pool, entry), args, columns=csv_columns.TYPES)
+    print_rows(rows, args, values=lambda entry: type_values(pool, entry), columns=csv_columns.TYPES)
     if args.output in ("table", "wide"):
         view = loaded.view
         summary = (*filter_lines(pool), *reason_lines(pool), *finding_lines(pool))

@@ -91,7 +91,7 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
         found = pool_row_values(row, loaded.now_ns)
         return _with_words(found) if is_csv else found
 
-    print_rows(shown, values, args, columns=csv_columns.POOLS)
+    print_rows(shown, args, values=values, columns=csv_columns.POOLS)
     if args.output in ("table", "wide"):
         stories = [line for row in shown.items for line in pool_story(row)]
         cost = "" if args.disable_pricing else cost_text(loaded.view)
@@ -116,7 +116,7 @@ def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     if args.output != "csv" and not args.no_headers:
         for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
             print(_text(line))
-    print_rows(rows, daemon_values, args, columns=csv_columns.POOL_DAEMONSETS)
+    print_rows(rows, args, values=daemon_values, columns=csv_columns.POOL_DAEMONSETS)
 
 
 def _with_words(values: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _run_case(args: argparse.Namespace) -> int:
     def values(one: CaseType) -> dict[str, Any]:
         return {name: getattr(one, name) for name in csv_columns.TYPES_OF_CASE}
 
-    print_rows(rows, values, args, columns=csv_columns.TYPES_OF_CASE)
+    print_rows(rows, args, values=values, columns=csv_columns.TYPES_OF_CASE)
     if args.output in ("table", "wide"):
         print(f"prices: {document['prices']}, on demand; no spot prices are known")
     return 0

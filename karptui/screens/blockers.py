@@ -16,6 +16,7 @@ from karptui.screens.listing import Groups, Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
+from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.entry import (
     BlockerEntry,
     BlockerGroup,
@@ -26,11 +27,9 @@ from karptui.views.blockers.entry import (
 )
 from karptui.views.blockers.groups import BlockerGrouping, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
-from karptui.views.blockers.table import TABLE
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
-from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness, short_freshness
 from karptui.views.why.held import held_text
 
@@ -120,7 +119,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         """Return what the row or group holds, what ends the wait and what can be done."""
         now_ns = self.host.now_ns()
         title = item.title if isinstance(item, BlockerGroup) and not item.is_idle else ""
-        facts = unseen_facts(TABLE.told, self.table.unseen, item, now_ns)
+        facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
         return story_lines(self._members(), now_ns, title, self._remedies(now_ns), facts)
 
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:

@@ -13,12 +13,11 @@ from karptui.screens import routes
 from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
+from karptui.views.claims.columns import TABLE
 from karptui.views.claims.entry import ClaimEntry, claim_entries
 from karptui.views.claims.expiry import expiry_line
-from karptui.views.claims.table import TABLE
-from karptui.views.claims.words import claim_story
+from karptui.views.claims.sentences import claim_story
 from karptui.views.row import Pieces
-from karptui.views.unseen import unseen_facts
 from karptui.views.why.freshness import freshness
 
 
@@ -58,7 +57,7 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
     def story_of(self, item: ClaimEntry) -> tuple[Pieces, ...]:
         """Return the claim in sentences."""
         now_ns = self.host.now_ns()
-        facts = unseen_facts(TABLE.told, self.table.unseen, item, now_ns)
+        facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
         story = claim_story(item, now_ns, self._local, facts)
         coming = expiry_line(self._entries.latest or (), item.pool, now_ns, self._local)
         return (*story, coming) if coming else story

@@ -35,7 +35,6 @@ from karptui.views.query import EVERYTHING, Query
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows, Sort, TableSpec
-from karptui.views.unseen import unseen_facts
 from karptui.widgets.hanging import hanging
 from karptui.widgets.prompt import PromptMode
 from karptui.widgets.row_table import (
@@ -316,10 +315,10 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def row_facts(self) -> Sequence[Pieces]:
         """Return what the columns say of the row under the cursor that have no room; a story says it itself."""
-        item, told = self.current, self.listing.spec.told
-        if item is None or not told or self.story is not None:
+        item = self.current
+        if item is None or self.story is not None:
             return ()
-        return unseen_facts(told, self.table.unseen, item, self.host.now_ns())
+        return self.listing.spec.facts_without_room(self.table.unseen, item, self.host.now_ns())
 
     def refresh_info(self) -> None:
         """Say again what is under the cursor."""
@@ -334,7 +333,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     @on(ColumnsChanged)
     def _columns_changed(self, event: ColumnsChanged) -> None:
         event.stop()
-        if self.listing.spec.told:
+        if self.listing.spec.has_words:
             self.refresh_info()
 
     @on(RowHighlighted)

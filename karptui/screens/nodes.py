@@ -15,8 +15,8 @@ from karptui.screens.listing import Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
+from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.explain import explain_node, node_details, node_reason
-from karptui.views.nodes.table import nodes_table
 from karptui.views.nodes.totals import cluster_facts, marked_scope, shown_scope
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort

@@ -9,7 +9,6 @@ from karptui.kube.units import age_text, count_text
 from karptui.session.status import KindStatus
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.table import Sort, TableSpec
 
@@ -84,7 +83,8 @@ TABLE: Final[TableSpec[KindStatus]] = TableSpec(
             lambda status: status.last_error or None,
         ),
     ),
-    subject=Subject(text=lambda status: f"{status.kind} {status.phase}".lower(), fields=FIELDS),
+    text=lambda status: f"{status.kind} {status.phase}".lower(),
+    more_filters=FIELDS,
     key=lambda status: str(status.kind),
     default_sort=Sort("kind"),
     is_notable=lambda status, _: _TONES.get(status.phase) in (Tone.WARNING, Tone.FAULT),

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, Generic, overload
 
 import msgspec
 
-from karptui.views.column import Column, Heading, SortKey
-from karptui.views.fields import ItemT
+from karptui.views.column import Column, Heading, SortKey, Value, in_published_order
+from karptui.views.fields import Field, ItemT
 from karptui.views.query import EVERYTHING, Query, Subject, compile_query
-from karptui.views.row import Row, Tone
-from karptui.views.unseen import Told
+from karptui.views.row import Pieces, Row, Tone
 
 _FIRST: Final = itemgetter(0)
 _SORTED_AT_ONCE: Final = 4_000
 _DIGITS: Final = re.compile(r"(\d+)")
+_URGENT: Final = frozenset({Tone.WARNING, Tone.FAULT})
 
 
 class Sort(msgspec.Struct, frozen=True):
@@ -29,19 +29,50 @@ class Sort(msgspec.Struct, frozen=True):
 
 
 class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
-    """Everything a screen says about its table."""
+    """Everything a screen says about its table, and a command about its rows."""
 
     noun: str
     """What rows are, in the plural: "nodes"."""
     columns: tuple[Column[ItemT], ...]
-    subject: Subject[ItemT]
     key: Callable[[ItemT], str]
     default_sort: Sort
+    text: Callable[[ItemT], str]
+    """Lower-case text that plain words of a filter are looked for in."""
+    labels: Callable[[ItemT], Mapping[str, str]] | None = None
+    """Labels that a filter can select by; None where items have none."""
+    more_filters: Mapping[str, Field[ItemT]] = {}
+    """What a filter can ask beside what columns show."""
+    more_values: tuple[Value[ItemT], ...] = ()
+    """What scripts read beside what columns show."""
+    declared: tuple[Column[ItemT], ...] = ()
+    """Every column where the table does without some: filters and scripts have them all. Empty where it has all."""
     tone: Callable[[ItemT], Tone] = lambda _: Tone.NORMAL
     is_notable: Callable[[ItemT, int], bool] = lambda _item, _now_ns: False
     """Whether the row is blocked or faulty (ctrl-z)."""
-    told: tuple[Told[ItemT], ...] = ()
-    """Columns in words, for the line below a table that has no room for them; the most important first."""
+
+    @property
+    def every(self) -> tuple[Column[ItemT], ...]:
+        """Every column, those that the table does without too."""
+        return self.declared or self.columns
+
+    def without(self, *column_ids: str) -> TableSpec[ItemT]:
+        """Return the table without some columns."""
+        shown = tuple(column for column in self.columns if column.heading.id not in column_ids)
+        return msgspec.structs.replace(self, columns=shown, declared=self.every)
+
+    @property
+    def subject(self) -> Subject[ItemT]:
+        """What a filter can look at."""
+        filters: dict[str, Field[ItemT]] = {}
+        for column in self.every:
+            filters |= column.filters
+        filters |= self.more_filters
+        return Subject(self.text, filters, self.labels)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether columns that have no room are told in the line below."""
+        return any(column.words is not None for column in self.columns)
 
     def headings(self) -> tuple[Heading, ...]:
         """Return the headings of the columns, in order."""
@@ -57,6 +88,40 @@ class TableSpec(msgspec.Struct, Generic[ItemT], frozen=True):
             if column.heading.id == column_id:
                 return column
         raise KeyError(column_id)
+
+    def published(self) -> tuple[Value[ItemT], ...]:
+        """Return the values of JSON and CSV, in their order."""
+        own = (value for column in self.every for value in column.values)
+        return in_published_order((*own, *self.more_values))
+
+    def values(self, item: ItemT, now_ns: int) -> dict[str, Any]:
+        """Return an item as plain values, by their names in JSON."""
+        return {value.name: value.read(item, now_ns) for value in self.published()}
+
+    def facts_without_room(self, unseen: Container[str], item: ItemT, now_ns: int) -> tuple[Pieces, ...]:
+        """Return what columns say that are not drawn, the most important first and what warns before all of it.
+
+        Args:
+            unseen: ids of the columns that are not drawn.
+            item: what the row stands for.
+            now_ns: the present instant: nanoseconds since the epoch.
+        """
+        known = [(column.words, column.heading.id) for column in self.columns if column.words is not None]
+        facts: list[Pieces] = []
+        is_open = False
+        for words, column_id in sorted(known, key=lambda one: one[0].place):
+            is_open = is_open and words.joins
+            if column_id not in unseen:
+                continue
+            said = words.say(item, now_ns)
+            if not said[0]:
+                continue
+            if is_open:
+                facts[-1] = (*facts[-1], (" ", Tone.NORMAL), said)
+            else:
+                facts.append((said,))
+            is_open = True
+        return tuple(sorted(facts, key=lambda fact: all(tone not in _URGENT for _, tone in fact)))
 
 
 class Rows(Sequence[Row], Generic[ItemT]):
@@ -106,6 +171,17 @@ class Rows(Sequence[Row], Generic[ItemT]):
 
     def __iter__(self) -> Iterator[Row]:
         return (self._build(position) for position in range(len(self.items)))
+
+    def values(self) -> list[dict[str, Any]]:
+        """Return every item as plain values, for JSON."""
+        published, now_ns = self.spec.published(), self.now_ns
+        return [{value.name: value.read(item, now_ns) for value in published} for item in self.items]
+
+    def flat_values(self) -> Iterator[dict[str, Any]]:
+        """Yield every item as plain values, for CSV."""
+        flats = {value.name: value.flat for value in self.spec.published()}
+        for values in self.values():
+            yield {name: flat(values[name]) if flat is not None else values[name] for name, flat in flats.items()}
 
     def _build(self, position: int) -> Row:
         item = self.items[position]

@@ -9,7 +9,7 @@ import pytest
 from karptui.screens.listing import Groups, Kept, Listing
 from karptui.session.pods import PodEntry
 from karptui.views.grouping import Folding, GroupHeading, Grouping
-from karptui.views.pods.table import TABLE
+from karptui.views.pods.columns import TABLE
 from karptui.views.table import Sort
 from tests.builders import NOW_NS, a_pod
 

@@ -17,9 +17,9 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
+from karptui.views.claims.columns import TABLE
 from karptui.views.claims.entry import ClaimEntry, claim_entries
-from karptui.views.claims.table import FIELDS, TABLE, claim_values
-from karptui.views.claims.words import claim_story, seconds_text, waiting_on
+from karptui.views.claims.sentences import claim_story, seconds_text, waiting_on
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -248,20 +248,20 @@ def test_sort_and_filter() -> None:
     for text, count in asked.items():
         test = compile_query(parse_query(text, TABLE.subject), TABLE.subject, NOW_NS)
         assert sum(map(test, rows)) == count, text
-    assert len(FIELDS) == 13
+    assert len(TABLE.subject.fields) == 13
     assert [TABLE.is_notable(one, NOW_NS) for one in (*rows, REFUSED)] == [False, True, True, True, False, True]
 
 
 def test_values() -> None:
-    values = claim_values(entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS), NOW_NS)
+    values = TABLE.values(entry(DRIFTED, expire_after_ns=3 * HOUR, termination_grace_period_ns=GRACE_NS), NOW_NS)
     assert (values["launched_seconds"], values["registered_seconds"], values["initialized_seconds"]) == (3, 41, 1800)
     assert (values["expires"], values["termination_grace_seconds"]) == ("2026-11-24T13:00:07Z", 86_400)
     assert (values["drift"], values["deadline"], values["age_seconds"]) == ("AMIDrift", None, 7200)
-    starting = claim_values(STARTING, NOW_NS)
+    starting = TABLE.values(STARTING, NOW_NS)
     assert starting["launched_seconds"] is starting["node"] is starting["expires"] is None
     assert starting["termination_grace_seconds"] is None
-    assert claim_values(LEAVING, NOW_NS)["drift"] is None
-    deadline = claim_values(entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, created_ns=0), NOW_NS)
+    assert TABLE.values(LEAVING, NOW_NS)["drift"] is None
+    deadline = TABLE.values(entry(deletion_ns=NOW_NS, termination_grace_period_ns=GRACE_NS, created_ns=0), NOW_NS)
     assert (deadline["deadline"], deadline["age_seconds"]) == ("2026-11-25T12:00:07Z", None)
 
 

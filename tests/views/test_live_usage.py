@@ -15,10 +15,10 @@ from karptui.state.reducer import reduce
 from karptui.views.evidence import usage_row
 from karptui.views.live_usage import samples_text, usage_note
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
+from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import resource_lines, usage_lines
-from karptui.views.nodes.values import node_values
-from karptui.views.pods.table import TABLE, explain_pod
-from karptui.views.pods.values import pod_values
+from karptui.views.pods.columns import TABLE
+from karptui.views.pods.sentences import explain_pod
 from karptui.views.query import parse_query
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Sort, build_rows
@@ -95,7 +95,7 @@ def test_cells_and_values_of_nodes() -> None:
     assert (cells(entry)["used_cpu"], cells(entry)["used_mem"]) == ("300m  15%", "3,072Mi  42%")
     claim = cells(NodeEntry(None, a_nodeclaim()))
     assert (claim["used_cpu"], claim["used_mem"]) == ("-", "-")
-    values = node_values(entry, NOW_NS)
+    values = nodes_table().values(entry, NOW_NS)
     assert (values["used_cpu_millis"], values["used_mem_bytes"]) == (300, 3 * GIB)
     orders = {c.heading.id: (c.sort(entry), c.sort(NodeEntry(a_node(), None))) for c in NODE_COLUMNS}
     assert (orders["used_cpu"], orders["used_mem"]) == ((300.0, None), (float(3 * GIB), None))
@@ -126,7 +126,7 @@ def test_cells_and_values_of_pods() -> None:
     row = build_rows(TABLE, (a_used_pod(),), now_ns=NOW_NS)[0]
     texts = dict(zip((heading.id for heading in TABLE.headings()), (cell.text for cell in row.cells), strict=True))
     assert (texts["used_cpu"], texts["used_mem"]) == ("400m  20%", "2,048Mi  50%")
-    values = pod_values(a_used_pod(), NOW_NS)
+    values = TABLE.values(a_used_pod(), NOW_NS)
     assert (values["used_cpu_millis"], values["used_mem_bytes"]) == (400, 2 * GIB)
     assert "uses cpu 400m mem 2,048Mi 20s ago" in said((explain_pod(a_used_pod(), NOW_NS),))
     assert "uses" not in said((explain_pod(a_used_pod(None), NOW_NS),))

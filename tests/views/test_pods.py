@@ -12,9 +12,8 @@ from karptui.kube.taints import Toleration
 from karptui.session.pods import PodEntry
 from karptui.sources.base import Phase
 from karptui.views.describe import describe
-from karptui.views.pods.status import pod_status, pod_status_text
-from karptui.views.pods.table import TABLE, explain_pod, pods_of_node_table
-from karptui.views.pods.values import pod_values
+from karptui.views.pods.columns import TABLE, pods_of_node_table
+from karptui.views.pods.sentences import explain_pod, pod_status, pod_status_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -84,7 +83,7 @@ def test_what_protects_nothing_is_no_protection(made: PodEntry, sentence: str) -
     assert made.protection_text(NOW_NS) == ""
     row = build_rows(TABLE, [made], now_ns=NOW_NS)[0]
     assert row.cells[[one.id for one in TABLE.headings()].index("protection")].text == "-"
-    assert pod_values(made, NOW_NS)["protection"] is None
+    assert TABLE.values(made, NOW_NS)["protection"] is None
     assert not build_rows(TABLE, [made], is_notable_only=True, now_ns=NOW_NS) or made.pod.is_terminating
     said = "".join(text for text, _ in explain_pod(made, NOW_NS))
     assert "keeps its node" not in said

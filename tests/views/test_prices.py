@@ -10,10 +10,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import total_of
 from karptui.session.nodes import NodeEntry
 from karptui.state.inventory import state_of
-from karptui.views.nodes.columns import COLUMNS
-from karptui.views.nodes.table import nodes_table
+from karptui.views.nodes.columns import COLUMNS, nodes_table
 from karptui.views.nodes.totals import cluster_facts
-from karptui.views.nodes.values import node_values
 from karptui.views.prices import book_sentence, cost_fact, price_cell, price_sentence, total_words
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
@@ -98,10 +96,10 @@ def test_nodes_have_prices() -> None:
     entries = {entry.name: entry for entry in a_view().node_entries}
     prices = {name: entry.price.per_hour if entry.price else None for name, entry in entries.items()}
     assert prices == {"cheap": 0.096, "dear": 1.808, "spot": None, "group": 0.192, "unknown": None}
-    values = node_values(entries["dear"], builders.NOW_NS)
+    values = nodes_table().values(entries["dear"], builders.NOW_NS)
     assert values["price_per_hour"] == 1.808
     assert values["price_source"] == "built-in list, 2026-07-06"
-    assert node_values(entries["spot"], builders.NOW_NS)["price_source"] is None
+    assert nodes_table().values(entries["spot"], builders.NOW_NS)["price_source"] is None
 
 
 def test_multiplier_and_surcharge() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject, parse_query
+from karptui.views.query import parse_query
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Row, Tone, text_cell
 from karptui.views.table import Sort, TableSpec, build_rows, natural_key, sort_gently
 
@@ -20,16 +20,18 @@ class Thing:
     is_faulty: bool = False
 
 
-SUBJECT: Subject[Thing] = Subject(
-    text=lambda thing: thing.name, fields={"size": Field(FieldKind.COUNT, lambda thing, _: thing.size)}
-)
 SPEC: TableSpec[Thing] = TableSpec(
     noun="things",
     columns=(
         Column(Heading("name", "NAME"), lambda thing, _: text_cell(thing.name), lambda thing: natural_key(thing.name)),
-        Column(Heading("size", "SIZE"), lambda thing, _: Cell(str(thing.size)), lambda thing: thing.size),
+        Column(
+            Heading("size", "SIZE"),
+            lambda thing, _: Cell(str(thing.size)),
+            lambda thing: thing.size,
+            filters={"size": Field(FieldKind.COUNT, lambda thing, _: thing.size)},
+        ),
     ),
-    subject=SUBJECT,
+    text=lambda thing: thing.name,
     key=lambda thing: thing.name,
     default_sort=Sort("name"),
     is_notable=lambda thing, _: thing.is_faulty,
@@ -63,7 +65,7 @@ def test_items_without_a_value_come_last_either_way(sort: Sort, keys: tuple[str,
 
 
 def test_filter_and_notable_leave_rows_out_but_not_out_of_the_total() -> None:
-    rows = build_rows(SPEC, THINGS, query=parse_query("size=5", SUBJECT), now_ns=0)
+    rows = build_rows(SPEC, THINGS, query=parse_query("size=5", SPEC.subject), now_ns=0)
     assert (rows.keys, rows.total) == (("n-2", "n-10"), 4)
     assert build_rows(SPEC, THINGS, is_notable_only=True, now_ns=0).keys == ("n-9",)
 
@@ -75,7 +77,7 @@ def test_cells_from_outside_are_clean_and_never_empty() -> None:
 
 
 def test_defaults_treat_every_row_alike() -> None:
-    plain = TableSpec(SPEC.noun, SPEC.columns, SUBJECT, SPEC.key, SPEC.default_sort)
+    plain = TableSpec(SPEC.noun, SPEC.columns, SPEC.key, SPEC.default_sort, SPEC.text)
     assert build_rows(plain, THINGS, is_notable_only=True, now_ns=0).keys == ()
     assert build_rows(plain, THINGS, now_ns=0)[0].tone is Tone.NORMAL
 

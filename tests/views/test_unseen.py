@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from karptui.aws.prices import Price, PriceOrigin, PriceSource
@@ -14,14 +16,14 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import PodEntry
 from karptui.state.usage import NodeUsage
+from karptui.views.claims.columns import TABLE as CLAIMS
 from karptui.views.claims.entry import ClaimEntry
-from karptui.views.claims.table import TABLE as CLAIMS
-from karptui.views.claims.words import claim_story
-from karptui.views.nodes.table import nodes_table
-from karptui.views.pods.table import TABLE as PODS
+from karptui.views.claims.sentences import claim_story
+from karptui.views.column import NOTHING, Column, Heading, Words, cell_words
+from karptui.views.nodes.columns import nodes_table
+from karptui.views.pods.columns import TABLE as PODS
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
-from karptui.views.table import TableSpec
-from karptui.views.unseen import NOTHING, Told, cell_words, unseen_facts
+from karptui.views.table import Sort, TableSpec
 from tests.ui.fleet import HOUR, NOW_NS, SECOND, amounts
 
 LABELS = {
@@ -37,8 +39,23 @@ ALLOCATABLE = amounts(cpu="4", memory="8Gi", pods="10", **{"ephemeral-storage": 
 ORIGIN = PriceOrigin(PriceSource.BUILT_IN, NOW_NS)
 
 
-def told(words: str, tone: Tone = Tone.NORMAL, *, joins: bool = False) -> Told[str]:
-    return Told(words, lambda item, now_ns: (f"{words}{item}{now_ns}", tone), joins=joins)
+def said(words: str, tone: Tone = Tone.NORMAL, *, joins: bool = False) -> tuple[str, Words[str]]:
+    return words, Words(0, lambda item, now_ns: (f"{words}{item}{now_ns}", tone), joins=joins)
+
+
+def facts_of(columns: Sequence[tuple[str, Words[str]]], unseen: Container[str], item: str, now_ns: int) -> list[str]:
+    """Return the facts of a table with these columns, whose places are in their order."""
+    made = tuple(
+        Column(
+            Heading(name, name),
+            lambda _i, _n: Cell(""),
+            lambda _: None,
+            words=msgspec.structs.replace(words, place=place),
+        )
+        for place, (name, words) in enumerate(columns)
+    )
+    spec = TableSpec("things", made[::-1], key=str, default_sort=Sort("a"), text=str)
+    return texts(spec.facts_without_room(unseen, item, now_ns))
 
 
 def texts(facts: tuple[Pieces, ...]) -> list[str]:
@@ -47,21 +64,21 @@ def texts(facts: tuple[Pieces, ...]) -> list[str]:
 
 def words_of(spec: TableSpec[Any], item: Any, *seen: str) -> list[str]:
     unseen = {heading.id for heading in spec.headings()} - set(seen)
-    return texts(unseen_facts(spec.told, unseen, item, NOW_NS))
+    return texts(spec.facts_without_room(unseen, item, NOW_NS))
 
 
 class TestWhichFactsAreTold:
     def test_only_those_of_columns_that_are_not_drawn_in_their_order(self) -> None:
-        columns = (told("b"), told("a"), told("c"))
-        assert texts(unseen_facts(columns, {"a", "b"}, "-", 7)) == ["b-7", "a-7"]
-        assert unseen_facts(columns, (), "-", 7) == ()
+        columns = (said("b"), said("a"), said("c"))
+        assert facts_of(columns, {"a", "b"}, "-", 7) == ["b-7", "a-7"]
+        assert facts_of(columns, (), "-", 7) == []
 
     def test_those_that_warn_come_first(self) -> None:
-        columns = (told("a"), told("b", Tone.WARNING), told("c"), told("d", Tone.FAULT))
-        assert texts(unseen_facts(columns, set("abcd"), "", 0)) == ["b0", "d0", "a0", "c0"]
+        columns = (said("a"), said("b", Tone.WARNING), said("c"), said("d", Tone.FAULT))
+        assert facts_of(columns, set("abcd"), "", 0) == ["b0", "d0", "a0", "c0"]
 
     def test_nothing_is_told_of_what_is_not_there(self) -> None:
-        assert unseen_facts((Told("a", lambda _i, _n: NOTHING),), {"a"}, "", 0) == ()
+        assert facts_of([("a", Words(0, lambda _i, _n: NOTHING))], {"a"}, "", 0) == []
 
     @pytest.mark.parametrize(
         ("unseen", "facts"),
@@ -73,8 +90,8 @@ class TestWhichFactsAreTold:
         ],
     )
     def test_what_belongs_together_is_one_fact(self, unseen: str, facts: list[str]) -> None:
-        columns = (told("x"), told("a"), told("b", joins=True), told("c", joins=True))
-        assert texts(unseen_facts(columns, {"x", *unseen}, "", 0)) == facts
+        columns = (said("x"), said("a"), said("b", joins=True), said("c", joins=True))
+        assert facts_of(columns, {"x", *unseen}, "", 0) == facts
 
 
 def test_a_cell_between_words() -> None:
@@ -150,7 +167,7 @@ class TestNodes:
     @pytest.mark.parametrize("kind", ["spot", "reserved"])
     def test_the_capacity_type_keeps_its_tone(self, kind: str) -> None:
         entry = NodeEntry(None, a_claim(labels={karpenter_labels.CAPACITY_TYPE: kind}))
-        assert unseen_facts(SPEC.told, {"cap"}, entry, NOW_NS) == (((kind, Tone(kind)),),)
+        assert SPEC.facts_without_room({"cap"}, entry, NOW_NS) == (((kind, Tone(kind)),),)
 
     def test_nothing_is_told_of_columns_that_were_not_asked_for(self) -> None:
         spec = nodes_table(has_prices=False, resources=("cpu",))
@@ -185,7 +202,7 @@ class TestClaims:
         assert words_of(CLAIMS, ClaimEntry(a_claim(labels={}), None, None)) == []
 
     def test_the_first_sentence_tells_it(self) -> None:
-        facts = unseen_facts(CLAIMS.told, {"type", "pool"}, self.ENTRY, NOW_NS)
+        facts = CLAIMS.facts_without_room({"type", "pool"}, self.ENTRY, NOW_NS)
         head, *further = claim_story(self.ENTRY, NOW_NS, None, facts)
         plain, *same = claim_story(self.ENTRY, NOW_NS)
         assert further == same

@@ -7,7 +7,6 @@ from textual.pilot import Pilot
 
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Fields
-from karptui.views.query import Subject
 from karptui.views.row import Bar, Cell, Span, Tone, text_cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested
@@ -38,7 +37,8 @@ SPEC: TableSpec[Thing] = TableSpec(
         ),
         Column(Heading("far", "FAR", min_width=24, is_wide_only=True), lambda t, _: Cell("x" * 24), lambda t: None),
     ),
-    subject=Subject(text=lambda t: t.name, fields=NO_FIELDS),
+    text=lambda t: t.name,
+    more_filters=NO_FIELDS,
     key=lambda t: t.name,
     default_sort=Sort("name"),
 )
@@ -251,7 +251,7 @@ async def test_other_columns_take_the_place_of_the_first(table: RowTable) -> Non
     async with WidgetApp(table).run_test(size=(60, 8)) as pilot:
         await shown(pilot, table, rows_of("a"))
         table.set_headings(SPEC.headings()[:1])
-        spec = TableSpec("things", SPEC.columns[:1], SPEC.subject, SPEC.key, SPEC.default_sort)
+        spec = SPEC.without("size", "bar", "note", "far")
         lines = await shown(pilot, table, build_rows(spec, [Thing("a")], now_ns=0))
         assert lines[1].split() == ["NAME↑"]
         assert table.headings == SPEC.headings()[:1]

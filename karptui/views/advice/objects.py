@@ -6,7 +6,6 @@ from typing import Final
 
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.whatif.edits import ObjectRef
@@ -35,14 +34,12 @@ TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
             lambda item: natural_key(item[1].name),
         ),
     ),
-    subject=Subject(
-        text=lambda item: f"{item[1].kind} {item[1].key}".lower(),
-        fields={
-            "kind": Field(FieldKind.TEXT, lambda item, _: item[1].kind, help="kind of the object"),
-            "namespace": Field(FieldKind.TEXT, lambda item, _: item[1].namespace, help="its namespace"),
-            "name": Field(FieldKind.TEXT, lambda item, _: item[1].name, help="its name"),
-        },
-    ),
+    text=lambda item: f"{item[1].kind} {item[1].key}".lower(),
+    more_filters={
+        "kind": Field(FieldKind.TEXT, lambda item, _: item[1].kind, help="kind of the object"),
+        "namespace": Field(FieldKind.TEXT, lambda item, _: item[1].namespace, help="its namespace"),
+        "name": Field(FieldKind.TEXT, lambda item, _: item[1].name, help="its name"),
+    },
     key=lambda item: f"{item[1].kind}/{item[1].key}",
     default_sort=Sort("place"),
 )

@@ -11,7 +11,6 @@ from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceGroup, A
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind, FieldValue
 from karptui.views.names import short_name
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
@@ -146,7 +145,8 @@ TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
             _sort(lambda one: one.finding.fact),
         ),
     ),
-    subject=Subject(text=_text, fields=FIELDS),
+    text=_text,
+    more_filters=FIELDS,
     key=lambda line: line.key,
     default_sort=Sort("severity"),
     is_notable=lambda line, _: line.severity.rank < 2,

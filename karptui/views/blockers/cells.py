@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
+from karptui.views.blockers.story import BOUNDED
+from karptui.views.column import NOTHING as NO_WORDS
+from karptui.views.column import cell_words
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.why.held import held_text
@@ -149,3 +152,39 @@ def recent_pods(members: Iterable[BlockerEntry]) -> int:
 
 def _recent(count: int) -> Cell:
     return Cell(f"{count_text(count)}/h", Tone.WARNING, count_text(count)) if count else Cell("0", Tone.MUTED)
+
+
+def _words(cell: Cell, before: str) -> tuple[str, Tone]:
+    return NO_WORDS if cell in (NOTHING, NOT_AVAILABLE) else (cell_words(cell, before)[0], Tone.NORMAL)
+
+
+def since_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
+    """Return for how long it has stood in the way."""
+    is_many = isinstance(line, BlockerGroup) and len(line.members) > 1
+    return _words(since_cell(line, now_ns), "in the way for up to " if is_many else "in the way for ")
+
+
+def left_words(line: BlockerLine, now_ns: int) -> tuple[str, Tone]:
+    """Return when it ends by itself, of kinds that do."""
+    if isinstance(line, BlockerGroup) or line.blocker.code not in BOUNDED or line.blocker.until_ns is None:
+        return NO_WORDS
+    return ("is over", Tone.NORMAL) if line.blocker.until_ns <= now_ns else _words(left_cell(line, now_ns), "ends in ")
+
+
+def value_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+    """Return what is written there."""
+    return _words(group_value(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.value), "value ")
+
+
+def owner_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+    """Return the controller behind the pods."""
+    return _words(group_owner(line) if isinstance(line, BlockerGroup) else text_cell(line.blocker.owner), "owned by ")
+
+
+def recent_words(line: BlockerLine, _: int) -> tuple[str, Tone]:
+    """Return how many pods came, where no sentence says it."""
+    members: Sequence[BlockerEntry] = line.members if isinstance(line, BlockerGroup) else (line,)
+    count = recent_pods(members)
+    if not count or any(one.blocker.code in BOUNDED for one in members):
+        return NO_WORDS
+    return f"{counted(count, 'pod')} came in the last hour", Tone.WARNING

@@ -9,7 +9,6 @@ from karptui.kube.units import count_text
 from karptui.views.blockers.effect import nodes_cell, saves_cell, when_cell
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, RemedyKind
@@ -74,7 +73,8 @@ FIELDS: Final[Mapping[str, Field[BlockerRemedy]]] = {
 TABLE: Final[TableSpec[BlockerRemedy]] = TableSpec(
     noun="remedies",
     columns=COLUMNS,
-    subject=Subject(text=lambda remedy: f"{remedy.title} {remedy.sentence}".lower(), fields=FIELDS),
+    text=lambda remedy: f"{remedy.title} {remedy.sentence}".lower(),
+    more_filters=FIELDS,
     key=lambda remedy: str(remedy.kind.name),
     default_sort=Sort("remedy"),
     is_notable=lambda remedy, _: remedy.effect is not None and remedy.effect.goes > 0,

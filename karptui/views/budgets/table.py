@@ -14,7 +14,6 @@ from karptui.views.budgets.words import window_text
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import in_text, weekday_text
-from karptui.views.query import Subject
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -122,7 +121,9 @@ def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
     return TableSpec(
         noun="budgets",
         columns=_columns(local),
-        subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.pool.labels),
+        text=_text,
+        more_filters=FIELDS,
+        labels=lambda entry: entry.pool.labels,
         key=lambda entry: entry.key,
         default_sort=Sort("name"),
         is_notable=lambda entry, _: entry.state is not None and entry.state.left == 0,

@@ -13,7 +13,6 @@ from karptui.views.churn.words import came, span_text, successors_text
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_name
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -153,7 +152,8 @@ def _text(item: Replacement) -> str:
 TABLE: Final[TableSpec[Replacement]] = TableSpec(
     noun="replacements",
     columns=COLUMNS,
-    subject=Subject(text=_text, fields=FIELDS),
+    text=_text,
+    more_filters=FIELDS,
     key=lambda item: item.key,
     default_sort=Sort("age"),
     is_notable=lambda item, _: item.is_short or item.back is not None or item.life.why in FAILED,

@@ -12,7 +12,6 @@ from karptui.views.churn.entry import PoolEntry, per_hour
 from karptui.views.churn.words import LOOP_WORDS, rate_text, reasons_text, span_text
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
 
@@ -155,11 +154,9 @@ FIELDS: Final[Mapping[str, Field[PoolEntry]]] = {
 TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     noun="NodePools",
     columns=COLUMNS,
-    subject=Subject(
-        text=lambda entry: f"{entry.name} {reasons_text(entry.figures.reasons)}".lower(),
-        fields=FIELDS,
-        labels=lambda entry: entry.pool.labels if entry.pool is not None else EMPTY_LABELS,
-    ),
+    text=lambda entry: f"{entry.name} {reasons_text(entry.figures.reasons)}".lower(),
+    more_filters=FIELDS,
+    labels=lambda entry: entry.pool.labels if entry.pool is not None else EMPTY_LABELS,
     key=lambda entry: entry.key,
     default_sort=Sort("removed", is_descending=True),
     is_notable=lambda entry, _: bool(entry.figures.loops),

@@ -12,7 +12,6 @@ from karptui.views.column import Column, Heading
 from karptui.views.events.entry import EventEntry
 from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_name
-from karptui.views.query import Subject
 from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
 from karptui.views.sanitize import clean, clean_lines
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -114,9 +113,8 @@ FIELDS: Final[Mapping[str, Field[EventEntry]]] = {
 TABLE: Final[TableSpec[EventEntry]] = TableSpec(
     noun="events",
     columns=COLUMNS,
-    subject=Subject(
-        text=lambda entry: f"{entry.kind}/{entry.object_key} {entry.reason} {entry.message}".lower(), fields=FIELDS
-    ),
+    text=lambda entry: f"{entry.kind}/{entry.object_key} {entry.reason} {entry.message}".lower(),
+    more_filters=FIELDS,
     key=lambda entry: entry.key,
     default_sort=Sort("age"),
     is_notable=lambda entry, _: entry.tone in (Tone.FAULT, Tone.WARNING),

@@ -13,7 +13,6 @@ from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_name
 from karptui.views.next.command import replacement_text
 from karptui.views.prices import price_cell, sort_price
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -117,11 +116,9 @@ FIELDS: Final[Mapping[str, Field[NodeEntry]]] = {
 TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
     noun="nodes that would go",
     columns=COLUMNS,
-    subject=Subject(
-        text=lambda entry: f"{entry.name} {entry.pool} {entry.instance_type}".lower(),
-        fields=FIELDS,
-        labels=lambda entry: entry.labels,
-    ),
+    text=lambda entry: f"{entry.name} {entry.pool} {entry.instance_type}".lower(),
+    more_filters=FIELDS,
+    labels=lambda entry: entry.labels,
     key=lambda entry: entry.key,
     default_sort=Sort("saves", is_descending=True),
     is_notable=lambda entry, _: entry.findings is not None and bool(entry.findings.blockers),

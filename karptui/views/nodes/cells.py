@@ -1,4 +1,4 @@
-"""The cells of the Nodes screen: from a node to what stands in its row."""
+"""The cells of nodes, and their words for the line below the table."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from karptui.kube.units import (
 )
 from karptui.session.nodes import Delta, NodeEntry, PodAccess
 from karptui.state.usage import Share
+from karptui.views.column import NOTHING, cell_words
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.status import node_status
+from karptui.views.prices import price_cell
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.shares import count_cell, hidden_cell, share_cell
 
+CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 CAPACITY_WORDS: Final = {"on-demand": "od", "reserved": "rsv"}
 
 
@@ -38,8 +41,7 @@ def name_cell(entry: NodeEntry, _: int) -> Cell:
 def capacity_type_cell(entry: NodeEntry, _: int) -> Cell:
     """Return the capacity type in short."""
     kind = entry.capacity_type
-    tone = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}.get(kind, Tone.NORMAL)
-    return text_cell(CAPACITY_WORDS.get(kind, kind), tone)
+    return text_cell(CAPACITY_WORDS.get(kind, kind), CAPACITY_TONES.get(kind, Tone.NORMAL))
 
 
 def zone_cell(entry: NodeEntry, _: int) -> Cell:
@@ -136,3 +138,44 @@ def expires_cell(entry: NodeEntry, now_ns: int) -> Cell:
 def image_cell(entry: NodeEntry, _: int) -> Cell:
     """Return the machine image, or the system that the node reports."""
     return text_cell(entry.image)
+
+
+def price_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
+    """Return the price in words."""
+    cell = price_cell(entry)
+    return ("price n/a", cell.tone) if cell == NOT_AVAILABLE else cell_words(cell, after="/h")
+
+
+def capacity_type_words(entry: NodeEntry, _: int) -> tuple[str, Tone]:
+    """Return the capacity type in full."""
+    return clean(entry.capacity_type), CAPACITY_TONES.get(entry.capacity_type, Tone.NORMAL)
+
+
+def expires_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+    """Return when Karpenter replaces the node for its age."""
+    if entry.claim is None:
+        return NOTHING
+    if entry.claim.expires_ns is None:
+        return "never expires", Tone.MUTED
+    left = (entry.claim.expires_ns - now_ns) // NS_PER_SECOND
+    return (f"expires in {duration_text(left)}", Tone.NORMAL) if left > 0 else ("expiry is due", Tone.WARNING)
+
+
+def ephemeral_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+    """Return what pods request of the ephemeral storage, nothing where they do not."""
+    is_idle = entry.access is PodAccess.KNOWN and not entry.ephemeral.requested
+    return NOTHING if is_idle else cell_words(ephemeral_cell(entry, now_ns), "ephemeral ")
+
+
+def used_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+    """Return what is really used, and when that was measured."""
+    if entry.used is None:
+        return NOTHING
+    amounts = f"cpu {cpu_text(latest_cpu(entry.used))} mem {memory_text(latest_memory(entry.used))}"
+    return f"used {amounts} {age_text(entry.used.latest.at_ns, now_ns)} ago", Tone.NORMAL
+
+
+def label_words(entry: NodeEntry, key: str) -> tuple[str, Tone]:
+    """Return a node label with the last part of its name."""
+    name = key.rpartition("/")[2]
+    return (clean(f"{name}={entry.label(key)}"), Tone.NORMAL) if entry.label(key) else NOTHING

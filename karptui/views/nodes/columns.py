@@ -1,35 +1,118 @@
-"""The columns of the Nodes screen; a later column is one more entry."""
+"""The table of nodes: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from karptui.kube.timestamps import ABSENT_NS
-from karptui.session.nodes import NodeEntry
-from karptui.views.column import Column, Heading
+import msgspec
+
+from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
+from karptui.session.costs import held_per_hour
+from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.state.usage import Share
+from karptui.views.column import Column, Heading, Value, Words, cell_words
+from karptui.views.fields import Field, FieldKind
+from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.cells import (
     accelerators_cell,
     age_cell,
     capacity_type_cell,
+    capacity_type_words,
     cpu_cell,
     delta_cell,
+    delta_text,
     ephemeral_cell,
+    ephemeral_words,
     expires_cell,
+    expires_words,
     image_cell,
+    label_words,
     memory_cell,
     name_cell,
     pods_cell,
+    price_words,
     status_cell,
     used_cpu_cell,
     used_memory_cell,
+    used_words,
     zone_cell,
 )
-from karptui.views.nodes.status import node_status
+from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.prices import price_cell, sort_price
-from karptui.views.row import text_cell
+from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.table import natural_key
-from karptui.views.why.codes import why_cell, why_sort
+from karptui.views.schema import INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS_OR_NULL
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.why.codes import is_held, why_cell, why_sort, why_text, why_words
+
+RESOURCE_COLUMNS: Final[Mapping[str, str]] = {
+    "cpu": "cpu",
+    "memory": "mem",
+    "pods": "pods",
+    "ephemeral-storage": "ephemeral",
+    "nvidia.com/gpu": "gpu",
+    "gpu": "gpu",
+}
+"""Column by the resource's name."""
+_BAR_HELP: Final = "▓ DaemonSets █ workload ░ free; what pods request of what is allocatable."
+_CPU_ABOUT: Final = (
+    "What all pods on it ask, DaemonSets included; pods that are being deleted count until they are gone.",
+    "What DaemonSets ask of that.",
+    "What there is for pods.",
+)
+_GPU_ABOUT: Final = ("Accelerators of any vendor.", "", "")
+
+
+def _share_values(
+    name: str,
+    unit: str,
+    read: Callable[[NodeEntry], Share],
+    about: tuple[str, str, str] = ("", "", ""),
+    after: str = "",
+) -> tuple[Value[NodeEntry], ...]:
+    """Return what pods request, what DaemonSets' pods do of that, and what there is."""
+
+    def asked(entry: NodeEntry) -> Share | None:
+        return read(entry) if entry.node is not None and entry.access is PodAccess.KNOWN else None
+
+    return (
+        Value(
+            f"{name}_requested{unit}",
+            lambda entry, _: share.requested if (share := asked(entry)) is not None else None,
+            INTEGER_OR_NULL,
+            about[0],
+            after,
+        ),
+        Value(
+            f"{name}_daemonset{unit}",
+            lambda entry, _: share.daemons if (share := asked(entry)) is not None else None,
+            INTEGER_OR_NULL,
+            about[1],
+        ),
+        Value(
+            f"{name}_allocatable{unit}",
+            lambda entry, _: read(entry).capacity if entry.node is not None else None,
+            INTEGER_OR_NULL,
+            about[2],
+        ),
+    )
+
+
+def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
+    since_ns = node_status(entry).since_ns
+    return (now_ns - since_ns) // NS_PER_SECOND if since_ns else None
+
+
+def _expires_seconds(entry: NodeEntry, now_ns: int) -> int | None:
+    at_ns = entry.claim.expires_ns if entry.claim is not None else None
+    return (at_ns - now_ns) // NS_PER_SECOND if at_ns is not None else None
+
+
+def _without_blockers(entry: NodeEntry, _: int) -> str | None:
+    found = entry.findings
+    return str(found.outlook.lifted.outcome) if found is not None and found.outlook is not None else None
+
 
 COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
     Column(
@@ -43,16 +126,33 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         name_cell,
         lambda entry: natural_key(entry.name),
+        values=(
+            Value(
+                "name", lambda entry, _: entry.name, TEXT, "Of the node; of a NodeClaim without a node, the claim's."
+            ),
+            Value(
+                "node_claim",
+                lambda entry, _: entry.claim.name if entry.claim is not None else None,
+                TEXT_OR_NULL,
+                "null where Karpenter does not manage the node.",
+            ),
+        ),
+        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node or claim")},
     ),
     Column(
         Heading("pool", "POOL", "The NodePool; - is a node that Karpenter does not manage.", min_width=7, max_width=24),
         lambda entry, _: text_cell(entry.pool),
         lambda entry: entry.pool or None,
+        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL, "NodePool."),),
+        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
     ),
     Column(
         Heading("type", "TYPE", "The instance type.", min_width=11, max_width=20, drop_order=3),
         lambda entry, _: text_cell(entry.instance_type),
         lambda entry: natural_key(entry.instance_type) if entry.instance_type else None,
+        values=(Value("type", lambda entry, _: entry.instance_type or None, TEXT_OR_NULL, "Instance type."),),
+        filters={"type": Field(FieldKind.TEXT, lambda entry, _: entry.instance_type, help="instance type")},
+        words=Words(3, lambda entry, _: (clean(entry.instance_type), Tone.NORMAL)),
     ),
     Column(
         Heading(
@@ -65,6 +165,24 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         capacity_type_cell,
         lambda entry: entry.capacity_type or None,
+        values=(
+            Value(
+                "cap",
+                lambda entry, _: entry.capacity_type or None,
+                TEXT_OR_NULL,
+                "Capacity type: spot, on-demand or reserved.",
+            ),
+        ),
+        filters={
+            "cap": Field(
+                FieldKind.TEXT,
+                lambda entry, _: (
+                    (entry.capacity_type, "od") if entry.capacity_type == "on-demand" else entry.capacity_type
+                ),
+                help="spot, on-demand, reserved",
+            )
+        },
+        words=Words(4, capacity_type_words, joins=True),
     ),
     Column(
         Heading(
@@ -72,6 +190,9 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         zone_cell,
         lambda entry: entry.zone or None,
+        values=(Value("zone", lambda entry, _: entry.zone or None, TEXT_OR_NULL),),
+        filters={"zone": Field(FieldKind.TEXT, lambda entry, _: entry.zone, help="zone")},
+        words=Words(5, lambda entry, _: (clean(entry.zone), Tone.NORMAL), joins=True),
     ),
     Column(
         Heading(
@@ -83,30 +204,68 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         status_cell,
         lambda entry: float(node_status(entry).rank),
+        values=(
+            Value(
+                "status",
+                lambda entry, _: node_status(entry).word,
+                TEXT,
+                "Ready, NotReady, Cordoned, Draining, Drifted, Launching, Registering, Initializing, Deleting, …",
+            ),
+            Value(
+                "status_seconds", _status_seconds, INTEGER_OR_NULL, "For how long it has been so, where that is known."
+            ),
+        ),
+        filters={
+            "status": Field(
+                FieldKind.TEXT, lambda entry, _: node_status(entry).word, help="Ready, NotReady, Launching…"
+            ),
+            "taint": Field(
+                FieldKind.TEXT,
+                lambda entry, _: tuple(taint.key for taint in entry.node.taints) if entry.node is not None else (),
+                help="key of a taint",
+            ),
+        },
     ),
     Column(
         Heading(
             "cpu",
             "CPU",
-            "▓ DaemonSets █ workload ░ free; what pods request of what is allocatable.",
+            _BAR_HELP,
             min_width=9,
             fill_width=34,
             is_descending_first=True,
         ),
         cpu_cell,
         lambda entry: entry.cpu.percent,
+        values=_share_values("cpu", "_millis", lambda entry: entry.cpu, _CPU_ABOUT),
+        filters={
+            "cpu": Field(
+                FieldKind.CPU, lambda entry, _: entry.cpu.requested, lambda entry: entry.cpu.percent, "cpu requested"
+            ),
+            "free.cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu.free, help="cpu that is left"),
+        },
     ),
     Column(
         Heading(
             "mem",
             "MEM",
-            "▓ DaemonSets █ workload ░ free; what pods request of what is allocatable.",
+            _BAR_HELP,
             min_width=9,
             fill_width=34,
             is_descending_first=True,
         ),
         memory_cell,
         lambda entry: entry.memory.percent,
+        values=_share_values("mem", "_bytes", lambda entry: entry.memory),
+        filters={
+            "mem": Field(
+                FieldKind.BYTES,
+                lambda entry, _: entry.memory.requested,
+                lambda entry: entry.memory.percent,
+                "memory requested",
+            ),
+            "free.mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory.free, help="memory that is left"),
+        },
     ),
     Column(
         Heading(
@@ -122,6 +281,13 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         pods_cell,
         lambda entry: float(entry.pods.requested),
+        values=_share_values("pods", "", lambda entry: entry.pods),
+        filters={
+            "pods": Field(
+                FieldKind.COUNT, lambda entry, _: entry.pods.requested, lambda entry: entry.pods.percent, "pods"
+            )
+        },
+        words=Words(2, lambda entry, now_ns: cell_words(pods_cell(entry, now_ns), after=" pods")),
     ),
     Column(
         Heading(
@@ -136,6 +302,33 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         lambda entry, _: price_cell(entry),
         sort_price,
+        values=(
+            Value(
+                "price_per_hour",
+                lambda entry, _: entry.price.per_hour if entry.price is not None else None,
+                NUMBER_OR_NULL,
+                after="image",
+            ),
+            Value(
+                "price_currency",
+                lambda entry, _: entry.price.currency if entry.price is not None else None,
+                TEXT_OR_NULL,
+            ),
+            Value(
+                "price_source",
+                lambda entry, _: entry.price.origin.label if entry.price is not None else None,
+                TEXT_OR_NULL,
+                "Where the price comes from, with its date.",
+            ),
+        ),
+        filters={
+            "$": Field(
+                FieldKind.MONEY,
+                lambda entry, _: entry.price.per_hour if entry.price is not None else None,
+                help="price per hour",
+            )
+        },
+        words=Words(1, price_words),
     ),
     Column(
         Heading(
@@ -147,6 +340,46 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         why_cell,
         why_sort,
+        values=(
+            Value(
+                "why",
+                lambda entry, now_ns: why_text(entry.findings.why, now_ns) if entry.findings is not None else None,
+                TEXT_OR_NULL,
+                "The worst of what keeps the node, as the WHY column words it; null where it is not known.",
+            ),
+            Value(
+                "why_codes",
+                lambda entry, _: (
+                    [str(code) for code in entry.findings.why.codes] if entry.findings is not None else None
+                ),
+                TEXTS_OR_NULL,
+                "Every code of that, the worst first.",
+            ),
+            Value(
+                "goes_without_blockers",
+                _without_blockers,
+                TEXT_OR_NULL,
+                "delete, replace, no or unknown: what a simulated removal without anything in its way comes to.",
+            ),
+            Value(
+                "held_per_hour",
+                lambda entry, _: held_per_hour(entry),
+                NUMBER_OR_NULL,
+                "Dollars that would be saved then.",
+            ),
+            Value(
+                "pods_in_last_hour",
+                lambda entry, _: entry.findings.recent_pods if entry.findings is not None else None,
+                INTEGER_OR_NULL,
+                "Pods that came to it in the last hour, those of DaemonSets left out.",
+            ),
+        ),
+        filters={
+            "why": Field(FieldKind.TEXT, why_words, help="code of the WHY column: DND, PDB, BUDGET, OK*…"),
+            "held": Field(
+                FieldKind.MONEY, lambda entry, _: held_per_hour(entry), help="what its blockers cost per hour"
+            ),
+        },
     ),
     Column(
         Heading(
@@ -159,6 +392,22 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         age_cell,
         lambda entry: -float(entry.created_ns) if entry.created_ns != ABSENT_NS else None,
+        values=(
+            Value(
+                "age_seconds",
+                lambda entry, now_ns: (now_ns - entry.created_ns) // NS_PER_SECOND if entry.created_ns else None,
+                INTEGER_OR_NULL,
+                after="pods_in_last_hour",
+            ),
+        ),
+        filters={
+            "age": Field(
+                FieldKind.DURATION,
+                lambda entry, now_ns: (now_ns - entry.created_ns) / NS_PER_SECOND if entry.created_ns else None,
+                help="since it was created",
+            )
+        },
+        words=Words(10, lambda entry, now_ns: cell_words(age_cell(entry, now_ns), "age ")),
     ),
     Column(
         Heading(
@@ -171,6 +420,31 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         delta_cell,
         lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
+        values=(
+            Value(
+                "delta_cpu_millis",
+                lambda entry, _: entry.delta.cpu_millis if entry.delta is not None else None,
+                INTEGER_OR_NULL,
+                "Allocatable of the node less what its NodeClaim said.",
+                after="used_mem_bytes",
+            ),
+            Value(
+                "delta_mem_bytes",
+                lambda entry, _: entry.delta.memory_bytes if entry.delta is not None else None,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "delta_pods", lambda entry, _: entry.delta.pods if entry.delta is not None else None, INTEGER_OR_NULL
+            ),
+        ),
+        filters={
+            "delta": Field(
+                FieldKind.TEXT,
+                lambda entry, _: delta_text(entry.delta) if entry.delta is not None else "",
+                help="claim and node differ: delta=−*",
+            )
+        },
+        words=Words(6, lambda entry, now_ns: cell_words(delta_cell(entry, now_ns), "Δ claim ")),
     ),
     Column(
         Heading(
@@ -185,6 +459,17 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         accelerators_cell,
         lambda entry: float(entry.accelerators.capacity) or None,
+        values=_share_values(
+            "gpu",
+            "",
+            lambda entry: entry.accelerators,
+            _GPU_ABOUT,
+            after="pods_allocatable",
+        ),
+        filters={
+            "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="accelerators there are")
+        },
+        words=Words(9, lambda entry, now_ns: cell_words(accelerators_cell(entry, now_ns), "gpu ")),
     ),
     Column(
         Heading(
@@ -198,11 +483,16 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         ephemeral_cell,
         lambda entry: entry.ephemeral.percent,
+        values=_share_values("ephemeral", "_bytes", lambda entry: entry.ephemeral),
+        words=Words(11, ephemeral_words),
     ),
     Column(
         Heading("arch", "ARCH", "The processor architecture.", is_wide_only=True),
         lambda entry, _: text_cell(entry.architecture),
         lambda entry: entry.architecture or None,
+        values=(Value("arch", lambda entry, _: entry.architecture or None, TEXT_OR_NULL),),
+        filters={"arch": Field(FieldKind.TEXT, lambda entry, _: entry.architecture, help="architecture")},
+        words=Words(13, lambda entry, _: (clean(entry.architecture), Tone.NORMAL)),
     ),
     Column(
         Heading(
@@ -215,6 +505,16 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         expires_cell,
         lambda entry: entry.claim.expires_ns if entry.claim is not None else None,
+        values=(
+            Value(
+                "expires_seconds",
+                _expires_seconds,
+                INTEGER_OR_NULL,
+                "Until expireAfter ends its NodeClaim; negative once it is over.",
+                after="delta_pods",
+            ),
+        ),
+        words=Words(8, expires_words),
     ),
     Column(
         Heading(
@@ -226,6 +526,15 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         image_cell,
         lambda entry: entry.claim.image_id if entry.claim is not None else None,
+        values=(Value("image", lambda entry, _: entry.image or None, TEXT_OR_NULL),),
+        filters={
+            "image": Field(
+                FieldKind.TEXT,
+                lambda entry, _: entry.claim.image_id if entry.claim is not None else "",
+                help="machine image",
+            )
+        },
+        words=Words(14, lambda entry, now_ns: cell_words(image_cell(entry, now_ns), "image ")),
     ),
     Column(
         Heading(
@@ -239,6 +548,16 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         used_cpu_cell,
         lambda entry: float(entry.used.latest.cpu_millis) if entry.used is not None else None,
+        values=(
+            Value(
+                "used_cpu_millis",
+                lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
+                INTEGER_OR_NULL,
+                "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
+                after="arch",
+            ),
+        ),
+        words=Words(12, used_words),
     ),
     Column(
         Heading(
@@ -252,16 +571,92 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         ),
         used_memory_cell,
         lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
+        values=(
+            Value(
+                "used_mem_bytes",
+                lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
+                INTEGER_OR_NULL,
+                "The same of memory.",
+            ),
+        ),
     ),
 )
 """Every column in order; wide-only ones show with ctrl+w, and stand where they push none of the others out."""
 
 
-def label_column(key: str) -> Column[NodeEntry]:
-    """Return a column for a node label (``--extra-labels``)."""
+def label_column(key: str, before: str = "age_seconds") -> Column[NodeEntry]:
+    """Return a column for a node label (``--extra-labels``).
+
+    Args:
+        key: The label.
+        before: The value it stands behind in JSON and CSV.
+    """
     title = key.rpartition("/")[2].upper()
     return Column(
         Heading(f"label:{key}", clean(title), f"The node label {clean(key)}.", max_width=24, drop_order=5),
         lambda entry, _: text_cell(entry.label(key)),
         lambda entry: entry.label(key) or None,
+        values=(Value(f"label:{key}", lambda entry, _: entry.label(key) or None, TEXT_OR_NULL, after=before),),
+        words=Words(7, lambda entry, _: label_words(entry, key)),
+    )
+
+
+def _text(entry: NodeEntry) -> str:
+    words = (
+        entry.name,
+        entry.pool,
+        entry.instance_type,
+        entry.capacity_type,
+        entry.zone,
+        node_status(entry).word,
+        entry.claim.name if entry.claim is not None else "",
+    )
+    return " ".join(words).lower()
+
+
+def _is_notable(entry: NodeEntry, _: int) -> bool:
+    over = any(share.free < 0 and share.capacity for share in (entry.cpu, entry.memory, entry.pods))
+    return over or is_faulty(node_status(entry)) or is_held(entry)
+
+
+def _tone(entry: NodeEntry) -> Tone:
+    return Tone.MUTED if entry.node is None else Tone.NORMAL
+
+
+def _always(column: Column[NodeEntry]) -> Column[NodeEntry]:
+    return msgspec.structs.replace(column, heading=msgspec.structs.replace(column.heading, is_wide_only=False))
+
+
+def nodes_table(
+    extra_labels: tuple[str, ...] = (), *, has_prices: bool = True, resources: tuple[str, ...] = ()
+) -> TableSpec[NodeEntry]:
+    """Return the table of the Nodes screen.
+
+    Args:
+        extra_labels: node labels that get a column before the age.
+        has_prices: whether there is a column of prices.
+        resources: names of ``RESOURCE_COLUMNS`` that have a column, also where room is short; empty for the usual ones.
+    """
+    age = next(place for place, column in enumerate(COLUMNS) if column.heading.id == "age")
+    before = ("age_seconds", *(f"label:{key}" for key in extra_labels))
+    labels = (label_column(key, value) for key, value in zip(extra_labels, before, strict=False))
+    every = (*COLUMNS[:age], *labels, *COLUMNS[age:])
+    columns = every if has_prices else tuple(column for column in every if column.heading.id != "price")
+    if resources:
+        chosen = {RESOURCE_COLUMNS[name] for name in resources}
+        columns = tuple(
+            _always(column) if column.heading.id in chosen else column
+            for column in columns
+            if column.heading.id in chosen or column.heading.id not in RESOURCE_COLUMNS.values()
+        )
+    return TableSpec(
+        noun="nodes",
+        columns=columns,
+        declared=every,
+        text=_text,
+        labels=lambda entry: entry.labels,
+        key=lambda entry: entry.key,
+        default_sort=Sort("name"),
+        tone=_tone,
+        is_notable=_is_notable,
     )

@@ -10,7 +10,6 @@ from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_name
 from karptui.views.pending.refusals import refusal_word
-from karptui.views.query import Subject
 from karptui.views.row import Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -39,7 +38,8 @@ FIELDS: Final[Mapping[str, Field[NodeRefusal]]] = {
 TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
     noun="nodes tried",
     columns=COLUMNS,
-    subject=Subject(text=lambda one: f"{one.node} {refusal_word(one)} {one.reason}".lower(), fields=FIELDS),
+    text=lambda one: f"{one.node} {refusal_word(one)} {one.reason}".lower(),
+    more_filters=FIELDS,
     key=lambda one: one.node,
     default_sort=Sort("by"),
 )

@@ -12,7 +12,6 @@ from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_name
 from karptui.views.pending.words import others_text
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec
@@ -147,10 +146,8 @@ TABLE: Final[TableSpec[RemedyEntry]] = TableSpec(
             lambda entry: float(entry.place),
         ),
     ),
-    subject=Subject(
-        text=lambda entry: f"{entry.remedy.subject} {entry.remedy.words} {gain_text(entry.remedy.gain)}".lower(),
-        fields=FIELDS,
-    ),
+    text=lambda entry: f"{entry.remedy.subject} {entry.remedy.words} {gain_text(entry.remedy.gain)}".lower(),
+    more_filters=FIELDS,
     key=lambda entry: entry.key,
     default_sort=Sort("place"),
 )

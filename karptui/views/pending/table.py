@@ -13,7 +13,6 @@ from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.words import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
-from karptui.views.query import Subject
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -148,7 +147,9 @@ def _text(entry: PendingEntry) -> str:
 TABLE: Final[TableSpec[PendingEntry]] = TableSpec(
     noun="pending pods",
     columns=COLUMNS,
-    subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.group.first.labels),
+    text=_text,
+    more_filters=FIELDS,
+    labels=lambda entry: entry.group.first.labels,
     key=lambda entry: entry.key,
     default_sort=Sort("now"),
     is_notable=lambda entry, _: entry.group.is_faulty,

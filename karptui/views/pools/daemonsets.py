@@ -12,7 +12,6 @@ from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
 from karptui.session.pools import PoolRow
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -153,7 +152,8 @@ TABLE: Final[TableSpec[DaemonRow]] = TableSpec(
             lambda row: note(row)[0],
         ),
     ),
-    subject=Subject(text=lambda row: f"{row.found.key} {note(row)[0]}".lower(), fields=FIELDS),
+    text=lambda row: f"{row.found.key} {note(row)[0]}".lower(),
+    more_filters=FIELDS,
     key=lambda row: row.found.key,
     default_sort=Sort("name"),
     is_notable=lambda row, _: bool(row.found.excluded or row.found.one_too_many),

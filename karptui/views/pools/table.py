@@ -12,7 +12,6 @@ from karptui.views.fields import Field, FieldKind
 from karptui.views.pools import cells
 from karptui.views.pools.readiness import is_ready, short_reason
 from karptui.views.pools.words import budget_left, policy_text
-from karptui.views.query import Subject
 from karptui.views.row import Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.pools import carries
@@ -172,7 +171,9 @@ def pools_table(*, has_prices: bool = True) -> TableSpec[PoolRow]:
     return TableSpec(
         noun="NodePools",
         columns=COLUMNS if has_prices else tuple(one for one in COLUMNS if one.heading.id != "cost"),
-        subject=Subject(text=lambda row: f"{row.name} {short_reason(row)}".lower(), fields=FIELDS, labels=_labels),
+        text=lambda row: f"{row.name} {short_reason(row)}".lower(),
+        more_filters=FIELDS,
+        labels=_labels,
         key=lambda row: row.name,
         default_sort=Sort("rank"),
         tone=lambda row: Tone.NORMAL if row.rank is not None else Tone.MUTED,

@@ -9,7 +9,6 @@ import msgspec
 
 from karptui.views.column import Column, Heading, SortKey
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import Cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -109,7 +108,8 @@ CASE_TABLE: Final[TableSpec[CaseType]] = TableSpec(
         ),
         _column("out", "RULED OUT", lambda one: one.ruled_out, lambda one: one.ruled_out or None),
     ),
-    subject=Subject(text=lambda one: one.name.lower(), fields=FIELDS),
+    text=lambda one: one.name.lower(),
+    more_filters=FIELDS,
     key=lambda one: one.name,
     default_sort=Sort("name"),
 )

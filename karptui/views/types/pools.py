@@ -13,7 +13,6 @@ from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, TypeEntry
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec, natural_key
@@ -171,7 +170,8 @@ TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
             lambda entry: note_of(entry)[0] or None,
         ),
     ),
-    subject=Subject(text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(), fields=FIELDS),
+    text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(),
+    more_filters=FIELDS,
     key=lambda entry: entry.name,
     default_sort=Sort("rank"),
     is_notable=lambda entry, _: bool(note_of(entry)[0]),

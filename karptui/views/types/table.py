@@ -8,7 +8,6 @@ from typing import Final
 from karptui.kube import resources
 from karptui.session.types import TypeEntry
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject
 from karptui.views.row import Tone
 from karptui.views.table import Sort, TableSpec
 from karptui.views.types.columns import COLUMNS, allocatable_bytes, pod_slots, why_text
@@ -51,7 +50,8 @@ def types_table(*, has_prices: bool = True) -> TableSpec[TypeEntry]:
     return TableSpec(
         noun="types",
         columns=columns,
-        subject=Subject(text=lambda entry: f"{entry.name} {why_text(entry)}".lower(), fields=FIELDS),
+        text=lambda entry: f"{entry.name} {why_text(entry)}".lower(),
+        more_filters=FIELDS,
         key=lambda entry: entry.name,
         default_sort=Sort("rank"),
         tone=lambda entry: Tone.NORMAL if entry.is_left else Tone.MUTED,

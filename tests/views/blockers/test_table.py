@@ -10,19 +10,18 @@ import pytest
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.session.pods import PodEntry
+from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_count, blocker_entries
 from karptui.views.blockers.groups import BlockerGrouping, group_name, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
-from karptui.views.blockers.table import TABLE
 from karptui.views.grouping import Folding
 from karptui.views.next.table import TABLE as NEXT_TABLE
 from karptui.views.next.table import going_nodes
-from karptui.views.pods.table import pods_of_node_table
+from karptui.views.pods.columns import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone
 from karptui.views.tab_notes import tab_notes
 from karptui.views.table import Sort, build_rows
-from karptui.views.unseen import unseen_facts
 from karptui.views.why.landings import with_landings
 from tests.builders import MINUTE_NS, NOW_NS, a_pod
 from tests.views.why.test_words import analysed, said
@@ -182,7 +181,7 @@ def test_stories():
 
 
 def unseen(line, *columns: str) -> list[str]:
-    return ["".join(text for text, _ in fact) for fact in unseen_facts(TABLE.told, columns, line, NOW_NS)]
+    return ["".join(text for text, _ in fact) for fact in TABLE.facts_without_room(columns, line, NOW_NS)]
 
 
 EVERY = tuple(column.heading.id for column in TABLE.columns)

@@ -1,32 +1,30 @@
-"""The table of the Claims screen."""
+"""The table of NodeClaims: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, duration_text
-from karptui.views.claims.entry import STEPS, ClaimEntry, Step
-from karptui.views.claims.told import TOLD
-from karptui.views.claims.words import waiting_on
-from karptui.views.column import Column, Heading
+from karptui.views.claims.entry import ClaimEntry, Step
+from karptui.views.claims.sentences import waiting_on
+from karptui.views.column import NOTHING, Column, Heading, Value, Words
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import in_text
 from karptui.views.names import short_name
-from karptui.views.query import Subject
+from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
+from karptui.views.schema import INSTANT_OR_NULL, INTEGER_OR_NULL, TEXT, TEXT_OR_NULL
 from karptui.views.table import Sort, TableSpec, natural_key
 
-_CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}
 _SOON_NS: Final = 24 * 3600 * NS_PER_SECOND
 
 
 def _capacity(entry: ClaimEntry, _: int) -> Cell:
     kind = entry.row.capacity_type
-    return text_cell(kind, _CAPACITY_TONES.get(kind, Tone.NORMAL), short=_CAPACITY_SHORT.get(kind, ""))
+    return text_cell(kind, CAPACITY_TONES.get(kind, Tone.NORMAL), short=_CAPACITY_SHORT.get(kind, ""))
 
 
 def _step(step: Step) -> str:
@@ -102,31 +100,72 @@ def _node(entry: ClaimEntry, _: int) -> Cell:
     return text_cell(name, short=short_name(name))
 
 
+def _pool_words(entry: ClaimEntry, _: int) -> tuple[str, Tone]:
+    return (f"NodePool {clean(entry.pool)}", Tone.NORMAL) if entry.pool else NOTHING
+
+
+def _took(entry: ClaimEntry, name: str, now_ns: int) -> int | None:
+    """Return the seconds from creation until a step of its life was done."""
+    return next((step.seconds for step in entry.steps(now_ns) if step.name == name and step.is_done), None)
+
+
+def _instant(at_ns: int | None) -> str | None:
+    return format_timestamp(at_ns) if at_ns is not None else None
+
+
+def _seconds(span_ns: int | None) -> int | None:
+    return span_ns // NS_PER_SECOND if span_ns is not None else None
+
+
+def _left(at_ns: int | None, now_ns: int) -> float | None:
+    return (at_ns - now_ns) / NS_PER_SECOND if at_ns is not None else None
+
+
 COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
     Column(
         Heading("name", "NAME", "The NodeClaim.", 14, 40, is_name=True),
         lambda entry, _: text_cell(entry.claim.name, Tone.STRONG),
         lambda entry: natural_key(entry.claim.name),
+        values=(Value("name", lambda entry, _: entry.claim.name, TEXT),),
+        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.claim.name, help="NodeClaim")},
     ),
     Column(
         Heading("pool", "POOL", "Its NodePool.", 7, 24, drop_order=7),
         lambda entry, _: text_cell(entry.pool),
         lambda entry: entry.pool or None,
+        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL),),
+        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
+        words=Words(4, _pool_words),
     ),
     Column(
         Heading("type", "TYPE", "Its instance type, once it is launched.", 11, 20, drop_order=8),
         lambda entry, _: text_cell(entry.row.instance_type),
         lambda entry: natural_key(entry.row.instance_type) if entry.row.instance_type else None,
+        values=(Value("type", lambda entry, _: entry.row.instance_type or None, TEXT_OR_NULL),),
+        filters={"type": Field(FieldKind.TEXT, lambda entry, _: entry.row.instance_type, help="instance type")},
+        words=Words(1, lambda entry, _: (clean(entry.row.instance_type), Tone.NORMAL)),
     ),
     Column(
         Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rs).", 3, 9, drop_order=9),
         _capacity,
         lambda entry: entry.row.capacity_type or None,
+        values=(Value("capacity_type", lambda entry, _: entry.row.capacity_type or None, TEXT_OR_NULL),),
+        filters={
+            "cap": Field(FieldKind.TEXT, lambda entry, _: entry.row.capacity_type, help="spot, on-demand, reserved")
+        },
+        words=Words(
+            2,
+            lambda entry, _: (clean(entry.row.capacity_type), CAPACITY_TONES.get(entry.row.capacity_type, Tone.NORMAL)),
+            joins=True,
+        ),
     ),
     Column(
         Heading("zone", "ZONE", "Its zone.", 10, 16, drop_order=10),
         lambda entry, _: text_cell(entry.row.zone),
         lambda entry: entry.row.zone or None,
+        values=(Value("zone", lambda entry, _: entry.row.zone or None, TEXT_OR_NULL),),
+        filters={"zone": Field(FieldKind.TEXT, lambda entry, _: entry.row.zone, help="zone")},
+        words=Words(3, lambda entry, _: (clean(entry.row.zone), Tone.NORMAL), joins=True),
     ),
     Column(
         Heading(
@@ -140,24 +179,51 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         _life,
         _life_sort,
+        values=(
+            Value(
+                "launched_seconds",
+                lambda entry, now_ns: _took(entry, "Launched", now_ns),
+                INTEGER_OR_NULL,
+                "From its creation.",
+            ),
+            Value("registered_seconds", lambda entry, now_ns: _took(entry, "Registered", now_ns), INTEGER_OR_NULL),
+            Value("initialized_seconds", lambda entry, now_ns: _took(entry, "Initialized", now_ns), INTEGER_OR_NULL),
+        ),
+        filters={
+            "init": Field(
+                FieldKind.DURATION, lambda entry, now_ns: entry.steps(now_ns)[-1].seconds, help="until initialised"
+            )
+        },
     ),
     Column(
         Heading(
-            "node",
-            "NODE",
-            "The node it became; in brackets one that is not there.",
-            13,
-            48,
-            drop_order=6,
-            is_name=True,
+            "node", "NODE", "The node it became; in brackets one that is not there.", 13, 48, drop_order=6, is_name=True
         ),
         _node,
         lambda entry: natural_key(entry.node_name) if entry.node_name else None,
+        values=(Value("node", lambda entry, _: entry.node_name or None, TEXT_OR_NULL),),
+        filters={
+            "node": Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), help="node")
+        },
     ),
     Column(
         Heading("drift", "DRIFT", "Why it is drifted.", 9, 24, drop_order=5),
         _drift,
         lambda entry: entry.drifted.reason if entry.drifted is not None else None,
+        values=(
+            Value(
+                "drift",
+                lambda entry, _: entry.drifted.reason if entry.drifted is not None else None,
+                TEXT_OR_NULL,
+                "The reason.",
+                after="status",
+            ),
+        ),
+        filters={
+            "drift": Field(
+                FieldKind.TEXT, lambda entry, _: entry.drifted.reason if entry.drifted is not None else "", help="why"
+            )
+        },
     ),
     Column(
         Heading(
@@ -165,6 +231,12 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         _expires,
         lambda entry: float(entry.expires_ns) if entry.expires_ns is not None else None,
+        values=(Value("expires", lambda entry, _: _instant(entry.expires_ns), INSTANT_OR_NULL),),
+        filters={
+            "expires": Field(
+                FieldKind.DURATION, lambda entry, now_ns: _left(entry.expires_ns, now_ns), help="until it expires"
+            )
+        },
     ),
     Column(
         Heading(
@@ -178,11 +250,37 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         _deadline,
         _deadline_sort,
+        values=(
+            Value(
+                "termination_grace_seconds",
+                lambda entry, _: _seconds(entry.claim.termination_grace_period_ns),
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "deadline",
+                lambda entry, _: _instant(entry.deadline.at_ns if entry.deadline is not None else None),
+                INSTANT_OR_NULL,
+                "When terminationGracePeriod ends the drain.",
+            ),
+        ),
+        filters={
+            "deadline": Field(
+                FieldKind.DURATION,
+                lambda entry, now_ns: _left(entry.deadline.at_ns if entry.deadline is not None else None, now_ns),
+                help="until its drain ends by force",
+            )
+        },
     ),
     Column(
         Heading("waiting", "WAITING ON", "What its life, or its end, waits for.", 34, 90),
         _waiting,
         lambda entry: float(entry.status.rank) if entry.status.rank < 9 else None,
+        values=(Value("waiting_on", lambda entry, now_ns: waiting_on(entry, now_ns)[0] or None, TEXT_OR_NULL),),
+        filters={
+            "waiting": Field(
+                FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="what it waits for"
+            )
+        },
     ),
     Column(
         Heading("age", "AGE", "Since it was created.", 4, 6, is_right_aligned=True, drop_order=2),
@@ -190,42 +288,27 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
             Cell(age_text(entry.claim.created_ns, now_ns)) if entry.claim.created_ns else NOT_AVAILABLE
         ),
         lambda entry: -float(entry.claim.created_ns) if entry.claim.created_ns else None,
+        values=(
+            Value(
+                "age_seconds",
+                lambda entry, now_ns: (
+                    (now_ns - entry.claim.created_ns) // NS_PER_SECOND if entry.claim.created_ns else None
+                ),
+                INTEGER_OR_NULL,
+            ),
+        ),
+        filters={
+            "age": Field(
+                FieldKind.DURATION,
+                lambda entry, now_ns: (
+                    (now_ns - entry.claim.created_ns) / NS_PER_SECOND if entry.claim.created_ns else None
+                ),
+                help="since it was created",
+            )
+        },
     ),
 )
 """Every column in order."""
-
-
-def _left(at_ns: int | None, now_ns: int) -> float | None:
-    return (at_ns - now_ns) / NS_PER_SECOND if at_ns is not None else None
-
-
-FIELDS: Final[Mapping[str, Field[ClaimEntry]]] = {
-    "name": Field(FieldKind.TEXT, lambda entry, _: entry.claim.name, help="NodeClaim"),
-    "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
-    "node": Field(FieldKind.TEXT, lambda entry, _: (entry.node_name, short_name(entry.node_name)), help="node"),
-    "type": Field(FieldKind.TEXT, lambda entry, _: entry.row.instance_type, help="instance type"),
-    "cap": Field(FieldKind.TEXT, lambda entry, _: entry.row.capacity_type, help="spot, on-demand, reserved"),
-    "zone": Field(FieldKind.TEXT, lambda entry, _: entry.row.zone, help="zone"),
-    "status": Field(FieldKind.TEXT, lambda entry, _: entry.status.word, help="Launching, Draining…"),
-    "drift": Field(
-        FieldKind.TEXT, lambda entry, _: entry.drifted.reason if entry.drifted is not None else "", help="why"
-    ),
-    "waiting": Field(FieldKind.TEXT, lambda entry, now_ns: waiting_on(entry, now_ns)[0], help="what it waits for"),
-    "expires": Field(
-        FieldKind.DURATION, lambda entry, now_ns: _left(entry.expires_ns, now_ns), help="until it expires"
-    ),
-    "deadline": Field(
-        FieldKind.DURATION,
-        lambda entry, now_ns: _left(entry.deadline.at_ns if entry.deadline is not None else None, now_ns),
-        help="until its drain ends by force",
-    ),
-    "init": Field(FieldKind.DURATION, lambda entry, now_ns: entry.steps(now_ns)[-1].seconds, help="until initialised"),
-    "age": Field(
-        FieldKind.DURATION,
-        lambda entry, now_ns: (now_ns - entry.claim.created_ns) / NS_PER_SECOND if entry.claim.created_ns else None,
-        help="since it was created",
-    ),
-}
 
 
 def _text(entry: ClaimEntry) -> str:
@@ -237,40 +320,12 @@ def _text(entry: ClaimEntry) -> str:
 TABLE: Final[TableSpec[ClaimEntry]] = TableSpec(
     noun="NodeClaims",
     columns=COLUMNS,
-    subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.claim.labels),
+    text=_text,
+    more_filters={"status": Field(FieldKind.TEXT, lambda entry, _: entry.status.word, help="Launching, Draining…")},
+    more_values=(Value("status", lambda entry, _: entry.status.word, TEXT, after="node"),),
+    labels=lambda entry: entry.claim.labels,
     key=lambda entry: entry.key,
     default_sort=Sort("age"),
     is_notable=lambda entry, _: entry.drifted is not None or entry.status.rank < 5 or entry.status.tone is Tone.FAULT,
-    told=TOLD,
 )
 """The table of the Claims screen."""
-
-
-def claim_values(entry: ClaimEntry, now_ns: int) -> dict[str, Any]:
-    """Return a NodeClaim as plain values; None is what is not known, or does not apply."""
-    claim, row = entry.claim, entry.row
-    steps = {step.name: step.seconds if step.is_done else None for step in entry.steps(now_ns)}
-    return {
-        "name": claim.name,
-        "pool": entry.pool or None,
-        "type": row.instance_type or None,
-        "capacity_type": row.capacity_type or None,
-        "zone": row.zone or None,
-        **{f"{name.lower()}_seconds": steps[name] for name in STEPS},
-        "node": entry.node_name or None,
-        "status": entry.status.word,
-        "drift": entry.drifted.reason if entry.drifted is not None else None,
-        "expires": _instant(entry.expires_ns),
-        "termination_grace_seconds": _seconds(claim.termination_grace_period_ns),
-        "deadline": _instant(entry.deadline.at_ns if entry.deadline is not None else None),
-        "waiting_on": waiting_on(entry, now_ns)[0] or None,
-        "age_seconds": (now_ns - claim.created_ns) // NS_PER_SECOND if claim.created_ns else None,
-    }
-
-
-def _instant(at_ns: int | None) -> str | None:
-    return format_timestamp(at_ns) if at_ns is not None else None
-
-
-def _seconds(span_ns: int | None) -> int | None:
-    return span_ns // NS_PER_SECOND if span_ns is not None else None

@@ -1,32 +1,22 @@
-"""The table of the Pods screen."""
+"""The table of pods: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
-from karptui.disruption.do_not_disrupt import ProtectionKind
-from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, cpu_text, memory_text
+from karptui.kube.units import age_text, counted, cpu_text, memory_text
 from karptui.session.pods import PodEntry
-from karptui.views.column import Column, Heading
+from karptui.views.column import NOTHING, Column, Heading, Value, Words, cell_words
 from karptui.views.fields import Field, FieldKind
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name
-from karptui.views.pods.status import pod_status, pod_status_text
-from karptui.views.pods.told import TOLD
-from karptui.views.query import Subject
+from karptui.views.pods.sentences import pod_status, pod_status_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
+from karptui.views.schema import INTEGER, INTEGER_OR_NULL, TEXT, TEXT_OR_NULL
 from karptui.views.table import Sort, TableSpec, natural_key
 
-_DEAD: Final = {
-    ProtectionKind.INVALID: "protects nothing",
-    ProtectionKind.ELAPSED: "is over and protects nothing any more",
-}
 _RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
 
 
@@ -53,16 +43,39 @@ def _amount(text: str) -> Cell:
     return Cell(text, Tone.MUTED) if text == "0" else Cell(text)
 
 
+def _status_seconds(entry: PodEntry, now_ns: int) -> int | None:
+    since_ns = pod_status(entry)[2]
+    return (now_ns - since_ns) // NS_PER_SECOND if since_ns else None
+
+
+def _owner_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
+    return (f"owned by {clean(entry.owner)}", Tone.NORMAL) if entry.owner else NOTHING
+
+
+def _accelerator_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
+    count = entry.accelerators
+    return (f"asks {counted(count, 'GPU')}", Tone.NORMAL) if count else NOTHING
+
+
+def _priority_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
+    priority = entry.pod.template.priority
+    return (f"priority {priority}", Tone.NORMAL) if priority else NOTHING
+
+
 COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
     Column(
         Heading("name", "NAME", "The pod.", min_width=18, max_width=63, is_name=True),
         lambda entry, _: text_cell(entry.pod.name, Tone.STRONG),
         lambda entry: natural_key(entry.pod.name),
+        values=(Value("name", lambda entry, _: entry.pod.name, TEXT),),
+        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.pod.name, help="pod")},
     ),
     Column(
         Heading("namespace", "NAMESPACE", "Its namespace.", min_width=10, max_width=32),
         lambda entry, _: text_cell(entry.pod.namespace),
         lambda entry: entry.pod.namespace,
+        values=(Value("namespace", lambda entry, _: entry.pod.namespace, TEXT),),
+        filters={"ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, help="namespace")},
     ),
     Column(
         Heading(
@@ -70,16 +83,27 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         ),
         _status,
         lambda entry: float(_RANKS.get(pod_status(entry)[1], 9)),
+        values=(
+            Value("status", lambda entry, _: pod_status(entry)[0], TEXT),
+            Value("status_seconds", _status_seconds, INTEGER_OR_NULL),
+        ),
+        filters={
+            "status": Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…")
+        },
     ),
     Column(
         Heading("cpu", "CPU", "Cpu requested.", min_width=5, is_right_aligned=True, is_descending_first=True),
         lambda entry, _: _amount(cpu_text(entry.cpu_millis)),
         lambda entry: float(entry.cpu_millis),
+        values=(Value("cpu_millis", lambda entry, _: entry.cpu_millis, INTEGER, "Effective requests."),),
+        filters={"cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested")},
     ),
     Column(
         Heading("mem", "MEM", "Memory requested.", min_width=6, is_right_aligned=True, is_descending_first=True),
         lambda entry, _: _amount(memory_text(entry.memory_bytes)),
         lambda entry: float(entry.memory_bytes),
+        values=(Value("mem_bytes", lambda entry, _: entry.memory_bytes, INTEGER),),
+        filters={"mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested")},
     ),
     Column(
         Heading(
@@ -93,6 +117,21 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         ),
         lambda entry, _: used_cell(entry.used, latest_cpu, cpu_text, entry.cpu_millis),
         lambda entry: float(latest_cpu(entry.used)) if entry.used is not None else None,
+        values=(
+            Value(
+                "used_cpu_millis",
+                lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
+                INTEGER_OR_NULL,
+                "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
+            ),
+        ),
+        filters={
+            "used_cpu": Field(
+                FieldKind.CPU,
+                lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
+                help="cpu in use",
+            )
+        },
     ),
     Column(
         Heading(
@@ -106,6 +145,21 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         ),
         lambda entry, _: used_cell(entry.used, latest_memory, memory_text, entry.memory_bytes),
         lambda entry: float(latest_memory(entry.used)) if entry.used is not None else None,
+        values=(
+            Value(
+                "used_mem_bytes",
+                lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
+                INTEGER_OR_NULL,
+                "The same of memory.",
+            ),
+        ),
+        filters={
+            "used_mem": Field(
+                FieldKind.BYTES,
+                lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
+                help="memory in use",
+            )
+        },
     ),
     Column(
         Heading(
@@ -119,16 +173,27 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         ),
         lambda entry, _: Cell(str(entry.accelerators)) if entry.accelerators else NOT_APPLICABLE,
         lambda entry: float(entry.accelerators) or None,
+        values=(Value("gpu", lambda entry, _: entry.accelerators, INTEGER),),
+        filters={"gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators, help="accelerators requested")},
+        words=Words(2, _accelerator_words),
     ),
     Column(
         Heading("node", "NODE", "The node it is bound to.", min_width=14, max_width=48, drop_order=3, is_name=True),
         lambda entry, _: text_cell(entry.pod.node_name, short=short_name(entry.pod.node_name)),
         lambda entry: natural_key(entry.pod.node_name) if entry.pod.node_name else None,
+        values=(Value("node", lambda entry, _: entry.pod.node_name or None, TEXT_OR_NULL),),
+        filters={
+            "node": Field(
+                FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"
+            )
+        },
     ),
     Column(
         Heading("pool", "POOL", "The NodePool of its node.", min_width=7, max_width=24, drop_order=4),
         lambda entry, _: text_cell(entry.pool),
         lambda entry: entry.pool or None,
+        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL, "NodePool of its node."),),
+        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
     ),
     Column(
         Heading(
@@ -141,6 +206,9 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         ),
         lambda entry, _: text_cell(entry.owner),
         lambda entry: entry.owner or None,
+        values=(Value("owner", lambda entry, _: entry.owner or None, TEXT_OR_NULL, "The controller as rs/front-5c9."),),
+        filters={"owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*")},
+        words=Words(1, _owner_words),
     ),
     Column(
         Heading(
@@ -153,51 +221,55 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         ),
         _protection,
         lambda _: None,
-        lambda entry, now_ns: entry.protection_text(now_ns) or None,
+        sort_at=lambda entry, now_ns: entry.protection_text(now_ns) or None,
+        values=(
+            Value(
+                "protection",
+                lambda entry, now_ns: entry.protection_text(now_ns) or None,
+                TEXT_OR_NULL,
+                "do-not-disrupt with its value, DaemonSet or static.",
+            ),
+        ),
+        filters={
+            "protection": Field(
+                FieldKind.TEXT,
+                lambda entry, now_ns: entry.protection_text(now_ns),
+                help="do-not-disrupt*, DaemonSet, static",
+            )
+        },
     ),
     Column(
         Heading("priority", "PRIORITY", "Its priority.", is_right_aligned=True, is_wide_only=True),
         lambda entry, _: _amount(str(entry.pod.template.priority)),
         lambda entry: float(entry.pod.template.priority),
+        values=(Value("priority", lambda entry, _: entry.pod.template.priority, INTEGER),),
+        filters={"priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority")},
+        words=Words(3, _priority_words),
     ),
     Column(
         Heading("age", "AGE", "Since it was created.", min_width=4, is_right_aligned=True, drop_order=1),
         _age,
         lambda entry: -float(entry.pod.created_ns) if entry.pod.created_ns else None,
+        values=(
+            Value(
+                "age_seconds",
+                lambda entry, now_ns: (
+                    (now_ns - entry.pod.created_ns) // NS_PER_SECOND if entry.pod.created_ns else None
+                ),
+                INTEGER_OR_NULL,
+            ),
+        ),
+        filters={
+            "age": Field(
+                FieldKind.DURATION,
+                lambda entry, now_ns: (now_ns - entry.pod.created_ns) / NS_PER_SECOND if entry.pod.created_ns else None,
+                help="since it was created",
+            )
+        },
+        words=Words(4, lambda entry, now_ns: cell_words(_age(entry, now_ns), "age ")),
     ),
 )
 """Every column in order."""
-
-FIELDS: Final[Mapping[str, Field[PodEntry]]] = {
-    "name": Field(FieldKind.TEXT, lambda entry, _: entry.pod.name, help="pod"),
-    "ns": Field(FieldKind.TEXT, lambda entry, _: entry.pod.namespace, help="namespace"),
-    "node": Field(FieldKind.TEXT, lambda entry, _: (entry.pod.node_name, short_name(entry.pod.node_name)), help="node"),
-    "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool"),
-    "owner": Field(FieldKind.TEXT, lambda entry, _: entry.owner, help="workload: deploy/front*"),
-    "status": Field(FieldKind.TEXT, lambda entry, _: pod_status(entry)[0], help="Running, Unschedulable…"),
-    "protection": Field(
-        FieldKind.TEXT,
-        lambda entry, now_ns: entry.protection_text(now_ns),
-        help="do-not-disrupt*, DaemonSet, static",
-    ),
-    "cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu_millis, help="cpu requested"),
-    "mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory_bytes, help="memory requested"),
-    "used_cpu": Field(
-        FieldKind.CPU, lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None, help="cpu in use"
-    ),
-    "used_mem": Field(
-        FieldKind.BYTES,
-        lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
-        help="memory in use",
-    ),
-    "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators, help="accelerators requested"),
-    "priority": Field(FieldKind.COUNT, lambda entry, _: entry.pod.template.priority, help="priority"),
-    "age": Field(
-        FieldKind.DURATION,
-        lambda entry, now_ns: (now_ns - entry.pod.created_ns) / NS_PER_SECOND if entry.pod.created_ns else None,
-        help="since it was created",
-    ),
-}
 
 
 def _text(entry: PodEntry) -> str:
@@ -208,44 +280,15 @@ def _text(entry: PodEntry) -> str:
 TABLE: Final[TableSpec[PodEntry]] = TableSpec(
     noun="pods",
     columns=COLUMNS,
-    subject=Subject(text=_text, fields=FIELDS, labels=lambda entry: entry.pod.labels),
+    text=_text,
+    labels=lambda entry: entry.pod.labels,
     key=lambda entry: entry.pod.key,
     default_sort=Sort("name"),
     is_notable=_is_notable,
-    told=TOLD,
 )
 """The table of the Pods screen."""
 
 
 def pods_of_node_table() -> TableSpec[PodEntry]:
     """Return the table without the columns that say the same in every row of one node."""
-    columns = tuple(column for column in COLUMNS if column.heading.id not in ("node", "pool"))
-    return msgspec.structs.replace(TABLE, columns=columns)
-
-
-def explain_pod(entry: PodEntry, now_ns: int) -> tuple[tuple[str, Tone], ...]:
-    """Return a sentence about a pod: its state, where it runs, and what its node's removal would meet."""
-    pod = entry.pod
-    pieces: list[tuple[str, Tone]] = [(clean(pod_status_text(entry, now_ns)), pod_status(entry)[1])]
-    between = (" · ", Tone.MUTED)
-    if not pod.node_name and pod.scheduled_message:
-        pieces += [(f": {clean(pod.scheduled_message)}", Tone.NORMAL)]
-    if pod.node_name:
-        pool = f" of {clean(entry.pool)}" if entry.pool else ""
-        pieces += [between, (f"on {short_name(clean(pod.node_name))}{pool}", Tone.NORMAL)]
-    asks = f"asks cpu {cpu_text(entry.cpu_millis)} mem {memory_text(entry.memory_bytes)}"
-    pieces += [between, (asks if pod.requests else "asks for nothing", Tone.NORMAL)]
-    if entry.used is not None:
-        used = f"uses cpu {cpu_text(latest_cpu(entry.used))} mem {memory_text(latest_memory(entry.used))}"
-        pieces += [between, (f"{used} {age_text(entry.used.latest.at_ns, now_ns)} ago", Tone.MUTED)]
-    if entry.made_by is not None and entry.made_by.is_by_name:
-        pieces += [between, (f"{clean(entry.owner)} by the name of its ReplicaSet, which is not known", Tone.MUTED)]
-    protection = entry.protection(now_ns)
-    if protection.is_active:
-        pieces += [between, (f"{DO_NOT_DISRUPT} keeps its node from being consolidated", Tone.WARNING)]
-        return tuple(pieces)
-    if entry.protection_text(now_ns):
-        pieces += [between, ("leaves with its node", Tone.MUTED)]
-    if protection.kind in _DEAD:
-        pieces += [between, (f'{DO_NOT_DISRUPT} "{clean(protection.value)}" {_DEAD[protection.kind]}', Tone.NORMAL)]
-    return tuple(pieces)
+    return TABLE.without("node", "pool")

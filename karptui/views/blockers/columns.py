@@ -1,8 +1,8 @@
-"""The table of the Blockers screen: its columns, and what filters can ask."""
+"""The table of blockers: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
@@ -18,17 +18,20 @@ from karptui.views.blockers.cells import (
     held_cell,
     kind_cell,
     left_cell,
+    left_words,
     object_cell,
+    owner_words,
     recent_cell,
+    recent_words,
     since_cell,
+    since_words,
+    value_words,
     without_cell,
 )
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
-from karptui.views.blockers.told import TOLD
-from karptui.views.column import Column, Heading, SortKey
+from karptui.views.column import Column, Heading, SortKey, Words
 from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_name
-from karptui.views.query import Subject
 from karptui.views.row import Cell, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
 
@@ -43,11 +46,24 @@ def _sort(read: Callable[[BlockerEntry], SortKey]) -> Callable[[BlockerLine], So
     return lambda line: None if isinstance(line, BlockerGroup) else read(line)
 
 
+def _text_field(read: Callable[[BlockerEntry], str], help_: str) -> Field[BlockerLine]:
+    return Field(FieldKind.TEXT, lambda line, _: "" if isinstance(line, BlockerGroup) else read(line), help=help_)
+
+
+def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[BlockerLine, int], float | None]:
+    def value(line: BlockerLine, now_ns: int) -> float | None:
+        span = None if isinstance(line, BlockerGroup) else read(line, now_ns)
+        return None if span is None else span / NS_PER_SECOND
+
+    return value
+
+
 COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
     Column(
         Heading("kind", "KIND", "What keeps the node; the codes are below.", min_width=16, max_width=34),
         kind_cell,
         _sort(lambda one: one.kind),
+        filters={"kind": _text_field(lambda one: one.kind, "POD-DND, PDB, BUDGET…")},
     ),
     Column(
         Heading(
@@ -60,6 +76,10 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _on_blockers(object_cell, group_object),
         _sort(lambda one: natural_key(one.object_name)),
+        filters={
+            "object": _text_field(lambda one: one.object_name, "pod, node or NodePool"),
+            "ns": _text_field(lambda one: one.namespace, "namespace of the pod"),
+        },
     ),
     Column(
         Heading(
@@ -74,11 +94,19 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
             lambda one, _: text_cell(one.blocker.node_name, short=short_name(one.blocker.node_name)), group_kinds
         ),
         _sort(lambda one: natural_key(one.blocker.node_name)),
+        filters={
+            "node": _text_field(lambda one: one.blocker.node_name, "node"),
+            "pool": _text_field(lambda one: one.blocker.pool_name, "NodePool"),
+        },
     ),
     Column(
         Heading("owner", "OWNER", "The controller behind the pod.", max_width=36, drop_order=6),
         _on_blockers(lambda one, _: text_cell(one.blocker.owner), group_owner),
         _sort(lambda one: one.blocker.owner or None),
+        filters={
+            "owner": _text_field(lambda one: one.owner, "where it comes from: Job/gitlab/runner, Deployment/web/front")
+        },
+        words=Words(3, owner_words),
     ),
     Column(
         Heading(
@@ -86,11 +114,14 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _on_blockers(lambda one, _: text_cell(one.blocker.value), group_value),
         _sort(lambda one: one.blocker.value or None),
+        filters={"value": _text_field(lambda one: one.blocker.value, "what is written there")},
+        words=Words(4, value_words),
     ),
     Column(
         Heading("left", "LEFT", "Until it ends by itself; - where it never does.", is_right_aligned=True, drop_order=3),
         _on_blockers(left_cell),
         _sort(lambda one: one.blocker.until_ns),
+        words=Words(2, left_words),
     ),
     Column(
         Heading(
@@ -103,6 +134,14 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         since_cell,
         _sort(lambda one: -one.blocker.since_ns if one.blocker.since_ns else None),
+        filters={
+            "since": Field(
+                FieldKind.DURATION,
+                _seconds(lambda one, now_ns: now_ns - one.blocker.since_ns if one.blocker.since_ns else None),
+                help="for how long",
+            )
+        },
+        words=Words(1, since_words),
     ),
     Column(
         Heading(
@@ -115,6 +154,13 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _on_blockers(held_cell, group_held),
         _sort(lambda one: one.held),
+        filters={
+            "held": Field(
+                FieldKind.MONEY,
+                lambda line, _: None if isinstance(line, BlockerGroup) else line.held,
+                help="dollars per hour",
+            )
+        },
     ),
     Column(
         Heading(
@@ -126,6 +172,7 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _on_blockers(without_cell),
         _sort(lambda one: one.without or None),
+        filters={"without": _text_field(lambda one: one.without, "delete, replace, no, unknown")},
     ),
     Column(
         Heading(
@@ -139,46 +186,17 @@ COLUMNS: Final[tuple[Column[BlockerLine], ...]] = (
         ),
         _on_blockers(recent_cell, group_recent),
         _sort(lambda one: float(one.recent_pods)),
+        filters={
+            "new": Field(
+                FieldKind.COUNT,
+                lambda line, _: None if isinstance(line, BlockerGroup) else line.recent_pods,
+                help="pods that came in the last hour",
+            )
+        },
+        words=Words(5, recent_words),
     ),
 )
 """Every column in order."""
-
-
-def _text_field(read: Callable[[BlockerEntry], str], help_: str) -> Field[BlockerLine]:
-    return Field(FieldKind.TEXT, lambda line, _: "" if isinstance(line, BlockerGroup) else read(line), help=help_)
-
-
-def _seconds(read: Callable[[BlockerEntry, int], int | None]) -> Callable[[BlockerLine, int], float | None]:
-    def value(line: BlockerLine, now_ns: int) -> float | None:
-        span = None if isinstance(line, BlockerGroup) else read(line, now_ns)
-        return None if span is None else span / NS_PER_SECOND
-
-    return value
-
-
-FIELDS: Final[Mapping[str, Field[BlockerLine]]] = {
-    "kind": _text_field(lambda one: one.kind, "POD-DND, PDB, BUDGET…"),
-    "node": _text_field(lambda one: one.blocker.node_name, "node"),
-    "pool": _text_field(lambda one: one.blocker.pool_name, "NodePool"),
-    "ns": _text_field(lambda one: one.namespace, "namespace of the pod"),
-    "owner": _text_field(lambda one: one.owner, "where it comes from: Job/gitlab/runner, Deployment/web/front"),
-    "object": _text_field(lambda one: one.object_name, "pod, node or NodePool"),
-    "value": _text_field(lambda one: one.blocker.value, "what is written there"),
-    "without": _text_field(lambda one: one.without, "delete, replace, no, unknown"),
-    "held": Field(
-        FieldKind.MONEY, lambda line, _: None if isinstance(line, BlockerGroup) else line.held, help="dollars per hour"
-    ),
-    "since": Field(
-        FieldKind.DURATION,
-        _seconds(lambda one, now_ns: now_ns - one.blocker.since_ns if one.blocker.since_ns else None),
-        help="for how long",
-    ),
-    "new": Field(
-        FieldKind.COUNT,
-        lambda line, _: None if isinstance(line, BlockerGroup) else line.recent_pods,
-        help="pods that came in the last hour",
-    ),
-}
 
 
 def _text(line: BlockerLine) -> str:
@@ -191,9 +209,8 @@ def _text(line: BlockerLine) -> str:
 TABLE: Final[TableSpec[BlockerLine]] = TableSpec(
     noun="blockers",
     columns=COLUMNS,
-    subject=Subject(text=_text, fields=FIELDS),
+    text=_text,
     key=lambda line: line.key,
     default_sort=Sort("held", is_descending=True),
     is_notable=lambda line, _: isinstance(line, BlockerGroup) or not line.is_passing,
-    told=TOLD,
 )
