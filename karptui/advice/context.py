@@ -32,7 +32,7 @@ from karptui.kube.resources import MEMORY
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
 from karptui.provisioning.pool_types import may_go_to, pool_types
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import template_requirements, usable_pools

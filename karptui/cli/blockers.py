@@ -13,7 +13,7 @@ from karptui.cli.listing import refuse_unseen, report
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
-    from karptui.provisioning.problem import Prepared
+    from karptui.provisioning.prepared import Prepared
 
 COLUMNS: Final = (
     "node",

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from karptui.provisioning.problem import Prepared
+    from karptui.provisioning.prepared import Prepared
     from karptui.sources.snapshot.reader import Snapshot
 
 

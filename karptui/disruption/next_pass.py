@@ -10,7 +10,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import MethodRun, weigh_departing_pods
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import Simulator
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 
 
 class NextPass(msgspec.Struct, frozen=True, eq=False):

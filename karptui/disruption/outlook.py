@@ -24,7 +24,7 @@ from karptui.disruption.price import PriceBook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
 from karptui.disruption.simulation import SimulationError
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.provisioning.eligible_pods import is_always_blocking
+from karptui.provisioning.waiting_pods import is_always_blocking
 
 
 class PdbBlockKind(StrEnum):

@@ -1,7 +1,7 @@
 """What a pod means for the disruption of its node: whether a drain waits for it, and what moving it costs.
 
 Rules: ``pkg/utils/pod/scheduling.go`` and ``pkg/utils/disruption/disruption.go``. What provisioning needs too is
-in ``karptui.provisioning.eligible_pods``.
+in ``karptui.provisioning.waiting_pods``.
 """
 
 from __future__ import annotations

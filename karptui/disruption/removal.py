@@ -14,7 +14,7 @@ from karptui.disruption.simulation import NewNode, Simulation, SimulationError
 from karptui.karpenter.labels import MIN_VALUES_RELAXED
 from karptui.kube.pod import Pod
 from karptui.provisioning.go_sort import go_sort
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim, Solution, solve
 from karptui.provisioning.state_node import StateNode

@@ -13,7 +13,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.methods import SIMULATED_METHODS, MethodRun, weigh_departing_pods
 from karptui.disruption.nominations import nominations
 from karptui.disruption.removal import EngineSimulator
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import solve
 from karptui.provisioning.template import served_pools
 

@@ -40,7 +40,7 @@ from karptui.disruption.survey_memory import SurveyMemory
 from karptui.disruption.verdict import landings_of, replacements_of, verdict_of
 from karptui.disruption.why import why_of
 from karptui.provisioning.overlap import Overlap, overlap_steps
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode
 
 NOTHING_KNOWN: Final = Analysis()

@@ -15,7 +15,7 @@ from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY, ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.provisioning.ladder import Ladder
+from karptui.provisioning.amounts import Ladder
 from karptui.provisioning.type_index import TypeIndex
 
 _MOST_KNOWN: Final = 16

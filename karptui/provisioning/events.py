@@ -5,7 +5,7 @@ Texts: ``events.go`` and ``Results.Record`` in ``pkg/controllers/provisioning/sc
 
 from __future__ import annotations
 
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.state_node import StateNode
 

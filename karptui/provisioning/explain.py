@@ -5,23 +5,117 @@ Everything is data; Karpenter's words are those of the `Rejection` in it. It tel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from karptui.karpenter.labels import HOSTNAME
+from karptui.karpenter.nodepool import NodePool
+from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity, QuantityFormat
+from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.claim_check import Fit
-from karptui.provisioning.explain_node import NodeRefusal, refusal_of
-from karptui.provisioning.explain_pool import bystander
+from karptui.provisioning.destination import Destination
 from karptui.provisioning.limits import LimitState
-from karptui.provisioning.pod_class import Stage
-from karptui.provisioning.problem import QueuedPod
+from karptui.provisioning.node_check import FilledNode
+from karptui.provisioning.pod_class import Stage, Wishes
+from karptui.provisioning.ports import clash
+from karptui.provisioning.prepared import QueuedPod
 from karptui.provisioning.rejection import Gate, LimitReached, PodError, Rejection, TypesExhausted
 from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template
-from karptui.provisioning.wishes import Wishes
+from karptui.provisioning.topology_spec import host_allowed
+
+
+def bystander(pool: NodePool, *, left_out: Mapping[str, bool]) -> str:
+    """Return why a NodePool takes no part in provisioning.
+
+    Args:
+        pool: The NodePool.
+        left_out: NodePools without a usable instance type; True where that is because of ``minValues``.
+    """
+    if pool.name in left_out:
+        because = "offers enough values for its minValues" if left_out[pool.name] else "is compatible and on offer"
+        return f"no set of instance types {because}" if left_out[pool.name] else f"no instance type {because}"
+    if pool.is_static:
+        return f"it is static: it keeps {pool.replicas} nodes and takes no pods beyond them"
+    if pool.is_deleting:
+        return "it is being deleted"
+    if not pool.is_ready:
+        ready = condition_of(pool.conditions, "Ready")
+        return f"it is not ready: {ready.message or ready.reason}" if ready is not None else "it is not ready"
+    kind = pool.node_class_ref.kind
+    return f"its NodeClass kind {kind} belongs to another provider"
+
+
+class NodeRefusal(msgspec.Struct, frozen=True):
+    """One node, the first gate that the pod does not pass there, and what is missing."""
+
+    node: str
+    gate: Gate
+    reason: str
+
+
+def refusal_of(run: Run, queued: QueuedPod, stage_run: StageRun, destination: Destination) -> NodeRefusal | None:
+    """Return why a node does not take a pod, None where it does or would."""
+    filled = run.node_check.filled.get(destination.index)
+    if filled is not None and any(pod.uid == queued.pod.uid for pod in filled.pods):
+        return None
+    gate, reason = _first_gate(run, queued, stage_run, destination, filled)
+    return NodeRefusal(destination.state.name, gate, reason) if gate is not None else None
+
+
+def _first_gate(
+    run: Run, queued: QueuedPod, stage_run: StageRun, destination: Destination, filled: FilledNode | None
+) -> tuple[Gate | None, str]:
+    """Return the first gate that fails, in Karpenter's order."""
+    kind = destination.kind
+    if destination.state.provider_id in run.variant.excluded:
+        return Gate.NODEPOOLS, "it is taken away"
+    missing = untolerated(kind.taints, stage_run.stage.tolerations)
+    if missing:
+        return Gate.TAINTS, f"does not tolerate {', '.join(map(str, missing))}"
+    if queued.owner.attachments is None:
+        return Gate.VOLUMES, "a volume that the pod's claim is bound to does not exist"
+    if destination.limits and run.node_check.exceeds_limits(queued, destination, filled):
+        return Gate.VOLUMES, "more volumes than a driver may attach"
+    taken = destination.ports if filled is None else filled.ports
+    port = clash(queued.pod.key, queued.owner.host_ports, taken)
+    if port is not None:
+        return Gate.PORTS, f"host port {port[1].port} is taken by {port[0]}"
+    shortage = _shortage(run, queued, destination, filled)
+    if shortage:
+        return Gate.ROOM, shortage
+    labels = kind.labels if filled is None else filled.labels
+    asked = stage_run.stage.asked.value
+    reasons = [str(reason) for reason in labels.value.incompatibilities(asked)]
+    if not host_allowed(stage_run.stage.asked_host, destination.hostname):
+        reasons.append(f"key {HOSTNAME}, {stage_run.stage.asked_host} not in {HOSTNAME} In [{destination.hostname}]")
+    if reasons:
+        return Gate.REQUIREMENTS, "; ".join(reasons)
+    if not stage_run.host_verdict(destination.hostname):
+        return Gate.TOPOLOGY, "a rule on host names does not allow it here"
+    if not run.node_check.labels_with(stage_run, labels, destination.hostname):
+        gate = Gate.TOPOLOGY if stage_run.rules else Gate.VOLUMES
+        return gate, "volumes or topology rules leave no domain here"
+    return None, ""
+
+
+def _shortage(run: Run, queued: QueuedPod, destination: Destination, filled: FilledNode | None) -> str:
+    room = destination.room if filled is None else filled.room
+    short = [
+        f"{name} {_shown(name, need)} asked, {_shown(name, left)} left"
+        for name, need, left in zip(run.prepared.columns.names, queued.owner.row, room, strict=True)
+        if need > left
+    ]
+    if not short and destination.is_full:
+        return "its pods and daemons ask more than it has"
+    return ", ".join(short)
+
 
 GATES = (
     Gate.LIMITS,

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from karptui.kube.pod import Pod
+from karptui.provisioning.amounts import Ladder, roomy
 from karptui.provisioning.destination import Destination
-from karptui.provisioning.ladder import Ladder, roomy
-from karptui.provisioning.narrowing import narrowed
 from karptui.provisioning.ports import OwnedPorts, clash
-from karptui.provisioning.problem import Prepared, QueuedPod, Variant
+from karptui.provisioning.prepared import Prepared, QueuedPod, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.topology import Topology
+from karptui.provisioning.topology_group import narrowed
 from karptui.provisioning.topology_spec import host_allowed
 
 _REMEASURE_AFTER: Final = 64

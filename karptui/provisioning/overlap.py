@@ -19,7 +19,7 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import untolerated
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.pod_class import PodClass, Stage
-from karptui.provisioning.problem import Prepared, Variant
+from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.template import Template
 from karptui.provisioning.topology_spec import host_allowed

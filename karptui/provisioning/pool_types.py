@@ -27,22 +27,55 @@ from karptui.kube.resources import ResourceList
 from karptui.kube.taints import untolerated
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
-from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons
+from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
-from karptui.provisioning.pool_daemonsets import pool_daemonsets
+from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.state_node import StateNode, track_nodes
 from karptui.provisioning.template import served_pools, template_requirements, unmet_min_values, usable_pools
 from karptui.provisioning.type_index import NO_PRICE
-from karptui.provisioning.type_ranks import counts_by_filter, ranked_by_price
 from karptui.provisioning.type_verdict import (
     Filter,
     PoolTypes,
     Shortage,
     TypeVerdict,
+    counts_by_filter,
     format_of,
+    ranked_by_price,
     shortages,
 )
-from karptui.provisioning.types_by_pool import InstanceTypes, types_by_pool
+
+InstanceTypes = Sequence[InstanceType] | Mapping[str, Sequence[InstanceType]]
+"""One list for every NodePool, or a list by NodePool name; a NodePool without an entry has no types."""
+
+
+def types_by_pool(
+    inventory: Inventory, instance_types: InstanceTypes, settings: Settings
+) -> Mapping[str, Sequence[InstanceType]]:
+    """Return the types of every NodePool by its name.
+
+    Args:
+        inventory: NodePools, and NodeOverlays where their gate is on.
+        instance_types: As given, before NodeOverlays.
+        settings: Karpenter's own.
+    """
+    by_pool = {
+        pool.name: instance_types.get(pool.name, ()) if isinstance(instance_types, Mapping) else instance_types
+        for pool in inventory.nodepools
+    }
+    return overlaid(inventory, by_pool) if settings.gate("NodeOverlay") else by_pool
+
+
+def catalogues_of(pools: Iterable[NodePool], types: Mapping[str, Sequence[InstanceType]]) -> dict[str, Catalogue]:
+    """Return the types of these NodePools, indexed; NodePools with the same list share an index."""
+    by_list: dict[int, Catalogue] = {}
+    found: dict[str, Catalogue] = {}
+    for pool in pools:
+        own = types[pool.name]
+        catalogue = by_list.get(id(own))
+        if catalogue is None:
+            catalogue = by_list[id(own)] = catalogue_of(tuple(own))
+        found[pool.name] = catalogue
+    return found
 
 
 def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Settings) -> tuple[PoolTypes, ...]:

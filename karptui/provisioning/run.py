@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from karptui.provisioning.claim import Claim, ClaimOrder
+from karptui.provisioning.claim import Claim, ClaimOrder, Hostnames, Reservations
 from karptui.provisioning.claim_check import ClaimCheck, Fit
 from karptui.provisioning.destination import Destination
-from karptui.provisioning.hostnames import Hostnames
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import NodeCheck
 from karptui.provisioning.pod_class import Stage
-from karptui.provisioning.problem import Prepared, QueuedPod, Variant
+from karptui.provisioning.prepared import Prepared, QueuedPod, Variant
 from karptui.provisioning.rejection import (
     DynamicResourcesUnsupported,
     LimitReached,
@@ -27,7 +26,6 @@ from karptui.provisioning.rejection import (
 )
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.requirement_set import RequirementSet
-from karptui.provisioning.reservations import Reservations
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.template import Template
 

@@ -18,7 +18,7 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.provisioning.claim import Claim
 from karptui.provisioning.go_sort import go_least
-from karptui.provisioning.problem import Prepared, Variant
+from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.run import Run

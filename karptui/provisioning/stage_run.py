@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from karptui.kube.taints import Taint, untolerated
-from karptui.provisioning.narrowing import Ruled
 from karptui.provisioning.pod_class import Stage
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.topology import Topology
-from karptui.provisioning.topology_group import Choice, TopologyGroup
+from karptui.provisioning.topology_group import Choice, Ruled, TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind
 
 

@@ -1,6 +1,7 @@
 """Nodes as Karpenter tracks them: a Node, its NodeClaim, or both, with what their pods use.
 
-Rules: ``pkg/controllers/state/cluster.go`` and ``pkg/controllers/state/statenode.go``.
+Those within consolidateAfter are left alone for a while after pods have come or gone. Rules:
+``pkg/controllers/state/cluster.go`` and ``pkg/controllers/state/statenode.go``.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from typing import Final
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node
+from karptui.kube.objects import condition_of
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import NODES, ResourceList
 from karptui.kube.taints import NO_EXECUTE, NO_SCHEDULE, Taint
+from karptui.kube.timestamps import ABSENT_NS
 
 _EPHEMERAL: Final = frozenset(
     {
@@ -166,3 +170,20 @@ def track_nodes(inventory: Inventory) -> list[StateNode]:
         if state is not None:
             (state.ending if pod.phase in _ENDED else state.pods).append(pod)
     return tracked
+
+
+def is_under_consolidate_after(state: StateNode, pool: NodePool | None, now_ns: int) -> bool:
+    """Return whether a node is too young, or had a pod come or go too recently, to be consolidated.
+
+    Rule: ``IsUnderConsolidateAfter`` in ``pkg/utils/disruption/disruption.go``.
+    """
+    claim = state.claim
+    if pool is None or claim is None or not pool.consolidate_after_ns:
+        return False
+    initialized = condition_of(claim.conditions, "Initialized")
+    if initialized is None or initialized.status != "True":
+        return False
+    since_ns = claim.last_pod_event_ns
+    if since_ns == ABSENT_NS:
+        since_ns = initialized.last_transition_ns
+    return now_ns - since_ns < pool.consolidate_after_ns

@@ -11,10 +11,9 @@ from karptui.karpenter.labels import AWS_GROUP, INITIALIZED, NODEPOOL, REGISTERE
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.taints import Taint
-from karptui.provisioning.amounts import Columns
+from karptui.provisioning.amounts import Columns, Ladder
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_daemons
-from karptui.provisioning.ladder import Ladder
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 
 

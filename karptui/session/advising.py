@@ -9,7 +9,7 @@ from typing import Final
 from karptui.advice.context import AdviceContext
 from karptui.advice.report import AdviceReport, Adviser, advise
 from karptui.disruption.study import Study
-from karptui.provisioning.problem import Prepared
+from karptui.provisioning.prepared import Prepared
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
 

@@ -9,10 +9,10 @@ from karptui.disruption.next_pass import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import Simulation
 from karptui.kube.pod import Pod
-from karptui.provisioning.eligible_pods import is_reschedulable
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
+from karptui.provisioning.waiting_pods import is_reschedulable
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay

@@ -22,9 +22,9 @@ from karptui.kube.pod import Pod
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.taints import NO_SCHEDULE, Taint
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning.eligible_pods import is_reschedulable
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import NewClaim
+from karptui.provisioning.waiting_pods import is_reschedulable
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.placement_difference import Reasons
 from karptui.whatif.replay import replay

@@ -10,7 +10,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
-from karptui.provisioning.eligible_pods import UNSCHEDULABLE, is_reschedulable
+from karptui.provisioning.waiting_pods import UNSCHEDULABLE, is_reschedulable
 
 
 def as_pending(pod: Pod) -> Pod:

@@ -14,11 +14,10 @@ from unittest.mock import patch
 
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.quantity import NANO, parse_quantity
-from karptui.provisioning import Solution, narrowing
-from karptui.provisioning.narrowing import Left, Ruled
+from karptui.provisioning import Solution, topology_group
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.topology import Topology
-from karptui.provisioning.topology_group import Choice
+from karptui.provisioning.topology_group import Choice, Left, Ruled
 from karptui.provisioning.topology_spec import TopologyKind
 
 Json = dict[str, Any]
@@ -140,9 +139,9 @@ def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
                 _pick(dice, choice, group.kind) if choice.equals else choice.domains
                 for (group, _), choice in zip(rules, choices, strict=True)
             ]
-            yield narrowing._meet(rules, picks, labels)
+            yield topology_group._meet(rules, picks, labels)
 
-        with patch.object(narrowing, "_ways", throw), patch.object(StageRun, "refresh", forget):
+        with patch.object(topology_group, "_ways", throw), patch.object(StageRun, "refresh", forget):
             yield decide().as_json()
 
 

@@ -14,7 +14,7 @@ from karptui.karpenter.settings import parse_settings
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import parse_timestamp
-from karptui.provisioning.problem import Prepared, prepare
+from karptui.provisioning.prepared import Prepared, prepare
 
 _FIELD_OF_KIND = {
     Kind.POD: "pods",

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
 from karptui.karpenter.requirements import Requirement, Requirements
-from karptui.provisioning import label_index
+from karptui.provisioning import type_index
+from karptui.provisioning.amounts import Ladder, roomy
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.go_sort import go_sort
-from karptui.provisioning.ladder import Ladder, roomy
 from karptui.provisioning.type_index import NO_PRICE, PriceOrder
 from tests.builders import a_requirement, amounts, an_instance_type
 
@@ -200,7 +200,7 @@ class TestOfferings:
         assert nowhere.offering_rows(Requirements()) == 0
 
     def test_a_memory_of_answers_does_not_grow_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(label_index, "_MOST_KEPT", 2)
+        monkeypatch.setattr(type_index, "_MOST_KEPT", 2)
         catalogue = Catalogue(TYPES)
         for _ in range(2):
             for value in ("1", "2", "9"):

@@ -22,10 +22,10 @@ from karptui.kube.volumes import CSINode, PersistentVolumeClaim
 from karptui.kube.workload import PodTemplateObject
 from karptui.provisioning import Cancelled, Prepared, Solution, prepare
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano
-from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.events import provisioning_events
 from karptui.provisioning.go_sort import go_least
 from karptui.provisioning.solution import solve
+from karptui.provisioning.topology_counts import DomainUniverse
 from tests.builders import (
     MINUTE_NS,
     NOW_NS,

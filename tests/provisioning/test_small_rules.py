@@ -13,18 +13,16 @@ from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement, NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
 from karptui.kube.workload import PodTemplateObject, Workload
-from karptui.provisioning.buffers import buffer_pods
-from karptui.provisioning.consolidate_after import is_under_consolidate_after
 from karptui.provisioning.daemonsets import daemon_pods
-from karptui.provisioning.eligible_pods import is_always_blocking, is_do_not_disrupt_active
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.provisioning.overlays import OverlayStore, adjusted_price, overlaid
 from karptui.provisioning.ports import clash, clashes
 from karptui.provisioning.requirement_set import Interner
-from karptui.provisioning.state_node import StateNode, track_nodes
+from karptui.provisioning.state_node import StateNode, is_under_consolidate_after, track_nodes
 from karptui.provisioning.topology_spec import NamespaceIndex
 from karptui.provisioning.validation import requirement_problems
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
+from karptui.provisioning.waiting_pods import buffer_pods, is_always_blocking, is_do_not_disrupt_active
 from tests.builders import (
     MINUTE_NS,
     NOW_NS,

@@ -12,7 +12,7 @@ from karptui.advice.words import at_cost, counted, span, verb
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning.eligible_pods import is_always_blocking
+from karptui.provisioning.waiting_pods import is_always_blocking
 from karptui.whatif.edits import ObjectRef, SetField
 
 

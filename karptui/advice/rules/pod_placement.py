@@ -13,8 +13,8 @@ from karptui.advice.words import counted, joined, listed, verb
 from karptui.karpenter.labels import KEY_ALIASES, WELL_KNOWN, ZONE
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, PodTemplate, TopologySpreadConstraint
-from karptui.provisioning.domains import DomainUniverse
 from karptui.provisioning.template import pool_requirements
+from karptui.provisioning.topology_counts import DomainUniverse
 from karptui.whatif.edits import SetSetting
 
 

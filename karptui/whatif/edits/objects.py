@@ -16,7 +16,7 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, Workload
-from karptui.provisioning.eligible_pods import UNSCHEDULABLE
+from karptui.provisioning.waiting_pods import UNSCHEDULABLE
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.edits.document import cordoned, with_defaults
 from karptui.whatif.edits.draft import ClusterDraft, is_namespaced

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from karptui.provisioning.explain_node import NodeRefusal
+from karptui.provisioning.explain import NodeRefusal
 from karptui.provisioning.rejection import Gate
 from karptui.views.pending.nodes_table import TABLE
 from karptui.views.query import parse_query

@@ -17,7 +17,7 @@ from karptui.kube.taints import Taint
 from karptui.kube.units import is_in_bytes
 from karptui.provisioning import NewClaim, PoolExplanation
 from karptui.provisioning.catalogue import Catalogue, bits
-from karptui.provisioning.problem import Variant
+from karptui.provisioning.prepared import Variant
 from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE

@@ -15,26 +15,21 @@ from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
-from karptui.provisioning.buffers import buffer_pods
-from karptui.provisioning.consolidate_after import is_under_consolidate_after
-from karptui.provisioning.constrained import asked_keys, is_constrained, selector_keys
+from karptui.provisioning.claim import reservation_capacity
 from karptui.provisioning.daemonsets import daemon_pods
-from karptui.provisioning.destination import Destination, DestinationBuilder, LabelReader
-from karptui.provisioning.destination_index import DestinationIndex
-from karptui.provisioning.domains import DomainUniverse
+from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.pod_class import PodClasses, Stage
+from karptui.provisioning.pool_types import InstanceTypes, catalogues_of, types_by_pool
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner
-from karptui.provisioning.reservations import reservation_capacity
-from karptui.provisioning.state_node import track_nodes
+from karptui.provisioning.state_node import is_under_consolidate_after, track_nodes
 from karptui.provisioning.template import Template, make_templates, pool_requirements, usable_pools
 from karptui.provisioning.topology import InverseBase, Topology
-from karptui.provisioning.topology_counts import NodeLabels, RunningPods
-from karptui.provisioning.topology_spec import NamespaceIndex
-from karptui.provisioning.types_by_pool import InstanceTypes, catalogues_of, types_by_pool
+from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
+from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLookupError
-from karptui.provisioning.waiting_pods import leaving_pods, pending_pods
+from karptui.provisioning.waiting_pods import buffer_pods, leaving_pods, pending_pods
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
