@@ -13,6 +13,8 @@ import pytest
 import pytest_textual_snapshot
 from syrupy.location import PyTestLocation
 
+from tests.event_loop import SteppedLoop
+
 TESTS_ROOT = Path(__file__).resolve().parent
 SNAPSHOT_ROOT = TESTS_ROOT.parent / "snapshots"
 LONGEST_FIRST = ("ui/whatif", "e2e", "terminal", "ui", "cli", "sources", "whatif", "hygiene")
@@ -55,6 +57,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
+
+
+def pytest_asyncio_loop_factories() -> dict[str, type[SteppedLoop]]:
+    """Let no test wait for a clock."""
+    return {"stepped": SteppedLoop}
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_questions import PendingQuestions
 from karptui.session.prepare import prepare_view
 from karptui.widgets.prompt import PromptInput
-from tests.idleness import shorten_waits
+from tests.event_loop import step_textual
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
 from tests.ui.style_rules import remembering
 from tests.views.pending.asking import answer_all
@@ -59,8 +59,8 @@ class PromptAnalyst(Analyst):
 
 
 @pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten_waits(monkeypatch)
+def _stepped(monkeypatch: pytest.MonkeyPatch) -> None:
+    step_textual(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

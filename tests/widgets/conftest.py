@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.idleness import shorten_waits
+from tests.event_loop import step_textual
 
 
 @pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten_waits(monkeypatch)
+def _stepped(monkeypatch: pytest.MonkeyPatch) -> None:
+    step_textual(monkeypatch)
