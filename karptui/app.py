@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -218,6 +219,23 @@ class KarptuiApp(ClusterApp):
             self.front.say(text, tone)
 
     # Actions
+
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Draw nothing until the screen that is opened has its widgets, for so many seconds at most.
+
+        Textual always waits for all of them, be the screen there or not.
+        """
+        held = ExitStack()
+        held.enter_context(self.batch_update())
+
+        def release() -> None:
+            held.close()
+            timer.stop()
+            self.screen.refresh()
+
+        timer = self.set_timer(delay, release)
+        # A screen heeds its messages once it is composed and mounted.
+        self.call_later(lambda: self.screen.call_later(release))
 
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
         """Show a screen, with a filter if one is given."""

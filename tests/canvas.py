@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -28,13 +28,17 @@ class Canvas:
         self.rows = [cells_of(strip) for strip in rows]
 
     @classmethod
-    def behind(cls, app: App[Any], monkeypatch: pytest.MonkeyPatch) -> Canvas:
-        """Follow what an app draws from now on."""
+    def behind(
+        cls, app: App[Any], monkeypatch: pytest.MonkeyPatch, drawn: Callable[[], object] = lambda: None
+    ) -> Canvas:
+        """Follow what an app draws from now on, and call a function after each drawing."""
         canvas, display = cls(app.screen._compositor.render_strips()), app._display
 
         def follow(screen: Any, update: Any) -> None:
-            canvas.take(update)
             display(screen, update)
+            if update is not None and not app._batch_count:  # as Textual itself: nothing is drawn in a batch
+                canvas.take(update)
+                drawn()
 
         monkeypatch.setattr(app, "_display", follow)
         return canvas

@@ -14,6 +14,8 @@ from karptui.sources.base import Phase, SourceError
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.tab_line import TabLine
+from tests.canvas import Canvas
+from tests.event_loop import loop_seconds
 from tests.ui.conftest import MakeApp
 from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text, status
 
@@ -46,6 +48,28 @@ async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) ->
         await pilot.press("1")
         assert isinstance(app.screen, NodesScreen)
         await pilot.click(TabLine, offset=(100, 0))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_screen_is_drawn_as_soon_as_it_is_there_and_not_sooner(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    async with make_app().run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        for _ in range(times - 1):
+            await pilot.press("4", "1")
+        seen: list[tuple[float, str]] = []
+
+        def look() -> None:
+            seen.append((loop_seconds(), "\n".join(canvas.texts(app.screen.region))))
+
+        canvas = Canvas.behind(app, monkeypatch, look)
+        began = loop_seconds()
+        await pilot.press("4")
+        drawn_at, text = seen[0]
+        assert drawn_at - began < 0.02
+        assert "─ Pods [89]" in text
+        assert "aws-node-00x" in text
 
 
 async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> None:
