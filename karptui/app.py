@@ -23,6 +23,7 @@ from karptui.screens.commands import Command, CommandError
 from karptui.screens.frame import FrameScreen
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
+from karptui.session.analyst import Analyst
 from karptui.session.pace import KEYBOARD
 from karptui.session.session import Session
 from karptui.sources.base import Source, SourceError
@@ -85,6 +86,7 @@ class KarptuiApp(ClusterApp):
         connect: Callable[[str], Source] | None = None,
         contexts: Callable[[], Sequence[str]] | None = None,
         evidence_of: Callable[[Source | None], EvidenceSource] | None = None,
+        analyst_of: Callable[[], Analyst] = Analyst,
     ) -> None:
         """Make the app.
 
@@ -96,9 +98,12 @@ class KarptuiApp(ClusterApp):
             connect: from the name of a context to its source, for ``:ctx``; raises SourceError with a sentence.
             contexts: the names of the contexts there are.
             evidence_of: what is known of instance types and prices beside what a source says.
+            analyst_of: makes what works out why nodes are still here.
         """
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
-        super().__init__(Session(source, state, evidence=self._evidence_of(source)), clock or SystemClock())
+        self._analyst_of = analyst_of
+        session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
+        super().__init__(session, clock or SystemClock())
         self.config = config
         self._connect = connect
         self._contexts = contexts
@@ -275,7 +280,7 @@ class KarptuiApp(ClusterApp):
         except SourceError as error:
             raise CommandError(str(error)) from error
         self.run_worker(self.session.stop, thread=True, group="source")
-        self.session = Session(source, evidence=self._evidence_of(source))
+        self.session = Session(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
         self._start_source()
         self.poll_now()
 

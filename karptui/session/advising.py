@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from karptui.advice.context import AdviceContext
@@ -27,7 +27,13 @@ _ON_THE_WAY = frozenset({"connecting", "syncing", "disconnected"})
 class AdviceRounds:
     """Keeps the last report, and knows when the next one is due."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin without a report.
+
+        Args:
+            clock: tells seconds that pass.
+        """
+        self._clock = clock
         self.report: AdviceReport | None = None
         """The last complete one; the same object as long as there is nothing new."""
         self._asked_at = 0.0
@@ -43,18 +49,18 @@ class AdviceRounds:
         if self.report is None:
             return True
         pace, least = (LOOKED_AT_PACE, LOOKED_AT_REST_SECONDS) if is_looked_at else (PACE, REST_SECONDS)
-        return time.monotonic() - self._asked_at > max(least, pace * self._cost_seconds)
+        return self._clock() - self._asked_at > max(least, pace * self._cost_seconds)
 
     def ask(self) -> Iterator[None]:
         """Ask all rules about the cluster that was taken over, a step for each rule; nothing before there is one."""
         if self._asked is None:
             return
         prepared, view, study = self._asked
-        began = time.monotonic()
+        began = self._clock()
         adviser = Adviser(advice_context(view, prepared, study))
         for _ in adviser.ask():
             yield
-        self._asked_at = time.monotonic()
+        self._asked_at = self._clock()
         self._cost_seconds = self._asked_at - began
         found = adviser.report
         if self.report is None or not _is_same(self.report, found):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karptui.session.pace import Rhythm, Turns
+from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
 
 if TYPE_CHECKING:
     from karptui.advice.report import AdviceReport
@@ -92,11 +92,29 @@ class PatientEngine:
 class Analyst:
     """Takes views, publishes analyses; everything heavy happens in its thread."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        has_thread: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        keyboard: Keyboard = KEYBOARD,
+    ) -> None:
+        """Make one that has nothing to do yet.
+
+        Args:
+            has_thread: whether it works by itself; without a thread it works while it is told to catch up.
+            clock: tells seconds that pass.
+            keyboard: whoever types there is not held up.
+        """
+        self._has_thread = has_thread
+        self._clock = clock
+        self._work_at_hand: tuple[Iterator[Focus], Focus] | None = None
+        """Without a thread: the work that rests, and what it has answered."""
         self._wake = threading.Condition()
         self._job: _Job | None = None
         self._waiting_since = 0.0
-        self._rhythm = Rhythm()
+        self._rhythm = Rhythm(keyboard)
+        self._is_at_rest = True
         self._focus = Focus()
         self._is_stopped = False
         self._thread: threading.Thread | None = None
@@ -140,43 +158,76 @@ class Analyst:
             return
         self._submitted = (view.state, view.evidence, now_ns)
         with self._wake:
-            self._waiting_since = time.monotonic() if self._job is None else self._waiting_since
+            self._waiting_since = self._clock() if self._job is None else self._waiting_since
             self._job = _Job(view, now_ns)
-            self._wake.notify()
-            if self._thread is None and not self._is_stopped:
+            if self._has_thread and self._thread is None and not self._is_stopped:
                 self._thread = threading.Thread(target=self._run, name="analyst", daemon=True)
                 self._thread.start()
+            self._rouse()
 
     def look_at(self, focus: Focus) -> None:
         """Say what somebody looks at now."""
         if focus != self._focus:
             with self._wake:
                 self._focus = focus
-                self._wake.notify()
+                self._rouse()
 
     def stop(self) -> None:
         """End the thread soon."""
         with self._wake:
             self._is_stopped = True
-            self._wake.notify()
+            self._rouse()
+
+    def wait_until_at_rest(self, seconds: float) -> bool:
+        """Wait until nothing is left to do for the moment; return whether that came within so many seconds."""
+        with self._wake:
+            return self._wake.wait_for(lambda: self._is_at_rest, seconds)
+
+    def catch_up(self) -> None:
+        """Work out whatever is asked; for an analyst without a thread, which neither gives way nor rests."""
+        if self._job is not None:
+            job, self._job = self._job, None
+            work = self._worked_out(job)
+        elif self._work_at_hand is not None and self._work_at_hand[1] != self._focus:
+            work = self._work_at_hand[0]
+        else:
+            return
+        answered = next(work, None)
+        self._work_at_hand = (work, answered) if answered is not None else None
 
     # The thread
 
     def _run(self) -> None:
         while (job := self._next_job()) is not None:
-            self._rhythm.begin(time.thread_time())
-            try:
-                self._work(job)
-            except Superseded:
-                pass
-            except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
-                self._fail(f"{type(error).__name__}: {error}")
-            self._rhythm.end(time.monotonic(), time.thread_time())
+            for answered in self._worked_out(job):
+                self._rest_until_asked(answered)
+        with self._wake:
+            self._rest(0)
+
+    def _worked_out(self, job: _Job) -> Iterator[Focus]:
+        """Work on a job, and say so where that fails; rests where ``_work`` does."""
+        self._rhythm.begin(time.thread_time())
+        try:
+            yield from self._work(job)
+        except Superseded:
+            pass
+        except Exception as error:  # noqa: BLE001 - whatever it is, the screen has to live on and say so
+            self._fail(f"{type(error).__name__}: {error}")
+        self._rhythm.end(self._clock(), time.thread_time())
+
+    def _rouse(self) -> None:
+        self._is_at_rest = self._thread is None
+        self._wake.notify_all()
+
+    def _rest(self, seconds: float | None) -> None:
+        self._is_at_rest = True
+        self._wake.notify_all()
+        self._wake.wait(seconds)
 
     @property
-    def _wait_seconds(self) -> float | None:
+    def wait_seconds(self) -> float | None:
         """How long the job at hand has to wait yet; None where there is none. What is asked anew does not wait."""
-        return None if self._job is None else self._rhythm.wait_seconds(time.monotonic(), self._waiting_since)
+        return None if self._job is None else self._rhythm.wait_seconds(self._clock(), self._waiting_since)
 
     def _fail(self, problem: str) -> None:
         from msgspec.structs import replace  # noqa: PLC0415 - as below
@@ -189,21 +240,22 @@ class Analyst:
     def _next_job(self) -> _Job | None:
         with self._wake:
             focus = self._focus
-            while (seconds := self._wait_seconds) != 0 and not self._is_stopped:
+            while (seconds := self.wait_seconds) != 0 and not self._is_stopped:
                 if seconds is not None and self._focus != focus:
                     break
-                self._wake.wait(seconds)
+                self._rest(seconds)
             job, self._job = self._job, None
             return None if self._is_stopped else job
 
-    def _work(self, job: _Job) -> None:
+    def _work(self, job: _Job) -> Iterator[Focus]:
+        """Work on a job, and yield what is looked at whenever nothing is left to do until somebody looks elsewhere."""
         # Imported here, in the thread: the first frame does not wait for the engines.
         from karptui.disruption.study import NOTHING_KNOWN, Study  # noqa: PLC0415
         from karptui.session.advising import AdviceRounds  # noqa: PLC0415
         from karptui.session.pending_questions import PendingQuestions  # noqa: PLC0415
         from karptui.session.prepare import prepare_view  # noqa: PLC0415
 
-        turns, began = Turns(), time.monotonic()
+        turns, began = Turns() if self._has_thread else NoTurns(), self._clock()
         prepared, notes = prepare_view(job.view, job.now_ns, turns.take)
         before, prices = self._latest or NOTHING_KNOWN, job.view.evidence.price_settings
         study = Study(prepared, job.view.state.generation, before, notes, prices=prices)
@@ -221,12 +273,12 @@ class Analyst:
                 return
         self._failure = ""
         self._latest = study.analysis
-        self._rhythm.answered(time.monotonic(), time.thread_time())
-        self._advice = self._advice or AdviceRounds()
+        self._rhythm.answered(self._clock(), time.thread_time())
+        self._advice = self._advice or AdviceRounds(self._clock)
         self._advice.begin(prepared, job.view, study)
         if self._focus.wants_advice:
             self._advise(turns)
-        self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (time.monotonic() - began)))
+        yield from self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
         if not self._is_stopped:
             self._advise(turns)
 
@@ -238,9 +290,9 @@ class Analyst:
                 if self._is_stopped:
                     return
 
-    def _simulate(self, study: Study, turns: Turns, rest_seconds: float) -> None:
+    def _simulate(self, study: Study, turns: Turns, rest_seconds: float) -> Iterator[Focus]:
         """Simulate removals, those that are looked at first, until all are done or there is something newer."""
-        began = published = time.monotonic()
+        began = published = self._clock()
         close_up = ""
         answered: set[str] = set()
         rest: list[str] = []
@@ -248,32 +300,36 @@ class Analyst:
         while not self._is_stopped:
             focus = self._focus
             seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
-            least = LEAST_SECONDS if seen is not None or focus.wants_pending else rest_seconds
-            if self._job is not None and time.monotonic() - began > least:
+            is_asked = seen is not None or focus.wants_pending or (focus.detail and focus.detail != close_up)
+            least = LEAST_SECONDS if is_asked else rest_seconds
+            if self._job is not None and self._clock() - began > least:
                 break
             if focus.detail and focus.detail != close_up:
                 close_up = focus.detail
                 study.look_closely(close_up)
-                self._latest, published = study.analysis, time.monotonic()
+                self._latest, published = study.analysis, self._clock()
             elif seen is not None:
                 study.simulate(seen)
             elif self._answers(study, focus, answered, turns, began):
-                published = time.monotonic()
+                published = self._clock()
             else:
                 if not is_listed:
                     rest, is_listed = list(reversed(study.unsimulated())), True
-                    self._latest, published = study.analysis, time.monotonic()
+                    self._latest, published = study.analysis, self._clock()
                 while rest and not study.is_open(rest[-1]):
                     rest.pop()
                 if rest:
                     study.simulate(rest.pop())
-                elif self._rest_until_asked(study, focus):
-                    continue
                 else:
-                    return
+                    self._latest = study.analysis
+                    yield focus
+                    if self.wait_seconds == 0 or self._is_stopped:
+                        return
+                    began = self._clock()  # what is asked anew has its time, also while changes wait
+                    continue
             turns.take()
-            if time.monotonic() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
-                self._latest, published = study.analysis, time.monotonic()
+            if self._clock() - published > (SLOW_PUBLISH_SECONDS if is_listed else PUBLISH_SECONDS):
+                self._latest, published = study.analysis, self._clock()
         self._latest = study.analysis
 
     def _answers(self, study: Study, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
@@ -309,15 +365,13 @@ class Analyst:
 
         return take_turns
 
-    def _rest_until_asked(self, study: Study, focus: Focus) -> bool:
-        """Wait until somebody looks elsewhere; return False when there is a newer cluster, or an end."""
-        self._latest = study.analysis
-        self._rhythm.end(time.monotonic(), time.thread_time())
+    def _rest_until_asked(self, focus: Focus) -> None:
+        """Wait until somebody looks elsewhere, or there is a newer cluster, or an end."""
+        self._rhythm.end(self._clock(), time.thread_time())
         with self._wake:
-            while (seconds := self._wait_seconds) != 0 and not self._is_stopped and self._focus == focus:
-                self._wake.wait(seconds)
-            return self._wait_seconds != 0 and not self._is_stopped
+            while (seconds := self.wait_seconds) != 0 and not self._is_stopped and self._focus == focus:
+                self._rest(seconds)
 
     def is_superseded(self, began: float) -> bool:
         """Whether work that began then should be broken off: its results would be of the past."""
-        return self._is_stopped or (self._job is not None and time.monotonic() - began > LEAST_SECONDS)
+        return self._is_stopped or (self._job is not None and self._clock() - began > LEAST_SECONDS)

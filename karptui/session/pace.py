@@ -146,6 +146,13 @@ class Turns:
             time.sleep(min(left, KEY_PAUSE_SECONDS))
 
 
+class NoTurns(Turns):
+    """For work that nobody waits beside."""
+
+    def take(self) -> None:
+        """Go on at once."""
+
+
 class Rhythm:
     """When a thread that follows a cluster may begin again: the longer its work kept the processor, the later.
 

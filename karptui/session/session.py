@@ -40,7 +40,12 @@ class Session:
     """What is known of one cluster, from the first connection to the last."""
 
     def __init__(
-        self, source: Source | None, state: ClusterState = EMPTY, *, evidence: EvidenceSource | None = None
+        self,
+        source: Source | None,
+        state: ClusterState = EMPTY,
+        *,
+        evidence: EvidenceSource | None = None,
+        analyst: Analyst | None = None,
     ) -> None:
         """Make a session that has not begun.
 
@@ -48,6 +53,7 @@ class Session:
             source: where objects come from; None shows the state as it is.
             state: what is known already.
             evidence: what is known of instance types and prices; nothing but the built-in catalogue when None.
+            analyst: works out why nodes are still here; one with a thread of its own when None.
         """
         self.source = source
         self.evidence = evidence or EvidenceSource()
@@ -55,7 +61,7 @@ class Session:
         """What screens show; replaced, never changed."""
         self.failure = ""
         """Why the source could not start; empty when it did."""
-        self.analyst = Analyst()
+        self.analyst = analyst or Analyst()
         """Works out why nodes are still here."""
         self._mailbox = Mailbox()
         self._polling = threading.Lock()

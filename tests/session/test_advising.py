@@ -8,7 +8,6 @@ import pytest
 
 from karptui.advice.finding import Finding, Severity
 from karptui.disruption.study import Study
-from karptui.session import advising as desk_module
 from karptui.session.advising import AdviceRounds, advice_context, advice_of
 from karptui.session.cluster_view import ClusterView
 from karptui.session.prepare import prepare_view
@@ -57,10 +56,9 @@ def test_kinds_that_cannot_be_seen(phase: Phase, count: int, *, is_hidden: bool)
     assert ("PersistentVolumeClaim" in context.hidden) is is_hidden
 
 
-def test_the_desk_rests_between_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_desk_rests_between_reports() -> None:
     clock = iter(range(0, 10_000, 1)).__next__
-    monkeypatch.setattr(desk_module.time, "monotonic", clock)
-    view, desk = traps.view(), AdviceRounds()
+    view, desk = traps.view(), AdviceRounds(clock)
     assert desk.is_due(is_looked_at=False)
     assert list(desk.ask()) == []
     prepared, study = studied(view)
@@ -153,10 +151,9 @@ def test_nothing_to_begin_with() -> None:
     assert opening_of(finding("node-unmanaged", ObjectRef("Node", "n"))) == NOTHING
 
 
-def test_the_desk_rests_for_longer_while_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_desk_rests_for_longer_while_nobody_looks() -> None:
     now = 100.0
-    monkeypatch.setattr(desk_module.time, "monotonic", lambda: now)
-    view, desk = traps.view(), AdviceRounds()
+    view, desk = traps.view(), AdviceRounds(lambda: now)
     prepared, study = studied(view)
     desk.begin(prepared, view, study)
     for _ in desk.ask():

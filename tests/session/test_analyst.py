@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
+from karptui.disruption.analysis import Analysis
 from karptui.disruption.study import Study
 from karptui.session import analyst as module
 from karptui.session import pace
 from karptui.session.analyst import Analyst, Focus
 from karptui.session.cluster_view import ClusterView
+from karptui.state.cluster import EMPTY
 from karptui.state.deltas import Batch, KindDelta
+from karptui.state.inventory import state_of
 from karptui.state.reducer import reduce
+from tests import story_e, traps
 from tests.builders import NOW_NS, SECOND_NS, a_pod
 from tests.story_e import story_view
 
@@ -24,26 +27,21 @@ KEY = "claim/runners-1x204"
 
 
 @pytest.fixture
-def worker() -> Iterator[Analyst]:
+def worker() -> Analyst:
+    """Return one that works while it is told to."""
+    return Analyst(has_thread=False)
+
+
+@pytest.fixture
+def beside() -> Iterator[Analyst]:
+    """Return one that works in its thread."""
     made = Analyst()
     yield made
     made.stop()
-    if made._thread is not None:
-        made._thread.join(PATIENCE_SECONDS)
-        assert not made._thread.is_alive()
+    assert made.wait_until_at_rest(PATIENCE_SECONDS)
 
 
-def until(is_true: Callable[[], bool]) -> None:
-    """Wait for the thread; fails where it does not come to it."""
-    paused = threading.Event()
-    for _ in range(int(PATIENCE_SECONDS / 0.01)):
-        if is_true():
-            return
-        paused.wait(0.01)
-    raise AssertionError("the analyst did not come to it")
-
-
-def known(worker: Analyst):
+def known(worker: Analyst) -> Analysis:
     assert worker.latest is not None
     return worker.latest
 
@@ -59,51 +57,60 @@ def changed(view: ClusterView, name: str = "new") -> ClusterView:
     return ClusterView(state, view.statuses, view, evidence=view.evidence)
 
 
-def test_everything_is_worked_out_when_there_is_time(worker: Analyst) -> None:
+def test_everything_is_worked_out_when_there_is_time(beside: Analyst) -> None:
     view = story_view()
-    assert worker.latest is None
-    worker.submit(view, NOW_NS)
-    until(lambda: is_complete(worker, view.state.generation))
-    assert str(known(worker).findings[KEY].why.code) == "DND"
-    assert worker.failure == ""
+    assert beside.latest is None
+    beside.submit(view, NOW_NS)
+    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
+    assert is_complete(beside, view.state.generation)
+    assert str(known(beside).findings[KEY].why.code) == "DND"
+    assert beside.failure == ""
 
 
 def test_the_next_generation_takes_over_what_did_not_change(worker: Analyst) -> None:
     view = story_view()
     worker.submit(view, NOW_NS)
-    until(lambda: is_complete(worker, view.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
     before, later = known(worker), changed(view)
     worker.submit(later, NOW_NS)
-    until(lambda: is_complete(worker, later.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, later.state.generation)
     assert known(worker).findings[KEY] is before.findings[KEY]
 
 
 def test_the_same_cluster_is_looked_at_again_only_after_a_while(worker: Analyst) -> None:
     view = story_view()
     worker.submit(view, NOW_NS)
-    until(lambda: is_complete(worker, view.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
     worker.submit(view, NOW_NS + SECOND_NS)
-    assert worker._job is None
+    worker.catch_up()
+    assert known(worker).now_ns == NOW_NS
     later_ns = NOW_NS + (module.STALE_SECONDS + 1) * SECOND_NS
     worker.submit(view, later_ns)
-    until(lambda: known(worker).now_ns == later_ns)
+    worker.catch_up()
+    assert known(worker).now_ns == later_ns
 
 
 def test_nothing_is_done_about_nothing(worker: Analyst) -> None:
-    worker.submit(ClusterView(story_view().state.__class__(), {}), NOW_NS)
-    assert worker._thread is None
+    worker.submit(ClusterView(EMPTY, {}), NOW_NS)
+    worker.catch_up()
+    assert worker.latest is None
 
 
 def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: Analyst) -> None:
     view = story_view()
     worker.submit(view, NOW_NS)
-    until(lambda: is_complete(worker, view.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
     assert known(worker).detail is None
     assert known(worker).next is None
     worker.look_at(Focus(detail=KEY))
-    until(lambda: known(worker).detail is not None)
+    worker.catch_up()
+    assert known(worker).detail is not None
     worker.look_at(Focus(wants_next=True))
-    until(lambda: known(worker).next is not None)
+    worker.catch_up()
     report = known(worker).next
     assert report is not None
     assert report.method
@@ -117,28 +124,28 @@ def test_what_is_seen_comes_first(worker: Analyst, monkeypatch: pytest.MonkeyPat
     worker.look_at(Focus(keys=seen))
     view = story_view()
     worker.submit(view, NOW_NS)
-    until(lambda: is_complete(worker, view.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
     assert tuple(order[:2]) == seen
     assert len(order) == 8
 
 
 def test_newer_clusters_break_off_what_nobody_looks_at(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REST_SECONDS", -1.0)
-    first, hold, entered = story_view(), threading.Event(), threading.Event()
-    simulate = Study.simulate
+    first, simulate, simulated = story_view(), Study.simulate, []
+    second = changed(first)
 
-    def held(self: Study, key: str) -> None:
-        entered.set()
-        hold.wait(PATIENCE_SECONDS)
+    def interrupted(self: Study, key: str) -> None:
+        simulated.append(key)
+        worker.submit(second, NOW_NS)
         simulate(self, key)
 
-    monkeypatch.setattr(Study, "simulate", held)
+    monkeypatch.setattr(Study, "simulate", interrupted)
     worker.submit(first, NOW_NS)
-    assert entered.wait(PATIENCE_SECONDS)
-    second = changed(first)
-    worker.submit(second, NOW_NS)
-    hold.set()
-    until(lambda: is_complete(worker, second.state.generation))
+    worker.catch_up()
+    assert len(simulated) == 1
+    worker.catch_up()
+    assert is_complete(worker, second.state.generation)
     assert min(known(worker).simulated_in.values()) == second.state.generation
 
 
@@ -158,7 +165,8 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     second = changed(first)
     worker.look_at(Focus(wants_next=True))
     worker.submit(first, NOW_NS)
-    until(lambda: worker.latest is not None and worker.latest.next is not None)
+    worker.catch_up()
+    worker.catch_up()
     report = known(worker).next
     assert report is not None
     assert report.generation == second.state.generation
@@ -177,7 +185,8 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
     worker.look_at(Focus(("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
     view = story_view()
     worker.submit(view, NOW_NS)
-    until(lambda: is_complete(worker, view.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
     partial = seen[0]
     assert set(partial.findings) == {"claim/general-x8x41", "claim/batch-5x160", "claim/runners-1x204"}
     assert (partial.managed, partial.is_complete) == (8, False)
@@ -192,12 +201,13 @@ def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, mo
     monkeypatch.setattr(Study, "survey", fail)
     view = story_view()
     worker.submit(view, NOW_NS)
-    until(lambda: bool(worker.failure))
+    worker.catch_up()
     assert worker.failure == "ValueError: a budget of 3 elephants"
     monkeypatch.setattr(Study, "survey", survey)
     later = changed(view)
     worker.submit(later, NOW_NS)
-    until(lambda: is_complete(worker, later.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, later.state.generation)
     assert worker.failure == ""
 
 
@@ -205,7 +215,7 @@ def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
     view = story_view()
     worker.look_at(Focus(wants_overlap=True))
     worker.submit(view, NOW_NS)
-    until(lambda: worker.latest is not None and worker.latest.overlap is not None)
+    worker.catch_up()
     found = known(worker).overlap
     assert found is not None
     assert found.generation == view.state.generation
@@ -217,31 +227,41 @@ def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
     gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
     empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
     worker.submit(empty, NOW_NS)
-    assert worker._thread is None
+    worker.catch_up()
+    assert worker.latest is None
     worker.look_at(Focus(wants_overlap=True))
     worker.submit(empty, NOW_NS)
-    until(lambda: worker.latest is not None and worker.latest.overlap is not None)
+    worker.catch_up()
+    assert known(worker).overlap is not None
 
 
-def test_changes_collect_while_the_analyst_rests(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
+    typist = Typist()
+    typist.is_typing = False
+    beside = Analyst(clock=typist.monotonic, keyboard=typist)
     first = story_view()
     second = changed(first)
     third = changed(second, "newest")
-    worker.submit(first, NOW_NS)
-    until(lambda: is_complete(worker, first.state.generation))
-    worker.submit(second, NOW_NS)
-    worker.submit(third, NOW_NS)
-    until(lambda: worker._rhythm.wait_seconds(time.monotonic()) > 0)
-    assert known(worker).generation == first.state.generation
-    assert worker._job is not None
-    assert worker._job.view is third
+    beside.submit(first, NOW_NS)
+    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
+    beside.submit(second, NOW_NS)
+    beside.submit(third, NOW_NS)
+    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
+    assert known(beside).generation == first.state.generation
+    assert (beside.wait_seconds or 0) > 0
+    typist.now += 3600.0
+    beside.look_at(Focus((KEY,)))
+    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
+    assert is_complete(beside, third.state.generation)
+    beside.stop()
 
 
-class Typist:
+class Typist(pace.Keyboard):
     """Stands for the keyboard and the clock: somebody types all the time."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.now, self.is_typing = 100.0, True
 
     def monotonic(self) -> float:
@@ -251,48 +271,51 @@ class Typist:
         return self.is_typing and now == self.now
 
 
-def test_a_cluster_waits_for_somebody_who_types_since_the_first_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    typist, waiting = Typist(), Analyst()
-    monkeypatch.setattr("karptui.session.analyst.time", typist)
-    waiting._rhythm = pace.Rhythm(typist)  # type: ignore[arg-type]
-    waiting._thread = threading.current_thread()  # so that none is started
-    assert waiting._wait_seconds is None
+def test_a_cluster_waits_for_somebody_who_types_since_the_first_change() -> None:
+    typist = Typist()
+    waiting = Analyst(has_thread=False, clock=typist.monotonic, keyboard=typist)
+    assert waiting.wait_seconds is None
     first = story_view()
     second = changed(first)
     waiting.submit(first, NOW_NS)
-    assert waiting._wait_seconds == pace.KEY_SECONDS
+    assert waiting.wait_seconds == pace.KEY_SECONDS
     typist.now += pace.PATIENCE_SECONDS - 1
     waiting.submit(second, NOW_NS)
-    assert waiting._wait_seconds == pace.KEY_SECONDS
+    assert waiting.wait_seconds == pace.KEY_SECONDS
     typist.now += 1
-    assert waiting._wait_seconds == 0, "the newer has not begun to wait anew"
-    job = waiting._next_job()
-    assert job is not None
-    assert job.view is second
+    assert waiting.wait_seconds == 0, "the newer has not begun to wait anew"
+    waiting.catch_up()
+    assert known(waiting).generation == second.state.generation
+    typist.now += pace.BETWEEN_SECONDS[1]
     waiting.submit(changed(second, "newest"), NOW_NS)
-    assert waiting._wait_seconds == pace.KEY_SECONDS
+    assert waiting.wait_seconds == pace.KEY_SECONDS
     typist.is_typing = False
-    assert waiting._wait_seconds == 0
+    assert waiting.wait_seconds == 0
 
 
-def test_what_is_looked_at_is_looked_up_during_the_rest(worker: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_looked_at_is_looked_up_during_the_rest(beside: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "BETWEEN_SECONDS", (3600.0, 3600.0))
     first = story_view()
-    worker.submit(first, NOW_NS)
-    until(lambda: is_complete(worker, first.state.generation))
-    before = worker.latest
-    worker.submit(changed(first), NOW_NS)
-    worker.look_at(Focus(detail=KEY))
-    until(lambda: worker.latest is not before)
+    beside.submit(first, NOW_NS)
+    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
+    before = beside.latest
+    beside.submit(changed(first), NOW_NS)
+    beside.look_at(Focus(detail=KEY))
+    assert beside.wait_until_at_rest(PATIENCE_SECONDS)
+    assert beside.latest is not before
+    assert known(beside).detail is not None
+    assert known(beside).generation == first.state.generation
 
 
 def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
     view = waiting_view()
     worker.submit(view, NOW_NS)
-    until(lambda: is_complete(worker, view.state.generation))
+    worker.catch_up()
+    assert is_complete(worker, view.state.generation)
     assert worker.pending is None
     worker.look_at(Focus(wants_pending=True, pod="default/large-0"))
-    until(lambda: _remedies_are_complete(worker))
+    worker.catch_up()
+    assert _remedies_are_complete(worker)
     report = worker.pending
     assert report is not None
     assert report.generation == view.state.generation
@@ -304,11 +327,13 @@ def test_pending_pods_are_explained_before_there_is_a_node(worker: Analyst) -> N
     gone = Batch({Kind.NODE: KindDelta({}, replaces=True)})
     empty = ClusterView(reduce(view.state, gone), view.statuses, view, evidence=view.evidence)
     worker.submit(empty, NOW_NS)
-    assert worker._thread is None
+    worker.catch_up()
     assert worker.pending is None
     worker.look_at(Focus(wants_pending=True))
     worker.submit(empty, NOW_NS)
-    until(lambda: worker.pending is not None and bool(worker.pending.groups))
+    worker.catch_up()
+    assert worker.pending is not None
+    assert worker.pending.groups
 
 
 def waiting_view() -> ClusterView:
@@ -322,3 +347,26 @@ def waiting_view() -> ClusterView:
 def _remedies_are_complete(worker: Analyst) -> bool:
     detail = worker.pending.detail if worker.pending is not None else None
     return detail is not None and detail.remedies is not None and detail.remedies.is_complete
+
+
+def test_rules_are_asked_without_being_asked_for(worker: Analyst) -> None:
+    assert worker.advice is None
+    worker.submit(traps.view(), NOW_NS)
+    worker.catch_up()
+    report = worker.advice
+    assert report is not None
+    assert "pod-several-pdbs" in {one.rule for one in report.findings}
+    assert report.failures == ()
+
+
+def test_nodepools_without_nodes_are_looked_at_when_somebody_asks(worker: Analyst) -> None:
+    bare = replace(traps.inventory(), nodes=(), nodeclaims=(), pods=())
+    view = ClusterView(state_of(bare), dict(traps.statuses()), evidence=story_e.evidence())
+    worker.submit(view, NOW_NS)
+    worker.catch_up()
+    assert worker.advice is None
+    worker.look_at(Focus(wants_advice=True))
+    worker.submit(view, NOW_NS + SECOND_NS)
+    worker.catch_up()
+    assert worker.advice is not None
+    assert {one.rule for one in worker.advice.findings} >= {"pool-wildcard-value", "pool-limit-below-type"}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from textual.geometry import Size
-from textual.pilot import Pilot
 
 from karptui.app import KarptuiApp
 from karptui.aws.evidence import Evidence
@@ -437,18 +436,6 @@ def _offerings(price_per_hour: float) -> tuple[Offering, ...]:
         for kind, factor in (("on-demand", 1.0), ("spot", 0.4))
         for letter in "abc"
     )
-
-
-async def ready(pilot: Pilot[None]) -> KarptuiApp:
-    """Wait until the source has been heard and drawn."""
-    app = pilot.app
-    assert isinstance(app, KarptuiApp)
-    await pilot.pause()
-    await app.workers.wait_for_complete()
-    app.poll_now()
-    app.poll_now()  # the first has the cluster analysed, the second shows it
-    await pilot.pause()
-    return app
 
 
 def lines_of(app: KarptuiApp) -> list[str]:

@@ -12,65 +12,30 @@ from karptui.advice.report import AdviceReport
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.config import Config
-from karptui.disruption.study import Study
 from karptui.screens.advice import AdviceDetailScreen, AdviceScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pool_detail import PoolDetailScreen
 from karptui.screens.text import TextScreen
-from karptui.session.advising import AdviceRounds
-from karptui.session.cluster_view import ClusterView
-from karptui.session.prepare import prepare_view
-from karptui.widgets.prompt import PromptInput
 from karptui.widgets.row_table import RowTable
 from tests import traps
 from tests.builders import NOW_NS
 from tests.story_e import story_evidence
-from tests.ui.conftest import PromptAnalyst
-from tests.ui.fleet import ready, screen_text
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, settled
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 Compare = Callable[..., bool]
 MakeTraps = Callable[..., KarptuiApp]
 
 
-class AdvisedAnalyst(PromptAnalyst):
-    """Asks the rules too, in the thread of the test."""
-
-    def submit(self, view: ClusterView, now_ns: int) -> None:
-        """Study a view, and ask the rules while somebody looks at what they find."""
-        super().submit(view, now_ns)
-        if self._focus.wants_advice and self._advice is None:
-            prepared, _ = prepare_view(view, now_ns)
-            study = Study(prepared, view.state.generation)
-            for _step in study.survey():
-                pass
-            self._advice = AdviceRounds()
-            self._advice.begin(prepared, view, study)
-            for _step in self._advice.ask():
-                pass
-
-
 @pytest.fixture
-def make_traps(monkeypatch: pytest.MonkeyPatch) -> MakeTraps:
+def make_traps() -> MakeTraps:
     """Return what makes the app over a cluster with traps."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.session.Analyst", AdvisedAnalyst)
 
     def make(**given: Any) -> KarptuiApp:
-        app = KarptuiApp(
-            traps.TrapSource(), config=Config(**given), clock=FrozenClock(NOW_NS), evidence_of=story_evidence
-        )
-        app.animation_level = "none"
-        return app
+        return an_app(traps.TrapSource(), config=Config(**given), clock=FrozenClock(NOW_NS), evidence=story_evidence())
 
     return make
-
-
-async def settled(pilot: Pilot[None]) -> KarptuiApp:
-    await ready(pilot)
-    return await ready(pilot)
 
 
 async def opened(pilot: Pilot[None]) -> KarptuiApp:

@@ -15,7 +15,8 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.text import TextScreen
 from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions, ready
+from tests.ui.fleet import HOUR, MINUTE, NOW_NS, SECOND, Fleet, a_fleet, conditions
+from tests.ui.stage import settled
 from tests.ui.test_looks import SIZES, Compare, pressing
 
 BUDGETS = {
@@ -96,52 +97,52 @@ def test_budgets_at_length(snap_compare: Compare, make_app: MakeApp) -> None:
 async def test_a_budget_leads_to_the_nodes_of_its_pool(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="budgets")
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("slash", *"left=0", "enter")
-        await ready(pilot)
+        await settled(pilot)
         names = app.screen.listing.rows.keys  # type: ignore[attr-defined]
         assert set(names) == {"general/Drifted", "general/Underutilized"} | {
             f"{pool}/{reason}" for pool in ("gpu", "runners") for reason in ("Drifted", "Empty", "Underutilized")
         }
         await pilot.press("o")
-        await ready(pilot)
+        await settled(pilot)
         assert app.screen.listing.query_text == "pool=general"  # type: ignore[attr-defined]
 
 
 async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="claims")
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         first = app.screen.current  # type: ignore[attr-defined]
         assert first.claim.name == "general-x7k2p"
         await pilot.press("o")
         assert "has no node" in str(app.screen.info.pieces)  # type: ignore[attr-defined]
         await pilot.press("d")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, TextScreen)
         await pilot.press("escape", "G", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, NodeDetailScreen)
         await pilot.press("escape")
         await pilot.press("o")
-        await ready(pilot)
+        await settled(pilot)
         assert app.screen.listing.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"  # type: ignore[attr-defined]
 
 
 async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> None:
     app = make_app(a_told_fleet(), screen="events")
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("slash", *"reason=FailedScheduling", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert app.screen.current.object_key == "trino/trino-worker-1"  # type: ignore[attr-defined]
         assert "\x1b" not in app.screen.story.content.plain  # type: ignore[attr-defined]
         assert "[bold]trino[/bold]" in app.screen.story.content.plain  # type: ignore[attr-defined]
         await pilot.press("o")
-        await ready(pilot)
+        await settled(pilot)
         assert app.screen.listing.query_text == "kind=Pod object=trino/trino-worker-1"  # type: ignore[attr-defined]
         await pilot.press("enter")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, TextScreen)
         assert "daemonset overhead=" in app.screen.area.text
 
@@ -150,7 +151,7 @@ async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> Non
 async def test_nothing_is_there(make_app: MakeApp, screen: str) -> None:
     app = make_app(Fleet(), screen=screen)
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("d", "o", "y")
         assert app.screen.current is None  # type: ignore[attr-defined]
 
@@ -162,7 +163,7 @@ async def test_before_budgets_are_worked_out(make_app: MakeApp) -> None:
     source.fleet.objects.pop(Kind.POD)
     app = make_app(source=source, screen="budgets")
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         assert source.mailbox is not None
         source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error="pods: forbidden"))
         app.poll_now()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from textual.pilot import Pilot
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
@@ -16,11 +15,10 @@ from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from karptui.sources.demo.source import DemoSource
 from karptui.sources.mailbox import Mailbox
-from karptui.widgets.prompt import PromptInput
 from tests.builders import NOW_NS
 from tests.troubles import troubles_parts
 from tests.ui.fleet import FleetSource, a_fleet, price_evidence, screen_text, status
-from tests.ui.test_advice import AdvisedAnalyst
+from tests.ui.stage import an_app, settled
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "by-question.md"
 NARROW: Final = "## At 80 by 24"
@@ -73,40 +71,19 @@ class SyncingSource(FleetSource):
 
 
 @pytest.fixture
-def make_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Question], KarptuiApp]:
+def make_app(tmp_path: Path) -> Callable[[Question], KarptuiApp]:
     """Return what makes the app on the demo, or on a cluster with the trouble that a question is about."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.session.Analyst", AdvisedAnalyst)
 
     def make(question: Question) -> KarptuiApp:
         clock = FrozenClock(NOW_NS)
         if not question.needs_trouble:
-            app = KarptuiApp(DemoSource(clock=clock, is_stepped=True), clock=clock)
-        elif question.number == 25:
-            app = KarptuiApp(SyncingSource(a_fleet()), clock=clock, evidence_of=price_evidence)
-        else:
-            source, clock, evidence = troubles_parts(tmp_path)
-            app = KarptuiApp(source, clock=clock, evidence_of=lambda _: evidence)
-        app.animation_level = "none"
-        return app
+            return an_app(DemoSource(clock=clock, is_stepped=True), clock=clock)
+        if question.number == 25:
+            return an_app(SyncingSource(a_fleet()), clock=clock, evidence=price_evidence())
+        source, clock, evidence = troubles_parts(tmp_path)
+        return an_app(source, clock=clock, evidence=evidence)
 
     return make
-
-
-async def settled(pilot: Pilot[None]) -> KarptuiApp:
-    """Wait until what is looked at has been worked out and drawn."""
-    app = pilot.app
-    assert isinstance(app, KarptuiApp)
-    for _ in range(3):
-        await pilot.pause()
-        workers = list(app.workers)
-        if workers:
-            await app.workers.wait_for_complete(workers)
-        app.poll_now()
-        await pilot.pause()
-    return app
 
 
 def test_every_question_is_there_and_takes_three_keys_at_most() -> None:

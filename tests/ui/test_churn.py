@@ -19,7 +19,8 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import MINUTE, NOW_NS, SECOND, Fleet, FleetSource, a_fleet, conditions, ready, screen_text, status
+from tests.ui.fleet import MINUTE, NOW_NS, SECOND, Fleet, FleetSource, a_fleet, conditions, screen_text, status
+from tests.ui.stage import settled
 from tests.ui.test_looks import SIZES, Compare
 
 BEGAN = NOW_NS - 62 * MINUTE
@@ -102,7 +103,7 @@ def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[
     clock.instant_ns = BEGAN  # type: ignore[attr-defined]
 
     async def run(pilot: Pilot[None]) -> None:
-        await ready(pilot)
+        await settled(pilot)
         assert source.mailbox is not None
         for claim in sorted(CLAIMS, key=lambda one: one.deletion_ns):
             clock.instant_ns = claim.deletion_ns + 30 * SECOND  # type: ignore[attr-defined]
@@ -111,7 +112,7 @@ def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[
         clock.instant_ns = NOW_NS  # type: ignore[attr-defined]
         for key in keys:
             await pilot.press(key)
-            await ready(pilot)
+            await settled(pilot)
 
     return run
 
@@ -143,11 +144,11 @@ def test_nothing_is_known(snap_compare: Compare, make_app: MakeApp) -> None:
     app = make_app(source=source)
 
     async def run(pilot: Pilot[None]) -> None:
-        await ready(pilot)
+        await settled(pilot)
         assert source.mailbox is not None
         source.mailbox.report(status(Kind.EVENT, Phase.FORBIDDEN, last_error="events may not be listed"))
         await pilot.press("colon", *"churn", "enter")
-        await ready(pilot)
+        await settled(pilot)
 
     assert snap_compare(app, terminal_size=(120, 40), run_before=run)
 
@@ -160,13 +161,13 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         assert isinstance(app.screen, ChurnScreen)
         assert app.screen.current_object() == ("NodePool", "general")
         await pilot.press("enter")
-        await ready(pilot)
+        await settled(pilot)
         screen = app.screen
         assert isinstance(screen, ReplacementsScreen)
         assert screen.table_title == "Replacements of general"
         assert [item.life.pool for item in screen.items_of(app.view)] == ["general"] * 7
         await pilot.press("slash", *"why=Underutilized", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert screen.current_object() is None
         await pilot.press("enter")
         assert "is gone; o shows" in str(screen.info.pieces)
@@ -175,7 +176,7 @@ async def test_keys_lead_on(make_app: MakeApp) -> None:
         await pilot.press("G", "n")
         assert "general-ccccc is gone" in str(screen.info.pieces)
         await pilot.press("o")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, EventsScreen)
         assert app.screen.listing.query_text == "object=general-bbbbb"
 
@@ -184,29 +185,29 @@ async def test_from_a_claim_that_is_still_there(make_app: MakeApp) -> None:
     source = a_restless_fleet()
     app = make_app(source=source)
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("colon", *"churn", "enter")
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("r")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, ReplacementsScreen)
         assert app.screen.table_title == "Replacements"
         claim = app.screen.current_object()
         assert claim is not None
         assert claim[0] == "NodeClaim"
         await pilot.press("c", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, NodeDetailScreen)
 
 
 async def test_the_nodes_of_a_pool(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("3", "u")
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("slash", *"general", "enter", "c", "o")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, NodesScreen)
         assert app.screen.listing.query_text == "pool=general"
 
@@ -215,17 +216,17 @@ async def test_before_claims_are_there(make_app: MakeApp) -> None:
     source = FleetSource(Fleet())
     app = make_app(source=source)
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         assert source.mailbox is not None
         source.mailbox.report(status(Kind.NODECLAIM, Phase.FORBIDDEN, last_error="nodeclaims may not be listed"))
         await pilot.press("3", "u")
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("o", "enter", "y")
         await pilot.resize_terminal(90, 30)
-        await ready(pilot)
+        await settled(pilot)
         assert "NodeClaims may not be listed: what comes and goes cannot be told" in screen_text(app)
         await pilot.press("r")
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("o", "n")
         assert isinstance(app.screen, ReplacementsScreen)
 
@@ -233,7 +234,7 @@ async def test_before_claims_are_there(make_app: MakeApp) -> None:
 async def test_nothing_has_come_or_gone(make_app: MakeApp) -> None:
     app = make_app(Fleet())
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("3", "u")
-        await ready(pilot)
+        await settled(pilot)
         assert "nothing tells of NodeClaims that have gone" in screen_text(app)

@@ -17,7 +17,8 @@ from karptui.widgets.tab_line import TabLine
 from tests.canvas import Canvas
 from tests.event_loop import loop_seconds
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text, status
+from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text, status
+from tests.ui.stage import settled
 
 SIZE = (120, 40)
 
@@ -26,7 +27,7 @@ async def test_the_source_starts_after_the_first_frame_and_stops_with_the_app(ma
     source = FleetSource(a_fleet())
     app = make_app(source=source)
     async with app.run_test(size=SIZE) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         assert source.mailbox is not None
         assert source.stopped == 0
     assert source.stopped == 1
@@ -34,7 +35,7 @@ async def test_the_source_starts_after_the_first_frame_and_stops_with_the_app(ma
 
 async def test_number_keys_tabs_and_commands_go_to_screens(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("4")
         assert isinstance(app.screen, PodsScreen)
         await pilot.click(TabLine, offset=(3, 0))
@@ -55,7 +56,7 @@ async def test_a_screen_is_drawn_as_soon_as_it_is_there_and_not_sooner(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         for _ in range(times - 1):
             await pilot.press("4", "1")
         seen: list[tuple[float, str]] = []
@@ -74,7 +75,7 @@ async def test_a_screen_is_drawn_as_soon_as_it_is_there_and_not_sooner(
 
 async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("colon", *"th", "tab")
         line = app.screen.query_one(PromptInput)
         assert line.value == "theme"
@@ -107,7 +108,7 @@ async def test_commands_complete_and_say_what_is_wrong(make_app: MakeApp) -> Non
 
 async def test_earlier_lines_come_back(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         for text in ("one", "two"):
             await pilot.press("slash", "ctrl+u", *text, "enter")
         await pilot.press("slash", "ctrl+u", "up")
@@ -122,7 +123,7 @@ async def test_earlier_lines_come_back(make_app: MakeApp) -> None:
 
 async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(120, 200)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("question_mark")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
@@ -142,7 +143,7 @@ async def test_help_is_made_from_the_bindings(make_app: MakeApp) -> None:
 
 async def test_in_the_help_the_keys_of_the_screen_come_first_and_texts_keep_their_column(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(80, 200)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("question_mark")
         await pilot.pause()
         lines = [line.split("│")[1].rstrip() for line in lines_of(app) if line.count("│") == 2]
@@ -156,7 +157,7 @@ async def test_in_the_help_the_keys_of_the_screen_come_first_and_texts_keep_thei
 
 async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: MakeApp) -> None:
     async with make_app(theme="textual-light").run_test(size=(80, 24)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         app.run_command("theme")
         await pilot.pause()
         await pilot.pause()
@@ -177,7 +178,7 @@ async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: Make
 
 async def test_the_palette_has_every_command(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         offered = {one.title: one.callback for one in app.get_system_commands(app.screen)}
         assert set(offered) == {f":{command.name}" for command in app.commands}
         offered[":pods"]()
@@ -190,7 +191,7 @@ async def test_the_palette_has_every_command(make_app: MakeApp) -> None:
 
 async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         keys = app.screen.active_bindings
         assert not {"ctrl+d", "ctrl+k", "r", "u"} & {key for key in keys if keys[key].binding.id}
         shown = [active for active in keys.values() if active.binding.show]
@@ -200,7 +201,7 @@ async def test_every_binding_has_an_id_and_no_destructive_habit_is_bound(make_ap
 
 async def test_a_first_screen_says_quit_behind_a_dialog_too(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         line = app.screen.query_one(KeyLine)
         await pilot.press("question_mark")
         await pilot.pause()
@@ -213,7 +214,7 @@ async def test_a_first_screen_says_quit_behind_a_dialog_too(make_app: MakeApp) -
 
 async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         line = app.screen.query_one(KeyLine)
         footer = lines_of(app)[-1]
         assert footer.split()[:2] == ["enter", "Detail"]
@@ -229,7 +230,7 @@ async def test_the_footer_presses_keys(make_app: MakeApp) -> None:
 
 async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
     async with make_app(theme="nonsense", keymap={"list.wide": "w, ctrl+w"}).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert "there is no theme nonsense; :theme lists them" in screen_text(app)
         await pilot.press("w")
         assert "every column; ← → scroll, w goes back" in screen_text(app)
@@ -238,7 +239,7 @@ async def test_a_changed_keymap_and_an_unknown_theme(make_app: MakeApp) -> None:
 @pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light", "karptui-colour-blind", "rose-pine-dawn"])
 async def test_themes(make_app: MakeApp, theme: str) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         app.run_command(f"theme {theme}")
         await pilot.pause()
         assert app.theme == theme
@@ -248,7 +249,7 @@ async def test_themes(make_app: MakeApp, theme: str) -> None:
 async def test_q_goes_back_then_quits(make_app: MakeApp) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("enter")
         await pilot.press("q")
         assert app.is_running
@@ -260,7 +261,7 @@ async def test_q_goes_back_then_quits(make_app: MakeApp) -> None:
 async def test_ctrl_c_and_colon_q_always_quit(make_app: MakeApp, keys: Sequence[str]) -> None:
     app = make_app()
     async with app.run_test(size=SIZE) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press(*keys)
         await pilot.pause()
         assert not app.is_running or app._exit
@@ -276,19 +277,19 @@ async def test_another_context(make_app: MakeApp) -> None:
 
     app = make_app(source=first, connect=connect, context_names=lambda: ("kind-dev", "prod-eu-1"))
     async with app.run_test(size=SIZE) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         app.run_command("ctx nowhere")
         await pilot.pause()
         assert "there is no context nowhere" in screen_text(app)
         await pilot.press("colon", *"ctx k", "tab", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert (first.stopped, second.stopped) == (1, 0)
         assert "kind-dev" in lines_of(app)[0]
 
 
 async def test_there_is_no_ctx_without_contexts(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert "ctx" not in {command.name for command in app.commands}
         commands = {command.title for command in app.get_system_commands(app.screen)}
         assert {":nodes", ":quit", ":help"} <= commands
@@ -298,7 +299,7 @@ async def test_there_is_no_ctx_without_contexts(make_app: MakeApp) -> None:
 async def test_the_top_bar_gives_way_from_the_right(make_app: MakeApp, width: int) -> None:
     contexts = {"prod-*": ContextSettings(Banner.CAUTION, "PRODUCTION")}
     async with make_app(contexts=contexts).run_test(size=(width, 24)) as pilot:
-        top = lines_of(await ready(pilot))[0]
+        top = lines_of(await settled(pilot))[0]
         assert "PRODUCTION prod" in top
         assert top.endswith("12:00:07Z")
         assert len(top) <= width
@@ -306,7 +307,7 @@ async def test_the_top_bar_gives_way_from_the_right(make_app: MakeApp, width: in
 
 async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         app.on_app_blur(events.AppBlur())
         polled: list[int] = []
         app.poll_now = lambda: polled.append(1)  # type: ignore[method-assign]
@@ -324,7 +325,7 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
     monkeypatch.setattr("karptui.session.session.LARGE_FROM_PODS", 10)
     source = FleetSource(a_fleet())
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert app.session.is_large
         assert source.mailbox is not None
         source.mailbox.put(Kind.POD, {"gitlab/runner-7f2c4": None})
@@ -346,7 +347,7 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
 
 async def test_the_help_has_the_cluster_role(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(160, 250)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("question_mark")
         await pilot.pause()
         assert "kind: ClusterRole" in screen_text(app)
@@ -356,7 +357,7 @@ async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: 
     fleet = a_fleet()
     source = FleetSource(fleet)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         nodes = app.screen
         await pilot.press("question_mark")
         await pilot.pause()
@@ -383,7 +384,7 @@ async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: 
 @pytest.mark.parametrize("keys", [["down"], ["down", "up"], ["slash", "escape"], ["space"]])
 async def test_what_was_said_goes_with_the_next_key(make_app: MakeApp, keys: list[str]) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert isinstance(app.screen, NodesScreen)
         app.screen.say("something was said")
         await pilot.pause()

@@ -16,7 +16,8 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint
 from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import NOW_NS, Fleet, FleetSource, amounts, lines_of, ready, status
+from tests.ui.fleet import NOW_NS, Fleet, FleetSource, amounts, lines_of, status
+from tests.ui.stage import settled
 
 HOSTILE = (
     "[bold red]x[/]",
@@ -87,7 +88,7 @@ def hostile_fleet(text: str) -> Fleet:
 async def test_nothing_from_the_cluster_steers_the_terminal(make_app: MakeApp, text: str) -> None:
     source = FleetSource(hostile_fleet(text), title=text)
     async with make_app(source=source).run_test(size=(120, 30)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert source.mailbox is not None
         frames = [lines_of(app)]
         source.mailbox.report(status(Kind.POD, Phase.STALE, last_error=text))
@@ -104,7 +105,7 @@ async def test_nothing_from_the_cluster_steers_the_terminal(make_app: MakeApp, t
             ("escape", "slash", *"zzz", "enter"),
         ):
             await pilot.press(*keys)
-            await ready(pilot)
+            await settled(pilot)
             frames.append(lines_of(app))
         app.run_command("sources")
         await pilot.pause()

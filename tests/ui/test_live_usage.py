@@ -10,7 +10,8 @@ from karptui.app import KarptuiApp
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import LiveUsage, Sample, first_seen
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import NOW_NS, SECOND, a_fleet, ready, screen_text
+from tests.ui.fleet import NOW_NS, SECOND, a_fleet, screen_text
+from tests.ui.stage import settled
 from tests.ui.test_looks import SIZES, Compare, pressing
 
 NODE = "ip-10-0-71-204.eu-west-1.compute.internal"
@@ -77,17 +78,17 @@ async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> 
     app = make_app()
     meter = with_meter(app, LiveUsage(is_asked=True))
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         await pilot.press("3", "9")
-        await ready(pilot)
+        await settled(pilot)
         assert meter.wanted == []
         await pilot.press("1", "ctrl+w")
-        await ready(pilot)
+        await settled(pilot)
         app.front.refresh_view(is_forced=True)  # type: ignore[union-attr]
         assert meter.wanted
         before = len(meter.wanted)
         await pilot.press("4")
-        await ready(pilot)
+        await settled(pilot)
         assert len(meter.wanted) > before
 
 
@@ -95,12 +96,12 @@ async def test_what_is_measured_meanwhile_is_taken_over(make_app: MakeApp) -> No
     app = make_app(screen="pods")
     meter = with_meter(app, LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server"))
     async with app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot)
+        await settled(pilot)
         assert "uses cpu" not in screen_text(app)
         meter.usage = measured()
-        await ready(pilot)
+        await settled(pilot)
         assert "uses cpu" in screen_text(app)
         meter.usage = LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server")
         await pilot.press("colon", *"sources", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert "no [bold]metrics-server" in screen_text(app)

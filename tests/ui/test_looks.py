@@ -10,7 +10,8 @@ from textual.pilot import Pilot
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import NOW_NS, SECOND, FleetSource, a_fleet, ready, status
+from tests.ui.fleet import NOW_NS, SECOND, FleetSource, a_fleet, status
+from tests.ui.stage import settled
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 Compare = Callable[..., bool]
@@ -20,10 +21,10 @@ def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
     """Return what waits for the data, then presses keys."""
 
     async def run(pilot: Pilot[None]) -> None:
-        await ready(pilot)
+        await settled(pilot)
         for key in keys:
             await pilot.press(key)
-            await ready(pilot)
+            await settled(pilot)
 
     return run
 
@@ -85,7 +86,7 @@ def test_forbidden_pods(snap_compare: Compare, make_app: MakeApp) -> None:
     source = FleetSource(fleet)
 
     async def run(pilot: Pilot[None]) -> None:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert source.mailbox is not None
         said = "pods: forbidden (user eve may not list pods at cluster scope)"
         source.mailbox.report(status(Kind.POD, Phase.FORBIDDEN, last_error=said))
@@ -99,7 +100,7 @@ def test_disconnected(snap_compare: Compare, make_app: MakeApp) -> None:
     source = FleetSource(a_fleet())
 
     async def run(pilot: Pilot[None]) -> None:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert source.mailbox is not None
         gone = {"last_error": "the API server refuses connections", "last_contact_ns": NOW_NS - 42 * SECOND}
         source.mailbox.report(status(Kind.NODE, Phase.DISCONNECTED, retry_at_ns=NOW_NS + 5 * SECOND, **gone))

@@ -16,7 +16,8 @@ from karptui.widgets.info_line import InfoLine
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.row_table.canvas import HEADER_LINES
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, ready, screen_text
+from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text
+from tests.ui.stage import settled
 
 SIZE = (120, 40)
 
@@ -28,7 +29,7 @@ def names(app: KarptuiApp) -> list[str]:
 
 async def test_every_node_and_claim_is_a_row(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         text = screen_text(app)
         assert "Nodes [13]" in text
         assert "11 nodes" in text
@@ -51,7 +52,7 @@ def bar(app: KarptuiApp) -> str:
 
 async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(200, 40)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         whole = bar(app)
         assert "11 nodes  +2 starting  " in whole
         await pilot.press("slash", *"pool=general")
@@ -77,7 +78,7 @@ async def test_the_top_bar_sums_up_what_is_marked_or_left_by_a_filter(make_app: 
 
 async def test_a_filter_that_leaves_nothing_sums_up_to_nothing(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("slash", *"nosuchnode", "enter")
         await pilot.pause()
         assert "  0 of 11 nodes:  " in bar(app)
@@ -88,7 +89,7 @@ async def test_a_filter_that_leaves_nothing_sums_up_to_nothing(make_app: MakeApp
 
 async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("S")
         assert names(app)[0] == "ip-10-0-44-2"
         await pilot.press("A", "A")
@@ -115,7 +116,7 @@ async def test_keys_sort_filter_and_release(make_app: MakeApp) -> None:
 
 async def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_rows(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("slash", *"cpu")
         await pilot.press("greater_than_sign")
         assert "cpu> takes a value such as 500m or 2 or 80%; nothing follows" in screen_text(app)
@@ -131,7 +132,7 @@ async def test_a_filter_that_cannot_be_read_says_so_and_leaves_the_rows(make_app
 
 async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(100, 24)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert "EXPIRES" not in screen_text(app)
         await pilot.press("ctrl+w", *["right"] * 20)
         text = screen_text(app)
@@ -143,7 +144,7 @@ async def test_wide_shows_every_column_and_scrolls(make_app: MakeApp) -> None:
 
 async def test_the_line_above_the_footer_explains_the_row(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert "Launching for 38s: the cloud provider has not given an instance yet" in screen_text(app)
         await pilot.press("down")
         assert "no capacity for g6.2xlarge" in screen_text(app)
@@ -160,7 +161,7 @@ async def test_the_line_tells_the_columns_that_have_no_room(
     make_app: MakeApp, size: tuple[int, int], lines: int
 ) -> None:
     async with make_app().run_test(size=size) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("end")
         await pilot.pause()
         drawn = {heading.title for heading in app.screen.query_one(RowTable).layout_columns}
@@ -175,7 +176,7 @@ async def test_the_line_tells_the_columns_that_have_no_room(
 
 async def test_another_width_tells_other_columns_at_once(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("end")
         await pilot.pause()
         assert " pods · " not in told(app)
@@ -186,7 +187,7 @@ async def test_another_width_tells_other_columns_at_once(make_app: MakeApp) -> N
 
 async def test_what_is_said_for_a_moment_stands_alone(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("end", "c")
         await pilot.pause()
         assert told(app).startswith("copied ")
@@ -198,7 +199,7 @@ async def test_what_is_said_for_a_moment_stands_alone(make_app: MakeApp) -> None
 
 async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press(*["down"] * 3, "enter")
         await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
@@ -206,7 +207,7 @@ async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> 
         for word in ("allocatable", "239,554Mi", "trino-worker-0", "q Back"):
             assert word in text
         await pilot.press("enter")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, TextScreen)
         assert "trino-worker" in screen_text(app)
         await pilot.press("escape", "q")
@@ -218,7 +219,7 @@ async def test_enter_opens_the_node_and_escape_comes_back(make_app: MakeApp) -> 
 @pytest.mark.parametrize("downs", [3, 2])
 async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp, size: tuple[int, int], downs: int) -> None:
     async with make_app().run_test(size=size) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press(*["down"] * downs, "enter")
         await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
@@ -230,7 +231,7 @@ async def test_few_pods_leave_their_room_to_the_facts(make_app: MakeApp, size: t
 
 async def test_tab_goes_to_the_facts_which_scroll_with_the_keys_of_tables(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press(*["down"] * 3, "enter")
         await pilot.pause()
         assert "tab Facts" in screen_text(app)
@@ -251,7 +252,7 @@ async def test_a_node_that_goes_while_it_is_looked_at_stays_and_says_so(make_app
     fleet = a_fleet()
     source = FleetSource(fleet)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press(*["down"] * 3, "enter")
         await pilot.pause()
         fleet.objects[Kind.NODE].pop("ip-10-0-5-160.eu-west-1.compute.internal")
@@ -270,7 +271,7 @@ async def test_what_changes_shows_and_the_cursor_stays_with_its_node(make_app: M
     fleet = a_fleet()
     source = FleetSource(fleet)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press(*["down"] * 5)
         table = app.screen.query_one(RowTable)
         before = table.cursor_key
@@ -285,7 +286,7 @@ async def test_what_changes_shows_and_the_cursor_stays_with_its_node(make_app: M
 
 async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         copied: list[str] = []
         monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
         await pilot.press("down", "down", "c")
@@ -295,12 +296,12 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
         assert copied[1].count("\n") == 1
         assert "copied 2 names" in screen_text(app)
         await pilot.press("y")
-        await ready(pilot)
+        await settled(pilot)
         assert "kind: Node" in screen_text(app)
         await pilot.press("c", "G", "g", "j", "k")
         assert copied[2].startswith("apiVersion: v1")
         await pilot.press("q", "d")
-        await ready(pilot)
+        await settled(pilot)
         assert "allocatable" in screen_text(app)
         await pilot.press("escape", "o")
         await pilot.pause()
@@ -310,17 +311,17 @@ async def test_keys_for_one_object(make_app: MakeApp, monkeypatch: pytest.Monkey
 
 async def test_claims_without_a_node(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("o")
         assert isinstance(app.screen, NodesScreen)
         await pilot.press("y")
-        await ready(pilot)
+        await settled(pilot)
         assert "kind: NodeClaim" in screen_text(app)
         await pilot.press("q", "enter")
         await pilot.pause()
         assert "made for pods that ask cpu 6500m mem 21Gi" in screen_text(app)
         await pilot.press("y")
-        await ready(pilot)
+        await settled(pilot)
         assert "name: general-x7k2p" in screen_text(app)
 
 
@@ -337,25 +338,25 @@ async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
 
 async def test_the_claim_of_a_node(make_app: MakeApp) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("down", "down", "enter")
         await pilot.pause()
         await pilot.press("o")
         assert "it has no NodeClaim" in screen_text(app)
         await pilot.press("d")
-        await ready(pilot)
+        await settled(pilot)
         assert "none: Karpenter does not manage this node" in screen_text(app)
         await pilot.press("q", "q", "down", "enter")
         await pilot.pause()
         await pilot.press("o")
-        await ready(pilot)
+        await settled(pilot)
         assert "kind: NodeClaim" in screen_text(app)
 
 
 async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
     given = {"node_sort": "mem=dsc", "extra_labels": ("team",), "node_selector": "team=web", "wide": True}
     async with make_app(**given).run_test(size=(230, 40)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert "MEM↓" in screen_text(app)
         assert "TEAM" in screen_text(app)
         assert "[10/13] ─ -l 'team=web'" in screen_text(app)
@@ -364,7 +365,7 @@ async def test_settings_decide_how_the_screen_starts(make_app: MakeApp) -> None:
 
 async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -> None:
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("slash", *"pool=trino", "enter", "ctrl+s")
         assert ": save karptui-nodes-20261124-120007.csv" in screen_text(app)
         await pilot.press("escape")
@@ -386,17 +387,17 @@ async def test_rows_are_saved_as_they_stand(make_app: MakeApp, tmp_path: Path) -
 
 async def test_pods_screen(make_app: MakeApp) -> None:
     async with make_app(screen="pods").run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         assert "Pods [89]" in screen_text(app)
         await pilot.press("slash", *"ns=gitlab", "enter", "o")
         await pilot.pause()
         assert isinstance(app.screen, NodeDetailScreen)
         assert "ip-10-0-71-204" in screen_text(app)
         await pilot.press("q", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert "karpenter.sh/do-not-disrupt: true" in screen_text(app)
         await pilot.press("q", "y")
-        await ready(pilot)
+        await settled(pilot)
         assert "name: gitlab/runner-7f2c4" in screen_text(app)
         await pilot.press("q", "slash", "ctrl+u", *"name=trino-worker-1", "enter", "o")
         assert "the pod is not bound to a node" in screen_text(app)
@@ -405,19 +406,19 @@ async def test_pods_screen(make_app: MakeApp) -> None:
 async def test_many_rows_are_built_beside_the_keys(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 10)
     async with make_app().run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await ready(pilot)
+        app = await settled(pilot)
+        await settled(pilot)
         assert len(names(app)) == 13
         await pilot.press("slash", *"spot", "enter")
-        await ready(pilot)
+        await settled(pilot)
         assert len(names(app)) == 5
 
 
 async def test_the_ledger_of_a_nodes_type(make_app: MakeApp) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         await pilot.press("slash", *"5-160", "enter", "t")
-        await ready(pilot)
+        await settled(pilot)
         assert isinstance(app.screen, TypeLedgerScreen)
         await pilot.press("escape", "slash", *"x7k2p", "enter", "t")
         assert "there is no ledger" in screen_text(app)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Static
 
 from karptui.app import KarptuiApp
@@ -25,12 +24,11 @@ from karptui.screens.text import TextScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.evidence import EvidenceSource
 from karptui.sources.snapshot.source import SnapshotSource
-from karptui.widgets.prompt import PromptInput
 from karptui.widgets.row_table import RowTable
 from karptui.widgets.tab_line import TabLine
 from tests.story_d import hostile_document, story_snapshot
-from tests.ui.conftest import PromptAnalyst
-from tests.ui.fleet import ready, screen_text
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, pressing, settled
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 Compare = Callable[..., bool]
@@ -38,42 +36,19 @@ MakeStory = Callable[..., KarptuiApp]
 
 
 @pytest.fixture
-def make_story(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeStory:
+def make_story(tmp_path: Path) -> MakeStory:
     """Return what makes the app over stories B and D."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.session.Analyst", PromptAnalyst)
 
     def make(document: dict[str, Any] | None = None, **given: Any) -> KarptuiApp:
         snapshot = story_snapshot(tmp_path, document)
-        app = KarptuiApp(
+        return an_app(
             SnapshotSource(snapshot),
             config=Config(screen="pending", **given),
             clock=FrozenClock(snapshot.captured_at_ns),
-            evidence_of=lambda _: EvidenceSource(Evidence(settings=snapshot.settings)),
+            evidence=EvidenceSource(Evidence(settings=snapshot.settings)),
         )
-        app.animation_level = "none"
-        return app
 
     return make
-
-
-async def settled(pilot: Pilot[None]) -> KarptuiApp:
-    """Wait until what is looked at has been worked out and drawn."""
-    for _ in range(3):
-        app = await ready(pilot)
-    return app
-
-
-def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:
-    async def run(pilot: Pilot[None]) -> None:
-        await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settled(pilot)
-
-    return run
 
 
 def rows(app: KarptuiApp, column: int = 0) -> list[str]:

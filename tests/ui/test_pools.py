@@ -19,12 +19,11 @@ from karptui.screens.pools import PoolsScreen
 from karptui.screens.text import TextScreen
 from karptui.screens.types import TypesOfPoolScreen
 from karptui.sources.evidence import EvidenceSource
-from karptui.widgets.prompt import PromptInput
 from tests.builders import NOW_NS
 from tests.stories import stories_source
 from tests.story_a import StoryASource, evidence
-from tests.ui.conftest import PromptAnalyst
 from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, settled
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 Compare = Callable[..., bool]
@@ -32,12 +31,8 @@ MakeApp = Callable[..., KarptuiApp]
 
 
 @pytest.fixture
-def make_story(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
+def make_story() -> MakeApp:
     """Return what makes the app over story A, or over stories C and D."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.session.Analyst", PromptAnalyst)
 
     def make(story: str = "a", *, known: Evidence | None = None, **given: Any) -> KarptuiApp:
         source: Any = StoryASource()
@@ -48,25 +43,9 @@ def make_story(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
         config = Config(**{"screen": "pools", **given})
         if config.disable_pricing:
             base = Evidence(instance_types=base.instance_types, price_settings=PriceSettings(is_disabled=True))
-        app = KarptuiApp(source, config=config, clock=clock, evidence_of=lambda _: EvidenceSource(known or base))
-        app.animation_level = "none"
-        return app
+        return an_app(source, config=config, clock=clock, evidence=EvidenceSource(known or base))
 
     return make
-
-
-async def settled(pilot: Pilot[None]) -> None:
-    """Wait until the source has been heard, NodePools are compared and every thread has answered."""
-    app = pilot.app
-    assert isinstance(app, KarptuiApp)
-    for _ in range(3):
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        app.poll_now()
-    await pilot.pause()
-    await app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 def pressing(*keys: str, is_framed: bool = False) -> Callable[[Pilot[None]], Awaitable[None]]:

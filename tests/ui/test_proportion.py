@@ -17,10 +17,8 @@ from karptui.screens.dialogs import AskScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.sources.snapshot.reader import SnapshotReader
 from karptui.sources.snapshot.source import SnapshotSource
-from karptui.widgets.prompt import PromptInput
 from tests.ui.fleet import screen_text
-from tests.ui.test_advice import AdvisedAnalyst
-from tests.ui.test_by_question import settled
+from tests.ui.stage import an_app, settled
 
 CASE = Path(__file__).parents[2] / "docs" / "cases" / "a-weights.yaml"
 MakeApp = Callable[..., KarptuiApp]
@@ -63,21 +61,15 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
 
 
 @pytest.fixture
-def make_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeApp:
+def make_app(tmp_path: Path) -> MakeApp:
     """Return what makes the app over the story."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.session.Analyst", AdvisedAnalyst)
 
     def make(screen: str = "pools", **given: Any) -> KarptuiApp:
         path = tmp_path / "story-a.json"
         path.write_text(json.dumps(document(**given)))
         snapshot = SnapshotReader().read([path], keeps_manifests=True)
         clock = FrozenClock(snapshot.captured_at_ns)
-        app = KarptuiApp(SnapshotSource(snapshot), config=Config(screen=screen), clock=clock)
-        app.animation_level = "none"
-        return app
+        return an_app(SnapshotSource(snapshot), config=Config(screen=screen), clock=clock)
 
     return make
 

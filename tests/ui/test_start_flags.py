@@ -16,17 +16,17 @@ from karptui.config import Config
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
 from tests.builders import NOW_NS, a_cluster, a_pod
+from tests.ui.stage import an_app
 
 
-def an_app(monkeypatch: pytest.MonkeyPatch, **settings: object) -> KarptuiApp:
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
+def begun_with(**settings: object) -> KarptuiApp:
     pods = (a_pod(name="web", namespace="web", node="node-1"), a_pod(name="db", namespace="db", node="node-1"))
     state = a_cluster(nodes=1, pods=pods)
-    return KarptuiApp(config=Config(**settings), clock=FrozenClock(NOW_NS), state=state)
+    return an_app(config=Config(**settings), clock=FrozenClock(NOW_NS), state=state)
 
 
-async def test_the_namespace_filters_pods_until_escape(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with an_app(monkeypatch, namespace="db", screen="pods").run_test(size=(120, 30)) as pilot:
+async def test_the_namespace_filters_pods_until_escape() -> None:
+    async with begun_with(namespace="db", screen="pods").run_test(size=(120, 30)) as pilot:
         await pilot.pause()
         screen = pilot.app.screen
         assert isinstance(screen, PodsScreen)
@@ -35,8 +35,8 @@ async def test_the_namespace_filters_pods_until_escape(monkeypatch: pytest.Monke
         assert list(screen.table.rows.keys) == ["db/db", "web/web"]
 
 
-async def test_resources_choose_columns_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with an_app(monkeypatch, resources=("memory", "gpu")).run_test(size=(160, 30)) as pilot:
+async def test_resources_choose_columns_of_nodes() -> None:
+    async with begun_with(resources=("memory", "gpu")).run_test(size=(160, 30)) as pilot:
         await pilot.pause()
         screen = pilot.app.screen
         assert isinstance(screen, NodesScreen)

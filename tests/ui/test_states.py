@@ -10,7 +10,8 @@ from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.mailbox import Mailbox
 from tests.ui.conftest import MakeApp
-from tests.ui.fleet import NOW_NS, SECOND, Fleet, FleetSource, a_fleet, ready, screen_text, status
+from tests.ui.fleet import NOW_NS, SECOND, Fleet, FleetSource, a_fleet, screen_text, status
+from tests.ui.stage import settled
 
 SIZE = (120, 24)
 
@@ -31,7 +32,7 @@ async def text_of(make_app: MakeApp, fleet: Fleet, *reports: Any) -> str:
     source = Telling(fleet)
     source.reports = reports
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        return screen_text(await ready(pilot))
+        return screen_text(await settled(pilot))
 
 
 async def test_connecting(make_app: MakeApp) -> None:
@@ -94,7 +95,7 @@ async def test_a_source_that_cannot_start(make_app: MakeApp, monkeypatch: pytest
 
     monkeypatch.setattr(source, "start", refuse)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        assert "✖ no such file" in screen_text(await ready(pilot))
+        assert "✖ no such file" in screen_text(await settled(pilot))
 
 
 @pytest.mark.parametrize(
@@ -108,9 +109,9 @@ async def test_what_is_out_of_reach_is_not_waited_for(make_app: MakeApp, key: st
     hidden = status(Kind.POD, Phase.FORBIDDEN, last_error="no permission to list pods: pods is forbidden")
     source.reports = (*(status(kind) for kind in Kind if kind is not Kind.POD), hidden)
     async with make_app(source=source).run_test(size=SIZE) as pilot:
-        assert "!rbac" in screen_text(await ready(pilot))
+        assert "!rbac" in screen_text(await settled(pilot))
         await pilot.press(key)
-        text = screen_text(await ready(pilot))
+        text = screen_text(await settled(pilot))
         assert said in text
         assert "held (" not in text
         assert "nothing found" not in text

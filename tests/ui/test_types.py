@@ -17,8 +17,8 @@ from karptui.screens.sources import SourcesScreen
 from karptui.screens.type_ledger import TypeLedgerScreen
 from karptui.screens.types import PoolsOfTypesScreen, TypesOfPoolScreen
 from karptui.sources.evidence import EvidenceSource
-from karptui.widgets.prompt import PromptInput
 from tests.stories import stories_source
+from tests.ui.stage import an_app, settled
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 NO_LOGIN = FactStatus(
@@ -29,34 +29,16 @@ MakeApp = Callable[..., KarptuiApp]
 
 
 @pytest.fixture
-def make_stories(monkeypatch: pytest.MonkeyPatch) -> MakeApp:
+def make_stories() -> MakeApp:
     """Return what makes the app over stories C and D."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
 
     def make(*, evidence: Evidence | None = None, **given: Any) -> KarptuiApp:
         source, clock = stories_source()
         config = Config(**{"screen": "types", **given})
         known = evidence or Evidence(price_settings=PriceSettings(config.disable_pricing))
-        app = KarptuiApp(source, config=config, clock=clock, evidence_of=lambda _: EvidenceSource(known))
-        app.animation_level = "none"
-        return app
+        return an_app(source, config=config, clock=clock, evidence=EvidenceSource(known))
 
     return make
-
-
-async def settled(pilot: Pilot[None]) -> None:
-    """Wait until the source has been heard and every thread has answered."""
-    await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    app = pilot.app
-    assert isinstance(app, KarptuiApp)
-    app.poll_now()
-    await pilot.pause()
-    await app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 def typing(*steps: str) -> Callable[[Pilot[None]], Awaitable[None]]:

@@ -13,15 +13,12 @@ from karptui.screens.nodes import NodesScreen
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
 from tests.builders import NOW_NS
+from tests.ui.stage import an_app
 
 
 @pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> KarptuiApp:
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    made = KarptuiApp(clock=FrozenClock(NOW_NS))
-    made.animation_level = "none"
-    return made
+def app() -> KarptuiApp:
+    return an_app(clock=FrozenClock(NOW_NS))
 
 
 def type_at_once(app: KarptuiApp, *keys: str) -> None:

@@ -18,12 +18,11 @@ from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.remedies import RemediesScreen
 from karptui.views.whatif.opening import Opening
 from karptui.whatif.scenario import Replay
-from karptui.widgets.prompt import PromptInput
 from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS
 from tests.story_e import StorySource, story_evidence
-from tests.ui.conftest import PromptAnalyst
-from tests.ui.fleet import ready, screen_text
+from tests.ui.fleet import screen_text
+from tests.ui.stage import an_app, settled
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 Compare = Callable[..., bool]
@@ -31,27 +30,13 @@ MakeStory = Callable[..., KarptuiApp]
 
 
 @pytest.fixture
-def make_story(monkeypatch: pytest.MonkeyPatch) -> MakeStory:
+def make_story() -> MakeStory:
     """Return what makes the app over story E."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr("karptui.session.session.Analyst", PromptAnalyst)
 
     def make(**given: Any) -> KarptuiApp:
-        app = KarptuiApp(
-            StorySource(), config=Config(**given), clock=FrozenClock(NOW_NS), evidence_of=story_evidence
-        )  # fmt: skip
-        app.animation_level = "none"
-        return app
+        return an_app(StorySource(), config=Config(**given), clock=FrozenClock(NOW_NS), evidence=story_evidence())
 
     return make
-
-
-async def settled(pilot: Pilot[None]) -> KarptuiApp:
-    """Wait until what is looked at has been analysed and drawn."""
-    await ready(pilot)
-    return await ready(pilot)
 
 
 def pressing(*keys: str) -> Callable[[Pilot[None]], Any]:

@@ -1,0 +1,68 @@
+"""The app as the tests of the screens run it: everything real, and nothing that moves by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from karptui.app import KarptuiApp
+from karptui.clock import Clock
+from karptui.config import Config
+from karptui.session.analyst import Analyst
+from karptui.sources.base import Source
+from karptui.sources.evidence import EvidenceSource
+
+
+def stepped_analyst() -> Analyst:
+    """Return the analyst without its thread: it works while the test waits for it."""
+    return Analyst(has_thread=False)
+
+
+def an_app(
+    source: Source | None = None,
+    *,
+    clock: Clock,
+    evidence: EvidenceSource | None = None,
+    config: Config | None = None,
+    **given: Any,
+) -> KarptuiApp:
+    """Return the app over a source."""
+    app = KarptuiApp(
+        source,
+        config=config or Config(),
+        clock=clock,
+        evidence_of=lambda _: evidence or EvidenceSource(),
+        analyst_of=stepped_analyst,
+        **given,
+    )
+    app.animation_level = "none"
+    return app
+
+
+async def settled(pilot: Pilot[Any]) -> KarptuiApp:
+    """Wait until everything that is to be had has been heard, worked out and drawn."""
+    app = pilot.app
+    assert isinstance(app, KarptuiApp)
+    before: object = None
+    while app.view is not before:
+        await pilot.pause()
+        before = app.view
+        app.poll_now()
+        app.session.analyst.catch_up()
+        app.poll_now()
+        await pilot.pause()
+    return app
+
+
+def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Return what presses keys, each once what the one before asked for is there."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+
+    return run
