@@ -1,4 +1,4 @@
-"""The event loop of the tests: time stands still while anything is at work, and jumps to the next timer when nothing is.
+"""The event loop of the tests: time stands still while anything is at work, and jumps to the next timer after that.
 
 So no test waits for a clock: what happens after a second happens at once, in its order, however busy the machine is.
 """
@@ -83,7 +83,7 @@ class SteppedLoop(asyncio.SelectorEventLoop):
         await settled.wait()
 
 
-async def settle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:  # noqa: ARG001 - as Textual calls it
+async def settle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
     """Wait until nothing is left to do; stands in for Textual's guess by the processor's time."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SteppedLoop)

@@ -48,6 +48,7 @@ class Replayer:
         self._clock = clock
         self._wake = threading.Condition()
         self._question: Question | None = None
+        self._is_at_work = False
         self._is_stopped = False
         self._thread: threading.Thread | None = None
         self._number = 0
@@ -68,7 +69,7 @@ class Replayer:
         with self._wake:
             self._number += 1
             self._question = Question(self._number, view, now_ns, scenario)
-            self._wake.notify()
+            self._wake.notify_all()
             if self._thread is None and not self._is_stopped:
                 self._thread = threading.Thread(target=self._run, name="replayer", daemon=True)
                 self._thread.start()
@@ -78,7 +79,12 @@ class Replayer:
         """End the thread soon."""
         with self._wake:
             self._is_stopped = True
-            self._wake.notify()
+            self._wake.notify_all()
+
+    def wait_until_at_rest(self, seconds: float) -> bool:
+        """Wait until everything that was asked is answered; return whether that came within so many seconds."""
+        with self._wake:
+            return self._wake.wait_for(lambda: self._question is None and not self._is_at_work, seconds)
 
     # The thread
 
@@ -110,9 +116,12 @@ class Replayer:
 
     def _next_question(self) -> Question | None:
         with self._wake:
+            self._is_at_work = False
+            self._wake.notify_all()
             while self._question is None and not self._is_stopped:
                 self._wake.wait()
             question, self._question = self._question, None
+            self._is_at_work = not self._is_stopped
             return None if self._is_stopped else question
 
     @property

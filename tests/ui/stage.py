@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,9 +11,12 @@ from textual.pilot import Pilot
 from karptui.app import KarptuiApp
 from karptui.clock import Clock
 from karptui.config import Config
+from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.analyst import Analyst
 from karptui.sources.base import Source
 from karptui.sources.evidence import EvidenceSource
+
+PATIENCE_SECONDS = 60.0
 
 
 def stepped_analyst() -> Analyst:
@@ -47,13 +51,22 @@ async def settled(pilot: Pilot[Any]) -> KarptuiApp:
     assert isinstance(app, KarptuiApp)
     before: object = None
     while app.view is not before:
-        await pilot.pause()
         before = app.view
+        await answered(pilot)
         app.poll_now()
         app.session.analyst.catch_up()
         app.poll_now()
-        await pilot.pause()
+        await answered(pilot)
     return app
+
+
+async def answered(pilot: Pilot[Any]) -> None:
+    """Wait until everything is drawn that is known, and what-ifs that are asked about are answered."""
+    await pilot.pause()
+    for screen in pilot.app.screen_stack:
+        if isinstance(screen, WhatIfScreen):
+            assert await asyncio.to_thread(screen.desk.replayer.wait_until_at_rest, PATIENCE_SECONDS)
+            await pilot.pause()
 
 
 def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:

@@ -1,4 +1,4 @@
-"""The what-if over the demo cluster, standing still: replays happen at once, in the thread of the test."""
+"""The what-if over the demo cluster, standing still."""
 
 from __future__ import annotations
 
@@ -13,31 +13,20 @@ from textual.widgets import Input
 from karptui.app import KarptuiApp
 from karptui.config import Config
 from karptui.screens.whatif.screen import WhatIfScreen
-from karptui.session.analyst import Analyst
-from karptui.session.cluster_view import ClusterView
-from karptui.session.replayer import Question, Replayer
+from karptui.session.replayer import Replayer
 from karptui.sources.demo.source import DemoSource
 from karptui.whatif.answer import Answer
-from karptui.whatif.scenario import Scenario
 from karptui.widgets.control_list import ControlList
-from karptui.widgets.prompt import PromptInput
-from karptui.widgets.yaml_editor import YamlEditor
 from tests.builders import NOW_NS
+from tests.ui.stage import an_app, answered
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
-class PromptReplayer(Replayer):
-    """Answers before it returns; every answer took 41 milliseconds."""
-
-    def __init__(self, tell: Callable[[Answer], None]) -> None:
-        ticks = itertools.count()
-        super().__init__(tell, lambda: next(ticks) * 0.041)
-
-    def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
-        self._number += 1
-        self._work(Question(self._number, view, now_ns, scenario))
-        return self._number
+def counting_replayer(tell: Callable[[Answer], None]) -> Replayer:
+    """Return a replayer by whose clock every answer takes 41 milliseconds."""
+    ticks = itertools.count()
+    return Replayer(tell, lambda: next(ticks) * 0.041)
 
 
 class HandClock:
@@ -53,43 +42,23 @@ class HandClock:
         self._now_ns += seconds * 1_000_000_000
 
 
-class SilentAnalyst(Analyst):
-    """Is asked and says nothing, so that only the what-if works."""
-
-    def submit(self, view: ClusterView, now_ns: int) -> None:
-        """Take no note."""
-
-
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make everything happen at once."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("karptui.app.POLL_SECONDS", 3600.0)
-    monkeypatch.setattr("karptui.screens.whatif.answering.REPLAY_AFTER_SECONDS", 0.001)
-    monkeypatch.setattr("karptui.screens.whatif.desk.Replayer", PromptReplayer)
-    monkeypatch.setattr("karptui.session.session.Analyst", SilentAnalyst)
-    monkeypatch.setattr(PromptInput, "cursor_blink", False)
-    monkeypatch.setattr(YamlEditor, "cursor_blink", False)
+    """Have pictures say how long an answer took, whatever it took."""
+    monkeypatch.setattr("karptui.screens.whatif.desk.Replayer", counting_replayer)
 
 
 def make_app(**given: Any) -> KarptuiApp:
     """Return the app over the demo."""
     clock = HandClock()
-    app = KarptuiApp(DemoSource(clock=clock, is_stepped=True), config=Config(**given), clock=clock)
-    app.animation_level = "none"
-    return app
+    return an_app(DemoSource(clock=clock, is_stepped=True), config=Config(**given), clock=clock)
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the source has been heard, documents are read and answers shown."""
+    """Wait until the source has been heard, documents are read and answers shown; what keeps nodes is not asked."""
     app = pilot.app
     assert isinstance(app, KarptuiApp)
-    for _ in range(2):
-        app.poll_now()
-        await pilot.pause()
-        # A question that waits for keys is no work; without any worker given, all are waited for.
-        if busy := [one for one in app.workers if one.group != "asking"]:
-            await app.workers.wait_for_complete(busy)
-    await pilot.pause()
+    app.poll_now()
+    await answered(pilot)
 
 
 async def begin(pilot: Pilot[Any], line: str = "whatif NodePool general") -> WhatIfScreen:
