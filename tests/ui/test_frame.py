@@ -160,7 +160,6 @@ async def test_the_theme_is_picked_beginning_with_the_present_one(make_app: Make
         app = await settled(pilot)
         app.run_command("theme")
         await pilot.pause()
-        await pilot.pause()
         assert "textual-light" in screen_text(app), "the cursor is in view, and the last line is none of a cut list"
         await pilot.press("enter")
         assert app.theme == "textual-light"
@@ -331,17 +330,16 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
         source.mailbox.put(Kind.POD, {"gitlab/runner-7f2c4": None})
         app._tick()
         app._tick()
-        await app.workers.wait_for_complete()
         await pilot.pause()
         assert "88 pods" in screen_text(app)
         app._pace.took(0.0, 1e9)
         source.mailbox.put(Kind.POD, {"gitlab/runner-9d0aa": None})
         app._tick()
-        await app.workers.wait_for_complete()
+        await pilot.pause()
         assert source.mailbox.waiting == 1, "it rests"
         source.mailbox.report(status(Kind.POD, Phase.STALE))
         app._tick()
-        await app.workers.wait_for_complete()
+        await pilot.pause()
         assert source.mailbox.waiting == 0, "news does not wait"
 
 

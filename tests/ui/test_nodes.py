@@ -327,7 +327,7 @@ async def test_claims_without_a_node(make_app: MakeApp) -> None:
 
 async def test_a_claim_without_a_node_is_explained(make_app: MakeApp) -> None:
     async with make_app(screen="claims").run_test(size=(120, 40)) as pilot:
-        app = await ready(pilot)
+        app = await settled(pilot)
         names = [entry.name for entry in app.view.node_entries if entry.node is None]
         assert names
         await pilot.press("slash", *names[0], "enter", "e")
