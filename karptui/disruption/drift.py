@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command
 from karptui.disruption.events import Recorder
-from karptui.disruption.predicates import PodPredicates
 from karptui.disruption.simulation import Simulator
+from karptui.karpenter.pod_predicates import PodPredicates
 
 DRIFTED = "Drifted"
 

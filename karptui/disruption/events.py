@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.do_not_disrupt import Protection, ProtectionKind
+from karptui.karpenter.do_not_disrupt import Protection, ProtectionKind
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import format_timestamp
 from karptui.provisioning.state_node import StateNode

@@ -7,12 +7,11 @@ from functools import cached_property
 
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.initiator import INTERRUPTIONS
-from karptui.disruption.pods import positive_cost
-from karptui.disruption.predicates import PodPredicates
 from karptui.disruption.price import PriceBook, pool_costs
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.pod_predicates import PodPredicates, positive_cost
 from karptui.karpenter.settings import Settings
 from karptui.kube.event import Event
 from karptui.kube.pod import Pod

@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.do_not_disrupt import NODE_MESSAGE, pod_message, protects_node
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.pdb_limits import PdbBlock, PdbBlockKind
+from karptui.karpenter.do_not_disrupt import NODE_MESSAGE, pod_message, protects_node
 from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.pdb_limits import PdbBlock, PdbBlockKind
 from karptui.kube.pod import Pod
 from karptui.provisioning.state_node import StateNode
 

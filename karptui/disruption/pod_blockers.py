@@ -9,14 +9,14 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.deadline import deadline_of
-from karptui.disruption.do_not_disrupt import pod_message
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import pdb_message
 from karptui.disruption.origin import OriginIndex
 from karptui.disruption.owner import OwnerIndex
-from karptui.disruption.pdb_limits import PdbBlock
 from karptui.disruption.wants import Wants, not_before
+from karptui.karpenter.do_not_disrupt import pod_message
+from karptui.karpenter.pdb_limits import PdbBlock
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.state_node import StateNode

@@ -14,11 +14,11 @@ import msgspec
 
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.price import PriceBook
+from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import Solution
-from karptui.provisioning.waiting_pods import is_provisionable
 
 _MAX_ERRORS: Final = 5
 _PLACEHOLDER: Final = re.compile(r"hostname-placeholder-\d+")

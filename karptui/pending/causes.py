@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
+from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.kube.pod import Pod
 from karptui.kube.resources import ResourceList
 from karptui.provisioning import IgnoredPod, PodError, Prepared, Solution
 from karptui.provisioning.solution import NewClaim
-from karptui.provisioning.waiting_pods import UNSCHEDULABLE
 
 GATED: Final = "SchedulingGated"
 DEFAULT_SCHEDULERS: Final = ("", "default-scheduler")

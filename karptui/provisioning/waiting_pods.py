@@ -1,116 +1,25 @@
 """The pods that a run places: those that wait for a node, those of nodes that go away, and the room of CapacityBuffers.
 
 Rules: ``GetPendingPods`` in ``pkg/controllers/provisioning/provisioner.go``, ``CurrentlyReschedulablePods`` in
-``pkg/controllers/state/statenode.go``, ``pkg/utils/pod/scheduling.go``, ``pkg/utils/pdb/pdb.go`` and
-``pkg/state/virtualpods/utilities.go``.
+``pkg/controllers/state/statenode.go`` and ``pkg/state/virtualpods/utilities.go``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 import msgspec
 
 from karptui.karpenter.inventory import CapacityBuffer, Inventory
-from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT
+from karptui.karpenter.pod_predicates import PodPredicates, is_provisionable
 from karptui.karpenter.requirements import Requirements
-from karptui.kube.durations import DurationError, parse_duration
 from karptui.kube.objects import EMPTY_LABELS, condition_of
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.kube.taints import untolerated
-from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.validation import avoids_karpenter, selector_problems
 from karptui.provisioning.volumes import VolumeIndex
-
-UNSCHEDULABLE: Final = "Unschedulable"
-
-
-def is_provisionable(pod: Pod) -> bool:
-    """Return whether a pod waits for a node: marked unschedulable, not bound, nominated to no node, no daemon's."""
-    template = pod.template
-    return (
-        pod.scheduled_reason == UNSCHEDULABLE
-        and not pod.node_name
-        and not pod.nominated_node_name
-        and not template.is_daemonset_owned
-        and not template.is_node_owned
-    )
-
-
-def is_reschedulable(pod: Pod) -> bool:
-    """Return whether a pod comes back elsewhere: active or a terminating StatefulSet's, no daemon's, no mirror pod."""
-    template = pod.template
-    return (
-        (pod.is_active or (template.is_statefulset_owned and pod.is_terminating))
-        and not template.is_daemonset_owned
-        and not template.is_node_owned
-    )
-
-
-def is_do_not_disrupt_active(pod: Pod, now_ns: int) -> bool:
-    """Return whether ``karpenter.sh/do-not-disrupt`` protects a pod now; a malformed value protects nothing."""
-    value = pod.annotations.get(DO_NOT_DISRUPT)
-    if value is None or value == "true":
-        return value is not None
-    try:
-        duration_ns = parse_duration(value)
-    except DurationError:
-        return False
-    if duration_ns <= 0:
-        return False
-    return pod.start_ns == ABSENT_NS or now_ns - pod.start_ns < duration_ns
-
-
-def is_evictable(pod: Pod, now_ns: int) -> bool:
-    """Return whether Karpenter would evict a pod to drain its node."""
-    return (
-        pod.is_active
-        and bool(untolerated((DISRUPTED_TAINT,), pod.template.tolerations))
-        and not pod.template.is_node_owned
-        and not is_do_not_disrupt_active(pod, now_ns)
-    )
-
-
-def matching_budgets(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> list[PodDisruptionBudget]:
-    """Return the PodDisruptionBudgets that select a pod."""
-    labels = pod.labels
-    return [
-        budget
-        for budget in budgets
-        if budget.namespace == pod.namespace and budget.selector is not None and budget.selector.matches(labels)
-    ]
-
-
-def is_always_blocking(budget: PodDisruptionBudget) -> bool:
-    """Return whether a budget can never allow an eviction: ``maxUnavailable`` 0 or 0%, or ``minAvailable`` 100%."""
-    blocked = budget.max_unavailable in (0, "0%") and budget.max_unavailable is not False
-    return blocked or budget.min_available == "100%"
-
-
-def is_fully_blocked(pod: Pod, budgets: Sequence[PodDisruptionBudget], now_ns: int) -> bool:
-    """Return whether the pod's PodDisruptionBudgets never let it be evicted; two on one pod always block."""
-    if not is_evictable(pod, now_ns):
-        return False
-    matching = matching_budgets(pod, budgets)
-    if len(matching) != 1:
-        return len(matching) > 1
-    if matching[0].unhealthy_pod_eviction_policy == "AlwaysAllow" and pod.ready is False:
-        return False
-    return is_always_blocking(matching[0])
-
-
-def is_currently_reschedulable(pod: Pod, budgets: Sequence[PodDisruptionBudget], now_ns: int) -> bool:
-    """Return whether a pod of a node that goes away needs a place now."""
-    return (
-        is_reschedulable(pod)
-        and not (pod.is_active and is_do_not_disrupt_active(pod, now_ns))
-        and not is_fully_blocked(pod, budgets, now_ns)
-    )
-
 
 _PRIORITY = -(2**31)
 _READY = "ReadyForProvisioning"
@@ -194,12 +103,13 @@ def pending_pods(pods: Iterable[Pod], volumes: VolumeIndex) -> tuple[list[Pod], 
 
 def leaving_pods(states: Iterable[StateNode], budgets: Sequence[PodDisruptionBudget], now_ns: int) -> list[Pod]:
     """Return the pods of nodes that go away which need another place now."""
+    predicates = PodPredicates(budgets, now_ns)
     return [
         pod
         for state in sorted(states, key=lambda state: state.name)
         if state.is_marked_for_deletion
         for pod in sorted((*state.pods, *state.ending), key=_listed)
-        if is_currently_reschedulable(pod, budgets, now_ns)
+        if predicates.is_currently_reschedulable(pod)
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.do_not_disrupt import Protection, ProtectionKind, protection_of
+from karptui.karpenter.do_not_disrupt import Protection, ProtectionKind, protection_of
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
 from karptui.kube.objects import controller_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karptui.disruption.pdb_limits import refused_selectors
+from karptui.karpenter.pdb_limits import refused_selectors
 from karptui.provisioning import Prepared, prepare
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView

@@ -8,11 +8,11 @@ from karptui.disruption.candidate import Candidate
 from karptui.disruption.next_pass import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import Simulation
+from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
-from karptui.provisioning.waiting_pods import is_reschedulable
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.scenario import Replay

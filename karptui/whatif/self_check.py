@@ -18,13 +18,13 @@ from msgspec.structs import replace
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import INSTANCE_TYPE, NODEPOOL, NODEPOOL_HASH
 from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.pod_predicates import is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.taints import NO_SCHEDULE, Taint
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.solution import NewClaim
-from karptui.provisioning.waiting_pods import is_reschedulable
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.placement_difference import Reasons
 from karptui.whatif.replay import replay

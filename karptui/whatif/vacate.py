@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import NODEPOOL
+from karptui.karpenter.pod_predicates import UNSCHEDULABLE, is_reschedulable
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
-from karptui.provisioning.waiting_pods import UNSCHEDULABLE, is_reschedulable
 
 
 def as_pending(pod: Pod) -> Pod:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from karptui.karpenter.do_not_disrupt import protection_of
 from karptui.karpenter.instance_type import NodeOverlay
 from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.labels import HOSTNAME, ZONE
+from karptui.karpenter.pdb_limits import is_always_blocking
 from karptui.karpenter.settings import Settings
 from karptui.kube.objects import Condition
 from karptui.kube.pod import HostPort, PodAffinityTerm, PodVolume
@@ -22,7 +24,7 @@ from karptui.provisioning.state_node import StateNode, is_under_consolidate_afte
 from karptui.provisioning.topology_spec import NamespaceIndex
 from karptui.provisioning.validation import requirement_problems
 from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
-from karptui.provisioning.waiting_pods import buffer_pods, is_always_blocking, is_do_not_disrupt_active
+from karptui.provisioning.waiting_pods import buffer_pods
 from tests.builders import (
     MINUTE_NS,
     NOW_NS,
@@ -165,7 +167,7 @@ class TestEligiblePods:
     )
     def test_do_not_disrupt(self, value: str, active: bool) -> None:
         pod = a_pod(node="n", created_ns=NOW_NS - 2 * MINUTE_NS, annotations={"karpenter.sh/do-not-disrupt": value})
-        assert is_do_not_disrupt_active(pod, NOW_NS) is active
+        assert protection_of(pod, NOW_NS).is_active is active
 
     @pytest.mark.parametrize(
         ("fields", "blocking"),

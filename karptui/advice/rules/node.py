@@ -12,8 +12,8 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, listed, nano_amount, share, span, verb
 from karptui.disruption.codes import Code
 from karptui.disruption.deadline import deadline_of
-from karptui.disruption.do_not_disrupt import protects_node
 from karptui.disruption.drain import Stage
+from karptui.karpenter.do_not_disrupt import protects_node
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.resources import CPU, MEMORY, PODS, nano

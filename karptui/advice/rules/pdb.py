@@ -9,10 +9,10 @@ from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, span, verb
+from karptui.karpenter.pdb_limits import is_always_blocking
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.provisioning.waiting_pods import is_always_blocking
 from karptui.whatif.edits import ObjectRef, SetField
 
 

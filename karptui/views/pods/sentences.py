@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.disruption.do_not_disrupt import ProtectionKind
+from karptui.karpenter.do_not_disrupt import ProtectionKind
 from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import age_text, cpu_text, memory_text

@@ -13,10 +13,10 @@ from karptui.decode.reader import KindReader
 from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.pod_predicates import UNSCHEDULABLE
 from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, Workload
-from karptui.provisioning.waiting_pods import UNSCHEDULABLE
 from karptui.whatif.edits import EditError, ObjectRef
 from karptui.whatif.edits.document import cordoned, with_defaults
 from karptui.whatif.edits.draft import ClusterDraft, is_namespaced

@@ -8,7 +8,7 @@ from typing import Any, Final
 from karptui.decode.yaml_text import to_yaml
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.do_not_disrupt import ProtectionKind, read_value
+from karptui.karpenter.do_not_disrupt import ProtectionKind, read_value
 from karptui.karpenter.labels import DO_NOT_DISRUPT, HOSTNAME, NODEPOOL
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.durations import parse_duration

@@ -6,9 +6,15 @@ import math
 
 import pytest
 
-from karptui.disruption.pods import eviction_cost, is_critical, parse_float, positive_cost, tolerates_disrupted
-from karptui.disruption.predicates import PodPredicates
 from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, POD_DELETION_COST
+from karptui.karpenter.pod_predicates import (
+    PodPredicates,
+    eviction_cost,
+    is_critical,
+    parse_float,
+    positive_cost,
+    tolerates_disrupted,
+)
 from karptui.kube.taints import Toleration
 from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
 

@@ -1,19 +1,90 @@
-"""The pod predicates at one instant, with what all pods of a template share worked out once.
+"""What Karpenter asks of a pod: whether it waits, may be disrupted or evicted, comes back, and what moving it costs.
 
-Rules: ``pkg/utils/pod/scheduling.go`` and ``IsCurrentlyReschedulable`` in ``pkg/utils/pdb/pdb.go``.
+What all pods of a template share is worked out once. Rules: ``pkg/utils/pod/scheduling.go``, ``pkg/utils/pdb/pdb.go``
+and ``pkg/utils/disruption/disruption.go``.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
-from karptui.disruption.do_not_disrupt import UNPROTECTED, DoNotDisruptValue, Protection, value_of
-from karptui.disruption.pdb_limits import PdbBlock, PdbLimits
-from karptui.disruption.pods import eviction_cost, is_critical, is_stuck_terminating, positive_cost, tolerates_disrupted
+from karptui.karpenter.do_not_disrupt import UNPROTECTED, DoNotDisruptValue, Protection, value_of
+from karptui.karpenter.labels import DISRUPTED_TAINT, POD_DELETION_COST
+from karptui.karpenter.pdb_limits import PdbBlock, PdbLimits
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
+from karptui.kube.taints import untolerated
+from karptui.kube.timestamps import NS_PER_SECOND
+
+STUCK_AFTER_NS: Final = 60 * NS_PER_SECOND
+"""How long past its deletionTimestamp, grace included, a pod is still waited for."""
+CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
+MAX_EVICTION_COST: Final = 10.0
+_PRIORITY_SCALE: Final = float(1 << 25)
+_DELETION_COST_SCALE: Final = float(1 << 27)
+_DIGITS: Final = r"[0-9]+(?:_[0-9]+)*"
+_HEX_DIGITS: Final = r"[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*"
+_DECIMAL: Final = re.compile(rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_HEXADECIMAL: Final = re.compile(
+    rf"[+-]?0[xX](?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}"
+)
+_NAMED: Final = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
+
+
+def tolerates_disrupted(template: PodTemplate) -> bool:
+    """Return whether the pods tolerate Karpenter's disrupted taint; a keyless ``Exists`` toleration does."""
+    return not untolerated((DISRUPTED_TAINT,), template.tolerations)
+
+
+def is_critical(template: PodTemplate) -> bool:
+    """Return whether the pods are drained in the later tiers: by the two system priority classes' names only."""
+    return template.priority_class_name in CRITICAL_CLASSES
+
+
+def is_stuck_terminating(pod: Pod, now_ns: int) -> bool:
+    """Return whether a terminating pod is more than a minute past its deletionTimestamp."""
+    return pod.is_terminating and now_ns - pod.deletion_ns > STUCK_AFTER_NS
+
+
+def eviction_cost(template: PodTemplate) -> float:
+    """Return what evicting one of the pods costs, from -10 to 10; an ordinary pod is 1 (``EvictionCost``)."""
+    cost = 1.0
+    written = template.annotations.get(POD_DELETION_COST)
+    deletion_cost = None if written is None else parse_float(written)
+    if deletion_cost is not None:
+        cost += deletion_cost / _DELETION_COST_SCALE
+    cost += template.priority / _PRIORITY_SCALE
+    # Written so that NaN stays NaN, as Go's comparison leaves it.
+    if cost < -MAX_EVICTION_COST:
+        return -MAX_EVICTION_COST
+    return min(cost, MAX_EVICTION_COST)
+
+
+def positive_cost(cost: float) -> float:
+    """Return the cost where it is above zero, else zero; NaN stays NaN."""
+    return 0.0 if cost <= 0 else cost
+
+
+def parse_float(text: str) -> float | None:
+    """Return a number as Go's ``strconv.ParseFloat`` reads it, None where it does not; ``1_000`` is one."""
+    if _NAMED.fullmatch(text):
+        return float(text)
+    digits = text.replace("_", "")
+    if _DECIMAL.fullmatch(text):
+        value = float(digits)
+    elif _HEXADECIMAL.fullmatch(text):
+        try:
+            value = float.fromhex(digits)
+        except OverflowError:
+            return None
+    else:
+        return None
+    return None if math.isinf(value) else value
 
 
 class TemplateTraits(msgspec.Struct, frozen=True, gc=False):
@@ -86,10 +157,7 @@ class PodPredicates:
 
     def is_reschedulable(self, pod: Pod) -> bool:
         """Return whether the pod comes back elsewhere when its node goes."""
-        traits = self.traits(pod.template)
-        if traits.is_daemonset_owned or traits.is_node_owned:
-            return False
-        return pod.is_active or (traits.is_statefulset_owned and pod.is_terminating)
+        return _comes_back(pod, self.traits(pod.template))
 
     def is_currently_reschedulable(self, pod: Pod) -> bool:
         """Return whether a place is sought for the pod now: neither do-not-disrupt nor its budgets pin it."""
@@ -117,3 +185,31 @@ class PodPredicates:
         for pod in pods:
             cost += positive_cost(self.traits(pod.template).eviction_cost)
         return cost
+
+
+UNSCHEDULABLE: Final = "Unschedulable"
+
+
+def is_provisionable(pod: Pod) -> bool:
+    """Return whether a pod waits for a node: marked unschedulable, not bound, nominated to no node, no daemon's."""
+    template = pod.template
+    return (
+        pod.scheduled_reason == UNSCHEDULABLE
+        and not pod.node_name
+        and not pod.nominated_node_name
+        and not template.is_daemonset_owned
+        and not template.is_node_owned
+    )
+
+
+def is_reschedulable(pod: Pod) -> bool:
+    """Return whether a pod comes back elsewhere: active or a terminating StatefulSet's, no daemon's, no mirror pod."""
+    return _comes_back(pod, pod.template)
+
+
+def _comes_back(pod: Pod, of: PodTemplate | TemplateTraits) -> bool:
+    return (
+        (pod.is_active or (of.is_statefulset_owned and pod.is_terminating))
+        and not of.is_daemonset_owned
+        and not of.is_node_owned
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.pdb_limits import PdbBlockKind, PdbLimits, refused_selectors
-from karptui.disruption.predicates import PodPredicates
+from karptui.karpenter.pdb_limits import PdbBlockKind, PdbLimits, refused_selectors
+from karptui.karpenter.pod_predicates import PodPredicates
 from karptui.kube.pod import Pod
 from karptui.kube.selectors import LabelSelector, LabelSelectorRequirement
 from tests.builders import NOW_NS, a_pdb, a_pod, a_pod_template

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.do_not_disrupt import UNPROTECTED, ProtectionKind, read_value
 from karptui.disruption.events import Recorder
+from karptui.karpenter.do_not_disrupt import UNPROTECTED, ProtectionKind, read_value
 from tests.builders import HOUR_NS, NOW_NS, a_pod
 
 

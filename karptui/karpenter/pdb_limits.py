@@ -12,7 +12,12 @@ import msgspec
 
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
-from karptui.provisioning.waiting_pods import is_always_blocking
+
+
+def is_always_blocking(budget: PodDisruptionBudget) -> bool:
+    """Return whether a budget can never allow an eviction: ``maxUnavailable`` 0 or 0%, or ``minAvailable`` 100%."""
+    blocked = budget.max_unavailable in (0, "0%") and budget.max_unavailable is not False
+    return blocked or budget.min_available == "100%"
 
 
 class PdbBlockKind(StrEnum):
