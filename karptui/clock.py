@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
+
+import msgspec
 
 
 class Clock(Protocol):
@@ -24,8 +25,7 @@ class SystemClock:
         return time.time_ns()
 
 
-@dataclass(slots=True)
-class FrozenClock:
+class FrozenClock(msgspec.Struct):
     """A clock that stands at one instant until it is told otherwise: tests, snapshots taken elsewhere."""
 
     instant_ns: int

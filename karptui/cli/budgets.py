@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the budgets; 1 where something is missing from them."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from karptui.cli.analysed import analysed
     from karptui.cli.loading import load

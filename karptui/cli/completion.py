@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+import msgspec
 
 SHELLS: Final = ("bash", "zsh", "fish")
 FIRST_WORDS: Final = MappingProxyType({"completion": SHELLS, "explain": ("pod", "node", "pool")})
@@ -14,8 +15,7 @@ FIRST_WORDS: Final = MappingProxyType({"completion": SHELLS, "explain": ("pod", 
 _CONTEXTS: Final = "kubectl config get-contexts -o name 2>/dev/null"
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(msgspec.Struct, frozen=True):
     """A flag as completion needs it."""
 
     names: tuple[str, ...]

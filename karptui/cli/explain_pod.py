@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from karptui.aws.money import node_price_text
 from karptui.cli.explain import no_such, width_of_terminal

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from karptui.cli.evidence import await_prices, evidence_for
 from karptui.cli.source import UsageError, open_source
@@ -22,8 +23,7 @@ PATIENCE_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """A cluster as it was found."""
 
     view: ClusterView

@@ -48,7 +48,7 @@ def _load(args: argparse.Namespace) -> Loaded:
     Raises:
         UsageError: when nothing can be said of it.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind

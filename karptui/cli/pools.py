@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print NodePools, or one; 1 where something is missing from them."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind

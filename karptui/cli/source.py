@@ -75,8 +75,7 @@ def resolve(args: argparse.Namespace, context: str | None) -> Connection:
         UsageError: with a sentence that names file and field.
     """
     from karptui.sources.base import SourceError
-    from karptui.sources.cluster.connection import Impersonation
-    from karptui.sources.cluster.resolve import load_connection
+    from karptui.sources.cluster.connection import Impersonation, load_connection
 
     impersonation = Impersonation(args.as_user, tuple(args.as_group)) if args.as_user else None
     if args.as_group and not args.as_user:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from karptui.decode.kinds import Kind, kind_named
 
@@ -52,8 +53,7 @@ class Phase(StrEnum):
     """Waiting to try again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceStatus:
+class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How a source stands with one kind."""
 
     kind: Kind

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
 from karptui.state.deltas import Batch, KindDelta
 
 
-@dataclass(frozen=True, slots=True)
-class Mail:
+class Mail(msgspec.Struct, frozen=True):
     """What has come since the mailbox was last emptied."""
 
     batch: Batch
@@ -26,11 +26,10 @@ class Mail:
         return not self.batch.deltas and not self.statuses
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(msgspec.Struct):
     """Changes to one kind; the last word on a key counts."""
 
-    objects: dict[str, Any] = field(default_factory=dict)
+    objects: dict[str, Any] = msgspec.field(default_factory=dict)
     replaces: bool = False
 
 

@@ -19,7 +19,7 @@ from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
-from tests.sources.cluster.test_session import Cluster, karpenter
+from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 OVERHEAD = "VM_MEMORY_OVERHEAD_PERCENT"
 

@@ -10,7 +10,7 @@ from loopback import Answered, Call, LoopbackServer
 from karptui.cli.main import main
 from tests.builders import a_manifest
 from tests.cli.files import OBJECTS, a_file, a_pod_manifest
-from tests.sources.cluster.test_session import Cluster, karpenter
+from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 
 def test_a_snapshot_becomes_a_recording_that_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from loopback import Answered, Call, LoopbackServer
 from karptui.cli.main import main
 from tests.builders import a_manifest
 from tests.cli.test_record import kubeconfig
-from tests.sources.cluster.test_session import Cluster, karpenter
+from tests.sources.cluster.test_reflectors import Cluster, karpenter
 
 CORE = "/api/v1/"
 KARPENTER = "/apis/karpenter.sh/v1/"

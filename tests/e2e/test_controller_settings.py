@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from karptui.karpenter.controller import ControllerInfo
-from karptui.sources.cluster.connection import Impersonation
+from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.credentials import credentials_for
-from karptui.sources.cluster.resolve import load_connection
 from karptui.sources.cluster.transport import Transport
 from karptui.sources.controller import ControllerError, read_controller
 

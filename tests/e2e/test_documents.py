@@ -13,7 +13,7 @@ from whatif.schema.objects import DEPLOYMENT, OBJECTS, PDB
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
-from karptui.sources.cluster.resolve import load_connection
+from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.source import ClusterSource
 from karptui.whatif.schema.schema import Origin, schemas_from_crds, shipped_schemas
 from karptui.whatif.schema.validate import object_violations

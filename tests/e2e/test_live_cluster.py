@@ -16,8 +16,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.node import Node
 from karptui.kube.pod import Pod
 from karptui.sources.base import Phase, SourceStatus
-from karptui.sources.cluster.connection import Impersonation
-from karptui.sources.cluster.resolve import load_connection
+from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.source import ClusterSource
 
 from .control_plane import Client, ControlPlane

@@ -12,8 +12,7 @@ from sources.cluster.live import WatchedMailbox
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError
-from karptui.sources.cluster.connection import Impersonation
-from karptui.sources.cluster.resolve import load_connection
+from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.role import FOLLOWED, cluster_role_lines
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.usage import read_nodes

@@ -11,7 +11,7 @@ from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.metrics import ControllerMetrics
 from karptui.sources.aws.source import AwsNews, AwsSource
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.session import Session
+from karptui.sources.cluster.reflectors import Reflectors
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.controller import ControllerNews, ControllerSource
 from karptui.sources.evidence import EvidenceSource
@@ -93,7 +93,7 @@ def test_metrics_are_read_with_the_clusters_own_connection() -> None:
     def get(path: str, query: Any, *, accept: str, read_seconds: float | None) -> bytes:
         return f"{path} {query} {accept} {read_seconds}".encode()
 
-    source._session = cast("Session", SimpleNamespace(transport=SimpleNamespace(get=get)))
+    source._reflectors = cast("Reflectors", SimpleNamespace(transport=SimpleNamespace(get=get)))
     source._ready.set()
     assert (
         source.get("/metrics", {"a": "b"}, accept="text/plain", read_seconds=3) == b"/metrics {'a': 'b'} text/plain 3"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.resources import Resource
-from karptui.sources.cluster.rhythm import Rhythm
+from karptui.sources.cluster.waits import Waits
 from karptui.sources.mailbox import Mailbox
 
 
@@ -76,17 +77,17 @@ REPORT_SECONDS: Final = 0.5
 """How often contact, and a count that is still growing, are reported while nothing else changes."""
 
 
-class Standing:
+class ResourceStatus:
     """Phase, contact and unreadable objects of one resource."""
 
-    def __init__(self, resource: Resource, board: Board, rhythm: Rhythm) -> None:
+    def __init__(self, resource: Resource, board: Board, waits: Waits) -> None:
         self.total: int | None = None
         """About how many objects there will be, None where nobody knows."""
         self.phase = Phase.CONNECTING
         self._resource = resource
         self._board = board
-        self._rhythm = rhythm
-        self._since_ns = rhythm.now_ns()
+        self._waits = waits
+        self._since_ns = waits.now_ns()
         self._contact_ns = 0
         self._reported_at, self._count = float("-inf"), 0
         self._problems = 0
@@ -94,7 +95,7 @@ class Standing:
 
     def heard(self) -> None:
         """The server has said something."""
-        self._contact_ns = self._rhythm.now_ns()
+        self._contact_ns = self._waits.now_ns()
 
     def note(self, problem: str) -> None:
         """Something could not be read; the sentence says what."""
@@ -109,14 +110,14 @@ class Standing:
         """Whether traffic alone is worth a report: at once for a count that will stay, else twice a second."""
         if phase is Phase.LIVE and count != self._count:
             return True
-        return self._rhythm.monotonic() - self._reported_at >= REPORT_SECONDS
+        return self._waits.monotonic() - self._reported_at >= REPORT_SECONDS
 
     def report(self, phase: Phase, count: int, error: str = "", *, retry_in_seconds: float = 0.0) -> None:
         """Tell the board; without an error of its own the sentence is about what could not be read."""
-        now_ns = self._rhythm.now_ns()
+        now_ns = self._waits.now_ns()
         if phase is not self.phase:
             self.phase, self._since_ns = phase, now_ns
-        self._reported_at, self._count = self._rhythm.monotonic(), count
+        self._reported_at, self._count = self._waits.monotonic(), count
         status = SourceStatus(
             kind=self._resource.kind,
             phase=phase,

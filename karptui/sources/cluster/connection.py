@@ -1,26 +1,32 @@
-"""Everything needed to talk to one API server as one user."""
+"""Everything needed to talk to one API server as one user, found as kubectl would: in a kubeconfig, or in a pod."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import difflib
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
-from karptui.sources.cluster.errors import ConfigError
+import msgspec
+
+from karptui.sources.cluster.errors import ConfigError, one_line
+from karptui.sources.cluster.kubeconfig import Cluster, Defined, Exec, Kubeconfig, User, load_kubeconfig
 
 
-@dataclass(frozen=True, slots=True)
-class Impersonation:
+class Impersonation(msgspec.Struct, frozen=True):
     """Whom to act as."""
 
     user: str
     groups: tuple[str, ...] = ()
     uid: str = ""
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Pem:
+class Pem(msgspec.Struct, frozen=True):
     """A certificate or a key, in a file or inline, and what to call it when it cannot be used."""
 
     title: str
@@ -43,8 +49,7 @@ class Pem:
             raise ConfigError(f"{self.title}: cannot read {self.path}: {error.strerror or error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class ExecPlugin:
+class ExecPlugin(msgspec.Struct, frozen=True):
     """A command that prints a credential, and what it may be told."""
 
     command: str
@@ -60,8 +65,7 @@ class ExecPlugin:
     """Such as ``exec plugin aws of user "dev" in /home/me/.kube/config``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
     """One API server and one way to authenticate to it."""
 
     server: str
@@ -88,3 +92,258 @@ class Connection:
     basic: tuple[str, str] | None = None
     exec_plugin: ExecPlugin | None = None
     impersonation: Impersonation | None = None
+
+
+SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+EXEC_CLUSTER_EXTENSION: Final = "client.authentication.k8s.io/exec"
+OIDC_REFUSED: Final = (
+    "the API server does not take the id-token of auth-provider oidc any more, and karptui does not renew it: "
+    "any kubectl command does, after which karptui has to be started again; an exec plugin needs neither"
+)
+PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
+
+Entry = TypeVar("Entry")
+
+
+def load_connection(
+    *,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    impersonation: Impersonation | None = None,
+    environ: Mapping[str, str] = os.environ,
+    home: Path | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> Connection:
+    """Find the cluster that kubectl would talk to.
+
+    Args:
+        kubeconfig: ``--kubeconfig``.
+        context: ``--context``; the current context where None.
+        impersonation: ``--as`` and ``--as-group``; replaces what the kubeconfig says.
+        environ: ``KUBECONFIG``, and what tells a pod about its API server.
+        home: the home folder; the user's own by default.
+        service_account: the folder a pod's credentials are mounted at.
+
+    Raises:
+        ConfigError: with a sentence naming file and field.
+    """
+    config = load_kubeconfig(kubeconfig, environ=environ, home=home)
+    name = config.current_context if context is None else context
+    if not name and kubeconfig is None and (inside := _in_cluster(environ, service_account, impersonation)) is not None:
+        return inside
+    if not config.files:
+        raise ConfigError(f"no kubeconfig: {config.title} does not exist, and this is not a pod in a cluster")
+    if not name:
+        known = ", ".join(config.contexts) or "none is defined"
+        raise ConfigError(f"{config.title}: current-context is not set; choose with --context ({known})")
+    return resolve(config, name, impersonation)
+
+
+def resolve(config: Kubeconfig, context: str, impersonation: Impersonation | None = None) -> Connection:
+    """Return how to talk to the cluster of a context.
+
+    Raises:
+        ConfigError: with a sentence naming file and field.
+    """
+    chosen = config.contexts.get(context)
+    if chosen is None:
+        near = difflib.get_close_matches(context, config.contexts, n=3) or list(config.contexts)[:8]
+        raise ConfigError(
+            f"{config.title}: there is no context {context!r}; there is {', '.join(near) or 'none at all'}"
+        )
+    if not chosen.value.cluster:
+        raise ConfigError(f"{chosen.file}: context {context!r} names no cluster")
+    cluster = _named(config.clusters, chosen.value.cluster, "cluster", context, chosen.file)
+    user_name = chosen.value.user or ""
+    user = _named(config.users, user_name, "user", context, chosen.file) if user_name else Defined(User(), chosen.file)
+    of_cluster = f"of cluster {chosen.value.cluster!r} in {cluster.file}"
+    of_user = f"of user {user_name!r} in {user.file}"
+    authority = _pem(
+        "certificate-authority",
+        of_cluster,
+        cluster.file,
+        cluster.value.certificate_authority,
+        cluster.value.certificate_authority_data,
+    )
+    skip = bool(cluster.value.insecure_skip_tls_verify)
+    if skip and authority is not None:
+        raise ConfigError(f"insecure-skip-tls-verify {of_cluster} cannot stand beside a certificate-authority")
+    certificate, key = _client_pair(user, of_user)
+    basic = (
+        (user.value.username or "", user.value.password or "") if user.value.username or user.value.password else None
+    )
+    _only_one_method(user.value, of_user)
+    secure = authority is not None or skip or certificate is not None
+    return Connection(
+        server=_server(cluster.value.server, of_cluster, secure=secure),
+        context=context,
+        cluster=chosen.value.cluster,
+        user=user_name,
+        namespace=chosen.value.namespace or "",
+        certificate_authority=authority,
+        skip_tls_verify=skip,
+        tls_server_name=cluster.value.tls_server_name or "",
+        proxy_url=_proxy(cluster.value.proxy_url, of_cluster),
+        compress=not cluster.value.disable_compression,
+        client_certificate=certificate,
+        client_key=key,
+        token=user.value.token or _id_token(user.value, of_user),
+        when_refused=OIDC_REFUSED if user.value.auth_provider is not None and not user.value.token else "",
+        token_file=_beside(user.file, user.value.token_file) if user.value.token_file else None,
+        basic=basic,
+        exec_plugin=_exec_plugin(
+            user,
+            of_user,
+            cluster,
+            authority,
+            has_other=bool(user.value.token or user.value.token_file or basic or certificate),
+        ),
+        impersonation=impersonation or _impersonation(user.value, of_user),
+    )
+
+
+def _named(entries: Mapping[str, Defined[Entry]], name: str, what: str, context: str, file: Path) -> Defined[Entry]:
+    entry = entries.get(name)
+    if entry is None:
+        raise ConfigError(f"{file}: context {context!r} names the {what} {name!r}, which no kubeconfig file defines")
+    return entry
+
+
+def _beside(file: Path, path: str) -> Path:
+    return file.absolute().parent / path
+
+
+def _pem(name: str, owner: str, file: Path, path: str | None, data: str | None) -> Pem | None:
+    if data:
+        try:
+            return Pem(f"{name}-data {owner}", data=base64.b64decode("".join(data.split()), validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise ConfigError(f"{name}-data {owner} is not base64: {one_line(str(error))}") from error
+    if not path:
+        return None
+    pem = Pem(f"{name} {owner}", path=_beside(file, path))
+    pem.read()
+    return pem
+
+
+def _client_pair(user: Defined[User], owner: str) -> tuple[Pem | None, Pem | None]:
+    certificate = _pem(
+        "client-certificate", owner, user.file, user.value.client_certificate, user.value.client_certificate_data
+    )
+    key = _pem("client-key", owner, user.file, user.value.client_key, user.value.client_key_data)
+    if certificate is not None and key is None:
+        raise ConfigError(f"{certificate.title} has no client-key beside it")
+    return (certificate, key) if certificate is not None else (None, None)
+
+
+def _only_one_method(user: User, owner: str) -> None:
+    if user.token and (user.username or user.password):
+        raise ConfigError(f"both a token and a username with password are given {owner}; kubectl takes only one")
+    if user.exec is not None and user.auth_provider is not None:
+        raise ConfigError(f"both exec and auth-provider are given {owner}; kubectl takes only one")
+
+
+def _server(server: str | None, owner: str, *, secure: bool) -> str:
+    if not server:
+        raise ConfigError(f"no server {owner}")
+    url = server if "://" in server else f"{'https' if secure else 'http'}://{server}"
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"server {owner} is not an http or https URL: {one_line(server, 100)}")
+    return url.rstrip("/")
+
+
+def _proxy(url: str | None, owner: str) -> str:
+    if not url:
+        return ""
+    parts = urlsplit(url)
+    if parts.scheme not in PROXY_SCHEMES or not parts.hostname:
+        raise ConfigError(f"proxy-url {owner} must be an {', '.join(PROXY_SCHEMES)} URL")
+    return url
+
+
+def _id_token(user: User, owner: str) -> str:
+    if user.auth_provider is None:
+        return ""
+    name, config = user.auth_provider.name, user.auth_provider.config or {}
+    if name == "oidc" and config.get("id-token"):
+        return config["id-token"]
+    raise ConfigError(f"auth-provider {name!r} {owner} is not supported; use an exec plugin instead")
+
+
+def _impersonation(user: User, owner: str) -> Impersonation | None:
+    if not user.as_user:
+        if user.as_groups or user.as_uid or user.as_user_extra:
+            raise ConfigError(f"as-groups, as-uid or as-user-extra {owner} needs as")
+        return None
+    return Impersonation(user.as_user, user.as_groups or (), user.as_uid or "", user.as_user_extra or {})
+
+
+def _exec_plugin(
+    user: Defined[User], owner: str, cluster: Defined[Cluster], authority: Pem | None, *, has_other: bool
+) -> ExecPlugin | None:
+    given = user.value.exec
+    # client-go runs a plugin only where nothing else identifies the user.
+    if given is None or has_other:
+        return None
+    if not given.command:
+        raise ConfigError(f"exec {owner} has no command")
+    if not given.api_version:
+        raise ConfigError(f"exec {owner} has no apiVersion")
+    command = given.command
+    if os.sep in command:
+        command = str(_beside(user.file, command))
+    env = {}
+    for variable in given.env or ():
+        if not variable.name:
+            raise ConfigError(f"exec {owner} has an env entry without a name")
+        env[variable.name] = variable.value
+    return ExecPlugin(
+        command=command,
+        args=given.args or (),
+        env=env,
+        api_version=given.api_version,
+        install_hint=one_line(given.install_hint or ""),
+        demands_terminal=_demands_terminal(given, owner),
+        cluster_info=_cluster_info(cluster.value, authority) if given.provide_cluster_info else None,
+        title=f"exec plugin {given.command} {owner}",
+    )
+
+
+def _demands_terminal(given: Exec, owner: str) -> bool:
+    mode = given.interactive_mode
+    if mode not in (None, "", "Never", "IfAvailable", "Always"):
+        raise ConfigError(f"interactiveMode {mode!r} of exec {owner} must be Never, IfAvailable or Always")
+    return mode == "Always"
+
+
+def _cluster_info(cluster: Cluster, authority: Pem | None) -> dict[str, object]:
+    extension = next((x.extension for x in cluster.extensions or () if x.name == EXEC_CLUSTER_EXTENSION), None)
+    info: dict[str, object | None] = {
+        "server": cluster.server,
+        "tls-server-name": cluster.tls_server_name,
+        "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,
+        "certificate-authority-data": base64.b64encode(authority.read()).decode() if authority is not None else None,
+        "proxy-url": cluster.proxy_url,
+        "disable-compression": cluster.disable_compression,
+        "config": extension,
+    }
+    return {key: value for key, value in info.items() if value}
+
+
+def _in_cluster(environ: Mapping[str, str], folder: Path, impersonation: Impersonation | None) -> Connection | None:
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    token_file = folder / "token"
+    if not host or not port or not token_file.is_file():
+        return None
+    authority = Pem("the service account's ca.crt", path=folder / "ca.crt")
+    authority.read()
+    namespace_file = folder / "namespace"
+    return Connection(
+        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        context="in-cluster",
+        namespace=namespace_file.read_text().strip() if namespace_file.is_file() else "",
+        certificate_authority=authority,
+        token_file=token_file,
+        impersonation=impersonation,
+    )

@@ -11,9 +11,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
@@ -28,8 +29,7 @@ RERUN_SECONDS: Final = 5.0
 """How long one run answers for all threads, so that they do not run a failing plugin in turns."""
 
 
-@dataclass(frozen=True, slots=True)
-class IssuedCredential:
+class IssuedCredential(msgspec.Struct, frozen=True):
     """What a plugin printed."""
 
     token: str
@@ -203,8 +203,7 @@ TOKEN_FILE_SECONDS: Final = 60.0
 """How long the contents of a token file are trusted, as in client-go."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True):
     """What one request is sent with; compared by identity to find out whether a refused one has been replaced since."""
 
     authorization: str = ""

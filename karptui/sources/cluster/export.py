@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -21,16 +20,15 @@ from karptui.sources.controller import ControllerError, read_controller
 PAGE_LIMIT: Final = 500
 
 
-@dataclass(slots=True)
-class Export:
+class Export(msgspec.Struct):
     """What has been listed."""
 
-    objects: list[dict[str, Any]] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    objects: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    missing: list[str] = msgspec.field(default_factory=list)
     """A sentence for each resource that could not be listed."""
     controller: ControllerInfo | None = None
     """Karpenter's own settings and version; None where they could not be read."""
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
     """Sentences about settings that are not known."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -119,16 +118,14 @@ class _File(msgspec.Struct, frozen=True):
 Entry = TypeVar("Entry")
 
 
-@dataclass(frozen=True, slots=True)
-class Defined(Generic[Entry]):
+class Defined(msgspec.Struct, Generic[Entry], frozen=True):
     """A definition and the file it stands in, which relative paths start from and errors name."""
 
     value: Entry
     file: Path
 
 
-@dataclass(frozen=True, slots=True)
-class ContextChoice:
+class ContextChoice(msgspec.Struct, frozen=True):
     """A context as a picker lists it."""
 
     name: str
@@ -139,8 +136,7 @@ class ContextChoice:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Kubeconfig:
+class Kubeconfig(msgspec.Struct, frozen=True):
     """One or more kubeconfig files, merged: the first definition of a name wins, and the first current-context."""
 
     current_context: str

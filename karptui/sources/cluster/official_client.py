@@ -8,8 +8,8 @@ Nothing else imports it.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 
+import msgspec
 import urllib3
 from kubernetes.client.api.authorization_v1_api import AuthorizationV1Api
 from kubernetes.client.api_client import ApiClient
@@ -80,8 +80,7 @@ def review_access(transport: Transport, attributes: dict[str, str]) -> tuple[boo
     return (False, "") if status is None else (bool(status.allowed), status.reason or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(msgspec.Struct, frozen=True):
     """The answer to a SelfSubjectAccessReview."""
 
     is_allowed: bool

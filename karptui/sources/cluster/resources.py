@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+import msgspec
 
 from karptui.decode.kinds import Kind
 
@@ -12,8 +13,7 @@ KARPENTER: Final = "karpenter.sh"
 UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """One collection of the API."""
 
     kind: Kind

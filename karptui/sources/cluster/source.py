@@ -17,8 +17,8 @@ from karptui.sources.mailbox import Mailbox
 
 if TYPE_CHECKING:
     from karptui.sources.cluster.official_client import Permission
+    from karptui.sources.cluster.reflectors import Reflectors
     from karptui.sources.cluster.resources import Resource
-    from karptui.sources.cluster.session import Session
 
 JSON: Final = "application/json"
 STOP_SECONDS: Final = 1.0
@@ -44,7 +44,7 @@ class ClusterSource:
         """
         self.connection: Final = connection
         self._request_seconds = request_seconds
-        self._session: Session | None = None
+        self._reflectors: Reflectors | None = None
         self._ready = threading.Event()
         self._stopped = False
         self._thread: threading.Thread | None = None
@@ -57,7 +57,7 @@ class ClusterSource:
     @property
     def last_contact_ns(self) -> int:
         """When the server was last heard of: nanoseconds since the epoch, 0 for never."""
-        return self._session.transport.last_contact_ns if self._session is not None else 0
+        return self._reflectors.transport.last_contact_ns if self._reflectors is not None else 0
 
     def start(self, mailbox: Mailbox) -> None:
         """Begin to fill the mailbox."""
@@ -67,13 +67,13 @@ class ClusterSource:
     def stop(self) -> None:
         """Cut every connection and end the threads; those that hang in a connection attempt die with the process."""
         self._stopped = True
-        if self._session is not None:
-            self._session.stop(STOP_SECONDS)
+        if self._reflectors is not None:
+            self._reflectors.stop(STOP_SECONDS)
 
     def refresh(self) -> None:
         """Try again now whatever waits for its next attempt."""
-        if self._session is not None:
-            self._session.wake()
+        if self._reflectors is not None:
+            self._reflectors.wake()
 
     def get(
         self,
@@ -88,7 +88,7 @@ class ClusterSource:
         Raises:
             SourceError: when there is none, or it is an error.
         """
-        return self._await_session().transport.get(path, query, accept=accept, read_seconds=read_seconds)
+        return self._await_reflectors().transport.get(path, query, accept=accept, read_seconds=read_seconds)
 
     def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
         """Return one object as the API server has it, without managedFields.
@@ -100,11 +100,11 @@ class ClusterSource:
         Raises:
             SourceError: when it is gone, forbidden, or the server does not answer.
         """
-        session = self._await_session()
-        resource = next((one for one in session.resources_of(kept_as(kind)) if one.api_kind == kind), None)
+        reflectors = self._await_reflectors()
+        resource = next((one for one in reflectors.resources_of(kept_as(kind)) if one.api_kind == kind), None)
         if resource is None:
             raise SourceError(f"{kind} {key}: the API server has no such kind")
-        return _fetched(session, resource, key)
+        return _fetched(reflectors, resource, key)
 
     def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the CustomResourceDefinitions of Karpenter's kinds and of the NodeClasses that are followed.
@@ -112,10 +112,10 @@ class ClusterSource:
         Raises:
             SourceError: when they may not be read, or the server does not answer.
         """
-        session = self._await_session()
+        reflectors = self._await_reflectors()
         kinds = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODEOVERLAY, Kind.NODECLASS)
-        names = [f"{one.plural}.{one.group}" for kind in kinds for one in session.resources_of(kind)]
-        return tuple(msgspec.json.decode(session.transport.get(f"{CRDS}/{name}")) for name in names)
+        names = [f"{one.plural}.{one.group}" for kind in kinds for one in reflectors.resources_of(kind)]
+        return tuple(msgspec.json.decode(reflectors.transport.get(f"{CRDS}/{name}")) for name in names)
 
     def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:
         """Ask whether the user may do something to an object, or without a key to all of its kind.
@@ -125,11 +125,13 @@ class ClusterSource:
         """
         from karptui.sources.cluster.official_client import may  # noqa: PLC0415  brings the transport with it
 
-        session = self._await_session()
-        for resource in session.resources_of(kind):
+        reflectors = self._await_reflectors()
+        for resource in reflectors.resources_of(kind):
             if group in ("", resource.group):
                 namespace, _, name = key.rpartition("/")
-                return may(session.transport, verb, resource, namespace=namespace, name=name, subresource=subresource)
+                return may(
+                    reflectors.transport, verb, resource, namespace=namespace, name=name, subresource=subresource
+                )
         raise SourceError(f"{kind.value}: the API server has no such kind")
 
     def _run(self, mailbox: Mailbox) -> None:
@@ -142,27 +144,27 @@ class ClusterSource:
                 mailbox.report(SourceStatus(kind=kind, phase=Phase.DISCONNECTED, since_ns=now_ns, last_error=sentence))
 
     def _follow(self, mailbox: Mailbox) -> None:
-        from karptui.sources.cluster.session import connect  # noqa: PLC0415  slower than the first frame
+        from karptui.sources.cluster.reflectors import connect  # noqa: PLC0415  slower than the first frame
 
-        self._session = connect(self.connection, mailbox, request_seconds=self._request_seconds)
+        self._reflectors = connect(self.connection, mailbox, request_seconds=self._request_seconds)
         self._ready.set()
         if self._stopped:
-            self._session.stop(0.0)
-        self._session.run()
+            self._reflectors.stop(0.0)
+        self._reflectors.run()
 
-    def _await_session(self) -> Session:
-        if not self._ready.wait(START_SECONDS) or self._session is None:
+    def _await_reflectors(self) -> Reflectors:
+        if not self._ready.wait(START_SECONDS) or self._reflectors is None:
             raise SourceError(f"{self.title} has not been connected to")
-        return self._session
+        return self._reflectors
 
 
-def _fetched(session: Session, resource: Resource, key: str) -> dict[str, Any]:
+def _fetched(reflectors: Reflectors, resource: Resource, key: str) -> dict[str, Any]:
     namespace, _, name = key.rpartition("/")
-    data = session.transport.get(resource.object_path(namespace, name))
+    data = reflectors.transport.get(resource.object_path(namespace, name))
     try:
         fetched: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise UnreachableError(f"{session.transport.server} did not answer with an object: {error}") from error
+        raise UnreachableError(f"{reflectors.transport.server} did not answer with an object: {error}") from error
     metadata = fetched.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)

@@ -6,10 +6,10 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
+import msgspec
 import urllib3
 
 from karptui import __version__
@@ -25,8 +25,7 @@ READ_SECONDS: Final = 60.0
 """How long the server may be silent in the middle of an answer, streams excepted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     query: Mapping[str, str] | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.errors import ApiError
@@ -53,8 +54,7 @@ LONGEST_WAIT_SECONDS: Final = 300.0
 """However long a server asks to be left alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Reaction(msgspec.Struct, frozen=True):
     """What to do after a failed request."""
 
     phase: Phase
@@ -69,7 +69,9 @@ class Verdict:
     """A lower bound to the back-off, as the server asks."""
 
 
-def judge(error: SourceError, resource: Resource, *, verb: str, may_list: bool, is_starting: bool = False) -> Verdict:
+def reaction_to(
+    error: SourceError, resource: Resource, *, verb: str, may_list: bool, is_starting: bool = False
+) -> Reaction:
     """Return what a failure means.
 
     Args:
@@ -80,30 +82,32 @@ def judge(error: SourceError, resource: Resource, *, verb: str, may_list: bool, 
         is_starting: whether the server was away a moment ago and may not know yet what it allows.
     """
     if not isinstance(error, ApiError):
-        return Verdict(Phase.DISCONNECTED, str(error))
+        return Reaction(Phase.DISCONNECTED, str(error))
     if is_starting:
-        return Verdict(
+        return Reaction(
             Phase.DISCONNECTED, f"the API server is back but still starting ({error.status}): {error.message}"
         )
     match error.status:
         case 410:
-            return Verdict(
+            return Reaction(
                 Phase.SYNCING,
                 f"the API server no longer knows what changed in {resource.title}; listing again",
                 relists=True,
             )
         case 401:
-            return Verdict(Phase.DISCONNECTED, f"the API server does not accept the credentials (401): {error.message}")
+            return Reaction(
+                Phase.DISCONNECTED, f"the API server does not accept the credentials (401): {error.message}"
+            )
         case 403 | 405 if verb == "watch" and may_list:
             sentence = f"{_denied('watch', resource, error)}; listed every {POLL_SECONDS:.0f} s instead"
-            return Verdict(Phase.STALE, sentence, relists=True, seconds=POLL_SECONDS)
+            return Reaction(Phase.STALE, sentence, relists=True, seconds=POLL_SECONDS)
         case 403:
-            return Verdict(
+            return Reaction(
                 Phase.FORBIDDEN, _denied(verb, resource, error), relists=True, forgets=True, seconds=FORBIDDEN_SECONDS
             )
         case 404:
             sentence = f"the API server has no {resource.title} in version {resource.version}"
-            return Verdict(Phase.NOT_INSTALLED, sentence, relists=True, forgets=True, seconds=ABSENT_SECONDS)
+            return Reaction(Phase.NOT_INSTALLED, sentence, relists=True, forgets=True, seconds=ABSENT_SECONDS)
         case 429:
             sentence = f"the API server is busy and asks to come back later (429): {error.message}"
         case _:
@@ -111,7 +115,7 @@ def judge(error: SourceError, resource: Resource, *, verb: str, may_list: bool, 
     # After a restore from backup the server's counter may be behind ours for ever.
     relists = "Too large resource version" in error.message
     wait = min(error.retry_after_seconds or 0.0, LONGEST_WAIT_SECONDS)
-    return Verdict(Phase.DISCONNECTED, sentence, relists=relists, at_least_seconds=wait)
+    return Reaction(Phase.DISCONNECTED, sentence, relists=relists, at_least_seconds=wait)
 
 
 def rules_out_watch_list(error: ApiError) -> bool:

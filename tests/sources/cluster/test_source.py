@@ -17,7 +17,7 @@ from karptui.sources.cluster.resources import NODES, PODS
 from karptui.sources.cluster.source import ClusterSource
 
 from .live import Serve, WatchedMailbox
-from .test_session import EC2, karpenter
+from .test_reflectors import EC2, karpenter
 
 
 def started(server: LoopbackServer, **options: float) -> tuple[ClusterSource, WatchedMailbox]:
@@ -151,7 +151,7 @@ def test_permission(serve: Serve) -> None:
 
 def test_importing_a_source_is_cheap() -> None:
     code = (
-        "import sys, karptui.sources.cluster.source, karptui.sources.cluster.resolve; "
+        "import sys, karptui.sources.cluster.source, karptui.sources.cluster.connection; "
         "print([name for name in ('kubernetes', 'urllib3', 'textual', 'boto3') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -161,7 +161,7 @@ def test_importing_a_source_is_cheap() -> None:
 def test_a_broken_installation_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "karptui.sources.cluster.session", None)
+    monkeypatch.setitem(sys.modules, "karptui.sources.cluster.reflectors", None)
     source = ClusterSource(Connection(server="http://127.0.0.1:1", context="c"))
     mailbox = WatchedMailbox()
     source.start(mailbox)

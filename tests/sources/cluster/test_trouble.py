@@ -5,12 +5,12 @@ import pytest
 from karptui.sources.base import Phase
 from karptui.sources.cluster.errors import ApiError, CredentialError, one_line
 from karptui.sources.cluster.resources import NODES, PODS
-from karptui.sources.cluster.trouble import judge, rules_out_watch_list
+from karptui.sources.cluster.trouble import reaction_to, rules_out_watch_list
 
 
 def test_no_answer_and_no_credentials_say_it_themselves() -> None:
-    verdict = judge(CredentialError("log in first"), PODS, verb="list", may_list=False)
-    assert (verdict.phase, verdict.sentence, verdict.seconds) == (Phase.DISCONNECTED, "log in first", None)
+    reaction = reaction_to(CredentialError("log in first"), PODS, verb="list", may_list=False)
+    assert (reaction.phase, reaction.sentence, reaction.seconds) == (Phase.DISCONNECTED, "log in first", None)
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,19 @@ def test_no_answer_and_no_credentials_say_it_themselves() -> None:
 def test_verdicts(
     *, status: int, verb: str, may_list: bool, phase: Phase, seconds: float | None, forgets: bool, sentence: str
 ) -> None:
-    verdict = judge(ApiError(status, "Odd", "no"), PODS, verb=verb, may_list=may_list)
-    assert (verdict.phase, verdict.seconds, verdict.forgets, verdict.sentence) == (phase, seconds, forgets, sentence)
-    assert verdict.relists == (phase is not Phase.DISCONNECTED)
+    reaction = reaction_to(ApiError(status, "Odd", "no"), PODS, verb=verb, may_list=may_list)
+    assert (reaction.phase, reaction.seconds, reaction.forgets, reaction.sentence) == (
+        phase,
+        seconds,
+        forgets,
+        sentence,
+    )
+    assert reaction.relists == (phase is not Phase.DISCONNECTED)
 
 
 def test_cluster_scoped_kinds_say_so() -> None:
-    verdict = judge(ApiError(403, "", "no"), NODES, verb="list", may_list=False)
-    assert verdict.sentence == "no permission to list nodes (cluster-scoped): no"
+    reaction = reaction_to(ApiError(403, "", "no"), NODES, verb="list", may_list=False)
+    assert reaction.sentence == "no permission to list nodes (cluster-scoped): no"
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from loopback import Answered, Call, FakeApi, LoopbackServer, named
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
-from karptui.sources.cluster import session as sessions
+from karptui.sources.cluster import reflectors
 from karptui.sources.cluster.board import Board
+from karptui.sources.cluster.reflectors import Reflectors
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, EVENTS, LATER, NODECLAIMS, NODEPOOLS, NODES, PODS
-from karptui.sources.cluster.rhythm import Bell, Rhythm
-from karptui.sources.cluster.session import Session
+from karptui.sources.cluster.waits import Bell, Waits
 
 from .live import Serve, WatchedMailbox, transport_to
 
@@ -80,20 +80,20 @@ def karpenter() -> Cluster:
 
 
 class Following:
-    """A session against a server; waiting costs no time, and the clock stands until it is moved."""
+    """A reflectors against a server; waiting costs no time, and the clock stands until it is moved."""
 
     def __init__(self, server: LoopbackServer | str) -> None:
         self.mailbox = WatchedMailbox()
         self.now = 0.0
         self.paused: list[float] = []
         self.ticks = threading.Semaphore(0)
-        self.session = Session(transport_to(server), Board(self.mailbox), self.rhythm)
-        self.session.transport._now_ns = lambda: int((self.now + 1000) * 1e9)
-        self._first_bell = self.session._bell
-        self.thread = threading.Thread(target=self.session.run)
+        self.reflectors = Reflectors(transport_to(server), Board(self.mailbox), self.waits)
+        self.reflectors.transport._now_ns = lambda: int((self.now + 1000) * 1e9)
+        self._first_bell = self.reflectors._bell
+        self.thread = threading.Thread(target=self.reflectors.run)
 
-    def rhythm(self, bell: Bell) -> Rhythm:
-        is_supervisor = not hasattr(self, "session")
+    def waits(self, bell: Bell) -> Waits:
+        is_supervisor = not hasattr(self, "reflectors")
 
         def pause(seconds: float) -> None:
             self.paused.append(seconds)
@@ -102,7 +102,7 @@ class Following:
             else:
                 bell.wait(min(seconds, 0.05))
 
-        return Rhythm(
+        return Waits(
             pause=pause, now_ns=lambda: int((self.now + 1000) * 1e9), monotonic=lambda: self.now, chance=lambda: 1.0
         )
 
@@ -111,9 +111,9 @@ class Following:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.session._stopped.set()
+        self.reflectors._stopped.set()
         self.ticks.release()
-        self.session.stop(1.0)
+        self.reflectors.stop(1.0)
         self.thread.join(5)
         assert not self.thread.is_alive()
 
@@ -194,7 +194,7 @@ def test_another_version_of_a_kind_takes_over(serve: Serve) -> None:
         api.put(NODEPOOLS.path, named("general", spec={"template": {"spec": {"requirements": []}}}))
         following.now += 31
         following.ticks.release()
-        following.mailbox.until(lambda: following.session.resources_of(Kind.NODEPOOL) == (NODEPOOLS,))
+        following.mailbox.until(lambda: following.reflectors.resources_of(Kind.NODEPOOL) == (NODEPOOLS,))
         # The old version stops being served.
         del api._objects["/apis/karpenter.sh/v1beta1/nodepools"]
         api.cut_streams()
@@ -222,11 +222,11 @@ def test_discovery_that_fails_leaves_karpenters_kinds_to_speak_for_themselves(se
         left.append(1)
         following.now += 31
         following.ticks.release()
-        following.mailbox.until(lambda: not left and following.session._discover_at > following.now)
+        following.mailbox.until(lambda: not left and following.reflectors._discover_at > following.now)
         following.now += 31
         following.ticks.release()
         following.until_live(Kind.NODECLASS)
-        assert len(following.session.resources_of(Kind.NODEPOOL)) == 1
+        assert len(following.reflectors.resources_of(Kind.NODEPOOL)) == 1
 
 
 def test_events_of_auto_mode(serve: Serve) -> None:
@@ -235,7 +235,7 @@ def test_events_of_auto_mode(serve: Serve) -> None:
     server = serve(api)
     with Following(server) as following:
         following.until_live(*ALL)
-        assert set(following.session.resources_of(Kind.EVENT)) == {EVENTS, AUTO_MODE_EVENTS}
+        assert set(following.reflectors.resources_of(Kind.EVENT)) == {EVENTS, AUTO_MODE_EVENTS}
         following.mailbox.until(
             lambda: any(call.query.get("fieldSelector") == "source=eks-auto-mode/compute" for call in server.calls)
         )
@@ -259,7 +259,7 @@ def test_forbidden_kind_leaves_the_others_alone(serve: Serve) -> None:
 
 
 def test_first_kinds_that_take_their_time_are_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(reflectors, "FIRST_SECONDS", 0.05)
     api = karpenter()
 
     def stall_nodes(call: Call) -> None:
@@ -296,7 +296,7 @@ def test_restarted_server_is_followed_again_by_all(serve: Serve) -> None:
 def test_recovery_of_one_wakes_those_that_wait(serve: Serve) -> None:
     with Following(serve(karpenter())) as following:
         following.until_live(*ALL)
-        reflector, _, bell = next(iter(following.session._followed.values()))
+        reflector, _, bell = next(iter(following.reflectors._followed.values()))
         assert not bell._event.is_set()
         reflector._recovered()
         assert bell._event.is_set()
@@ -306,7 +306,7 @@ def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
     """A server that starts refuses some once more after it has answered others."""
     with Following(serve(karpenter())) as following:
         following.until_live(*ALL)
-        one, other = (reflector for reflector, _, _ in list(following.session._followed.values())[:2])
+        one, other = (reflector for reflector, _, _ in list(following.reflectors._followed.values())[:2])
         for _ in range(5):
             waited = other._backoff.next_seconds()
         assert waited == 16.0
@@ -317,13 +317,13 @@ def test_recovery_shortens_the_waits_of_all(serve: Serve) -> None:
 def test_stream_that_flaps_wakes_nobody_over_and_over(serve: Serve) -> None:
     with Following(serve(karpenter())) as following:
         following.until_live(*ALL)
-        reflector, _, bell = next(iter(following.session._followed.values()))
+        reflector, _, bell = next(iter(following.reflectors._followed.values()))
         for moment, is_woken in ((0.0, True), (9.0, False), (10.5, True)):
             following.now = moment
             reflector._recovered()
             assert bell._event.is_set() is is_woken
             bell._event.clear()
-        following.session.wake()
+        following.reflectors.wake()
         assert bell._event.is_set()
 
 
@@ -343,15 +343,15 @@ def stalling_once() -> Cluster:
 
 
 def test_server_that_answers_again_wakes_those_that_wait(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = stalling_once()
     with Following(serve(api)) as following:
         following.until_live(*ALL)
-        (*_, bell) = next(iter(following.session._followed.values()))
+        (*_, bell) = next(iter(following.reflectors._followed.values()))
         quiet(following)
-        following.session.check_contact()
+        following.reflectors.check_contact()
         assert not bell._event.is_set()
-        following.session.check_contact()
+        following.reflectors.check_contact()
         assert bell._event.is_set()
 
 
@@ -366,7 +366,7 @@ def test_busy_server_is_not_asked(serve: Serve) -> None:
     server = serve(karpenter())
     with Following(server) as following:
         following.until_live(*ALL)
-        following.session.check_contact()
+        following.reflectors.check_contact()
         assert not any(call.path == "/version" for call in server.calls)
 
 
@@ -375,7 +375,7 @@ def test_quiet_server_is_asked_and_answers(serve: Serve) -> None:
     with Following(server) as following:
         following.until_live(*ALL)
         quiet(following)
-        following.session.check_contact()
+        following.reflectors.check_contact()
         assert server.calls[-1].path == "/version"
         assert following.phase(Kind.NODE) is Phase.LIVE
 
@@ -393,12 +393,12 @@ def test_an_error_is_an_answer(serve: Serve, code: int) -> None:
     with Following(serve(api)) as following:
         following.until_live(*ALL)
         quiet(following)
-        following.session.check_contact()
+        following.reflectors.check_contact()
         assert following.phase(Kind.NODE) is Phase.LIVE
 
 
 def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = karpenter()
     is_silent = threading.Event()
 
@@ -411,40 +411,40 @@ def test_silent_server_is_doubted_and_then_connected_to_anew(serve: Serve, monke
     server = serve(api)
     with Following(server) as following:
         following.until_live(*ALL)
-        last_contact_ns = following.session.transport.last_contact_ns
+        last_contact_ns = following.reflectors.transport.last_contact_ns
         is_silent.set()
         quiet(following)
-        following.session.check_contact()
+        following.reflectors.check_contact()
         status = following.mailbox.statuses[Kind.NODE]
         assert (status.phase, status.since_ns) == (Phase.STALE, last_contact_ns)
         assert "has fallen silent" in status.last_error
         before = sum(call.path == NODES.path for call in server.calls)
-        following.session.check_contact()
+        following.reflectors.check_contact()
         following.mailbox.until(lambda: sum(call.path == NODES.path for call in server.calls) > before)
         following.until_live(*ALL)
         is_silent.clear()
-        following.session.check_contact()
-        assert following.session._missed == 0
+        following.reflectors.check_contact()
+        assert following.reflectors._missed == 0
 
 
 def test_doubt_that_was_unfounded_is_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(reflectors, "ANSWER_SECONDS", 0.05)
     api = stalling_once()
     with Following(serve(api)) as following:
         following.until_live(*ALL)
         quiet(following)
-        following.session.check_contact()
+        following.reflectors.check_contact()
         assert following.phase(Kind.NODE) is Phase.STALE
         following.ticks.release()
         following.until_live(*ALL)
-        following.mailbox.until(lambda: 2.0 in following.paused or following.session._missed == 0)
+        following.mailbox.until(lambda: 2.0 in following.paused or following.reflectors._missed == 0)
 
 
 def test_nothing_is_followed_after_the_end(serve: Serve) -> None:
     following = Following(serve(karpenter()))
-    following.session.stop(0.0)
-    following.session.run()
-    assert following.session.resources_of(Kind.NODE) == ()
+    following.reflectors.stop(0.0)
+    following.reflectors.run()
+    assert following.reflectors.resources_of(Kind.NODE) == ()
 
 
 def test_any_names() -> None:

@@ -6,8 +6,9 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 FIRST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 30.0
@@ -29,11 +30,10 @@ class Bell:
         self._event.set()
 
 
-@dataclass(frozen=True, slots=True)
-class Rhythm:
+class Waits(msgspec.Struct, frozen=True):
     """Clocks, chance and waiting of one loop."""
 
-    pause: Callable[[float], None] = field(default_factory=lambda: Bell().wait)
+    pause: Callable[[float], None] = msgspec.field(default_factory=lambda: Bell().wait)
     """Waits for seconds, or until woken."""
     now_ns: Callable[[], int] = time.time_ns
     monotonic: Callable[[], float] = time.monotonic
@@ -48,8 +48,8 @@ class Rhythm:
 class Backoff:
     """Waits that double from one second to thirty, each cut by up to a half at random."""
 
-    def __init__(self, rhythm: Rhythm) -> None:
-        self._rhythm = rhythm
+    def __init__(self, waits: Waits) -> None:
+        self._waits = waits
         self._lock = threading.Lock()
         self._failures = 0
         self._doublings = 0
@@ -65,7 +65,7 @@ class Backoff:
             step = min(LONGEST_SECONDS, FIRST_SECONDS * float(1 << min(self._doublings, 8)))
             self._failures += 1
             self._doublings += 1
-        return step * self._rhythm.between(0.5, 1.0)
+        return step * self._waits.between(0.5, 1.0)
 
     def reset(self) -> None:
         """Begin again with a second: something has worked."""

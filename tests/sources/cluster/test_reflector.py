@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,14 +20,15 @@ from loopback import (
     listing,
     named,
 )
+from msgspec.structs import replace
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceStatus
-from karptui.sources.cluster import listwatch
+from karptui.sources.cluster import reflector
 from karptui.sources.cluster.board import Board
-from karptui.sources.cluster.listwatch import Reflector
+from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import LATER, NODES, PODS, Resource
-from karptui.sources.cluster.rhythm import Rhythm
+from karptui.sources.cluster.waits import Waits
 
 from .live import Serve, WatchedMailbox, transport_to
 
@@ -47,15 +47,16 @@ class Bench:
         self.mailbox = WatchedMailbox()
         self.recoveries = 0
         self.kind = resource.kind
-        rhythm = Rhythm(
+        waits = Waits(
             pause=self.waits.append,
             now_ns=lambda: NOW_NS + int(self.now * 1e9),
             monotonic=lambda: self.now,
             chance=lambda: chance,
         )
         transport = transport_to(server, **options)
-        self.reflector = Reflector(resource, transport, Board(self.mailbox), rhythm, recovered=self.recovered)
-        self.step = self.reflector.step
+        self.reflector = Reflector(resource, transport, Board(self.mailbox), waits, recovered=self.recovered)
+        attempts = self.reflector.attempts(threading.Event())
+        self.step = lambda: next(attempts)
 
     def recovered(self) -> None:
         self.recoveries += 1
@@ -209,7 +210,7 @@ def test_streaming_lists_that_keep_breaking_give_way_to_pages(serve: Serve) -> N
 
 
 def test_server_that_ignores_streaming_lists(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listwatch, "INITIAL_SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(reflector, "INITIAL_SILENCE_SECONDS", 0.05)
     silent = answer(then=Call.stall)
     server = serve(Script(silent, silent, page("a")))
     bench = Bench(server)
@@ -421,7 +422,7 @@ def test_cut_in_the_middle_of_a_line(serve: Serve) -> None:
 
 
 def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listwatch, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(reflector, "SILENCE_SECONDS", 0.05)
     bench, server = live(serve, answer(bookmark(11), then=Call.stall), answer(bookmark(12)))
     assert bench.step() == 1.0
     assert "has fallen silent" in bench.status.last_error
@@ -431,7 +432,7 @@ def test_half_open_connection_is_noticed(serve: Serve, monkeypatch: pytest.Monke
 
 
 def test_streaming_list_may_be_silent_for_longer_once_complete(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listwatch, "INITIAL_SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(reflector, "INITIAL_SILENCE_SECONDS", 0.05)
     finished = threading.Event()
 
     def late(call: Call) -> None:

@@ -14,10 +14,10 @@ from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import credentials_for
 from karptui.sources.cluster.discovery import discover
 from karptui.sources.cluster.errors import ApiError
-from karptui.sources.cluster.listwatch import Reflector
+from karptui.sources.cluster.reflector import Reflector
 from karptui.sources.cluster.resources import AUTO_MODE_EVENTS, KARPENTER_KINDS, LATER, NODES, Resource
-from karptui.sources.cluster.rhythm import Bell, Rhythm
 from karptui.sources.cluster.transport import READ_SECONDS, Transport
+from karptui.sources.cluster.waits import Bell, Waits
 from karptui.sources.mailbox import Mailbox
 
 FIRST_SECONDS: Final = 2.0
@@ -41,28 +41,28 @@ AUTO_MODE: Final = "eks.amazonaws.com"
 EXPECTED: Final = frozenset({Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODECLASS})
 
 
-def connect(connection: Connection, mailbox: Mailbox, *, request_seconds: float | None = None) -> Session:
-    """Return a session that has not begun; ``request_seconds`` is how long the server may be silent in answering."""
+def connect(connection: Connection, mailbox: Mailbox, *, request_seconds: float | None = None) -> Reflectors:
+    """Return a reflectors that has not begun; ``request_seconds`` is how long the server may be silent in answering."""
     transport = Transport(connection, credentials_for(connection), read_seconds=request_seconds or READ_SECONDS)
-    return Session(transport, Board(mailbox))
+    return Reflectors(transport, Board(mailbox))
 
 
-class Session:
+class Reflectors:
     """The threads that follow a cluster; ``run`` is the body of the first of them."""
 
-    def __init__(self, transport: Transport, board: Board, rhythm: Callable[[Bell], Rhythm] | None = None) -> None:
+    def __init__(self, transport: Transport, board: Board, waits: Callable[[Bell], Waits] | None = None) -> None:
         """Set up without connecting.
 
         Args:
             transport: the connection.
             board: where changes and statuses go.
-            rhythm: makes the clocks and waiting of a loop that a bell can wake.
+            waits: makes the clocks and waiting of a loop that a bell can wake.
         """
         self.transport = transport
         self._board = board
-        self._make_rhythm = rhythm or (lambda bell: Rhythm(pause=bell.wait))
+        self._make_waits = waits or (lambda bell: Waits(pause=bell.wait))
         self._bell = Bell()
-        self._rhythm = self._make_rhythm(self._bell)
+        self._waits = self._make_waits(self._bell)
         self._stopped = threading.Event()
         self._decoding = threading.Lock()
         self._lock = threading.Lock()
@@ -80,10 +80,10 @@ class Session:
         for resource in LATER:
             self._follow(resource)
         while not self._stopped.is_set():
-            self._rhythm.pause(RECHECK_SECONDS if self._missed else CHECK_SECONDS)
+            self._waits.pause(RECHECK_SECONDS if self._missed else CHECK_SECONDS)
             if not self._stopped.is_set():
                 self.check_contact()
-                if self._rhythm.monotonic() >= self._discover_at:
+                if self._waits.monotonic() >= self._discover_at:
                     self.rediscover()
 
     def stop(self, seconds: float) -> None:
@@ -95,9 +95,9 @@ class Session:
         for _, _, bell in followed:
             bell.ring()
         self.transport.close()
-        deadline = self._rhythm.monotonic() + seconds
+        deadline = self._waits.monotonic() + seconds
         for _, thread, _ in followed:
-            thread.join(max(0.0, deadline - self._rhythm.monotonic()))
+            thread.join(max(0.0, deadline - self._waits.monotonic()))
 
     def wake(self) -> None:
         """Let whatever waits for its next attempt have it now."""
@@ -122,14 +122,14 @@ class Session:
             # Karpenter's own kinds then speak for themselves; of NodeClasses not even the names are known.
             found = () if self.resources_of(Kind.NODEPOOL) else KARPENTER_KINDS
             self._announce(Phase.DISCONNECTED, Kind.NODECLASS, error=f"NodeClass kinds cannot be discovered: {error}")
-            self._discover_at = self._rhythm.monotonic() + REDISCOVER_SOON_SECONDS
+            self._discover_at = self._waits.monotonic() + REDISCOVER_SOON_SECONDS
         else:
             kinds = {resource.kind for resource in found}
             for kind in OPTIONAL:
                 if kind not in kinds:
                     self._announce(Phase.NOT_INSTALLED, kind, error=f"the API server has no {kind.value} kind")
             seconds = REDISCOVER_SECONDS if kinds >= EXPECTED else REDISCOVER_SOON_SECONDS
-            self._discover_at = self._rhythm.monotonic() + seconds
+            self._discover_at = self._waits.monotonic() + seconds
         for resource in found:
             self._follow(resource)
         if any(resource.group == AUTO_MODE for resource in found):
@@ -138,7 +138,7 @@ class Session:
     def check_contact(self) -> None:
         """Ask whether the server is there when nothing has been heard of it for a while."""
         last_ns = self.transport.last_contact_ns
-        quiet_seconds = (self._rhythm.now_ns() - last_ns) / NS_PER_SECOND
+        quiet_seconds = (self._waits.now_ns() - last_ns) / NS_PER_SECOND
         if quiet_seconds >= QUIET_SECONDS:
             try:
                 self.transport.get("/version", read_seconds=ANSWER_SECONDS)
@@ -158,14 +158,14 @@ class Session:
     def _recovered(self) -> None:
         """Let everything try anew: the server was heard of after it had not been."""
         with self._lock:
-            now = self._rhythm.monotonic()
+            now = self._waits.monotonic()
             if now - self._recovered_at < RECOVERY_SECONDS:
                 return
             self._recovered_at = now
         self.wake()
 
     def _announce(self, phase: Phase, *kinds: Kind, error: str = "") -> None:
-        now_ns = self._rhythm.now_ns()
+        now_ns = self._waits.now_ns()
         for kind in kinds:
             self._board.announce(SourceStatus(kind=kind, phase=phase, since_ns=now_ns, last_error=error))
 
@@ -185,7 +185,7 @@ class Session:
                 resource,
                 self.transport,
                 self._board,
-                self._make_rhythm(bell),
+                self._make_waits(bell),
                 decoding=self._decoding,
                 recovered=self._recovered,
             )
@@ -195,8 +195,8 @@ class Session:
             thread.start()
 
     def _await_first(self) -> None:
-        deadline = self._rhythm.monotonic() + FIRST_SECONDS
+        deadline = self._waits.monotonic() + FIRST_SECONDS
         with self._lock:
             first = [reflector for reflector, _, _ in self._followed.values()]
         for reflector in first:
-            reflector.settled.wait(max(0.0, deadline - self._rhythm.monotonic()))
+            reflector.settled.wait(max(0.0, deadline - self._waits.monotonic()))

@@ -3,13 +3,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.sources.cluster.inventory import Inventory
+from karptui.sources.cluster.reflector import SeenKeys
 
 KEYS = st.sampled_from(["a", "b", "c", "d"])
 
 
-def listed(*keys: str) -> Inventory:
-    inventory = Inventory()
+def listed(*keys: str) -> SeenKeys:
+    inventory = SeenKeys()
     inventory.begin()
     inventory.change(dict.fromkeys(keys, "object"))
     inventory.finish()
@@ -36,7 +36,7 @@ def test_a_list_that_breaks_off_leaves_everything_known() -> None:
 
 
 def test_beginning_again_keeps_what_the_first_try_told() -> None:
-    inventory = Inventory()
+    inventory = SeenKeys()
     inventory.begin()
     inventory.change({"a": "object"})
     inventory.begin()
@@ -70,7 +70,7 @@ OPERATIONS = st.lists(
 @given(OPERATIONS)
 def test_consumers_that_heed_every_answer_hold_what_is_known(operations: list[tuple[str, str]]) -> None:
     """A consumer adds and removes what it is told; outside a list it holds exactly what the inventory knows."""
-    inventory, held = Inventory(), set[str]()
+    inventory, held = SeenKeys(), set[str]()
     for operation, key in operations:
         match operation:
             case "add":

@@ -1,27 +1,31 @@
 """Keeps one collection of the API up to date: lists it, watches it, and does so again whatever happens.
 
-Three levels: ``Reflector.run`` never ends and never fails; ``step`` is one list or one watch with its failure judged;
-``Collection`` makes the single requests. Source of the protocol: the Kubernetes document "API Concepts", sections on
-watches, bookmarks, streaming lists and pages.
+Three generators, one within the other: ``Reflector.attempts`` lists and watches for ever and never fails; ``_listed``
+and ``_watched`` are one list and one watch; ``_followed`` is one stream of events. ``Collection`` makes the requests.
+Source of the protocol: the Kubernetes document "API Concepts", sections on watches, bookmarks, streaming lists and
+pages.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from typing import Any, Final, TypeAlias
 
 from karptui.decode.stream import StreamDecoder, WatchEvent
 from karptui.sources.base import Phase, SourceError
-from karptui.sources.cluster.board import Board, Standing
+from karptui.sources.cluster.board import Board, ResourceStatus
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
-from karptui.sources.cluster.inventory import Inventory
 from karptui.sources.cluster.resources import Resource
-from karptui.sources.cluster.rhythm import Backoff, Rhythm
 from karptui.sources.cluster.stream import Line, LineStream
 from karptui.sources.cluster.transport import Transport
-from karptui.sources.cluster.trouble import Outage, judge, rules_out_watch_list
+from karptui.sources.cluster.trouble import Outage, reaction_to, rules_out_watch_list
+from karptui.sources.cluster.waits import Backoff, Waits
+
+Changes: TypeAlias = dict[str, Any]
+"""Objects by key as they are now; None stands for one that is gone."""
 
 PAGE_LIMIT: Final = 500
 """Objects per page: a page decodes in milliseconds, so that the screen never waits."""
@@ -52,7 +56,7 @@ class Reflector:
         resource: Resource,
         transport: Transport,
         board: Board,
-        rhythm: Rhythm,
+        waits: Waits,
         *,
         decoding: threading.Lock | None = None,
         recovered: Callable[[], None] = lambda: None,
@@ -63,7 +67,7 @@ class Reflector:
             resource: what to follow.
             transport: the connection.
             board: where changes and statuses go.
-            rhythm: clocks and waiting.
+            waits: clocks and waiting.
             decoding: held while decoding; shared, it keeps many reflectors from crowding out the screen's thread.
             recovered: called when the server answers after it had not.
         """
@@ -73,13 +77,13 @@ class Reflector:
         """Set once the kind is complete or the first attempt has failed."""
         self._transport = transport
         self._board = board
-        self._rhythm = rhythm
-        self._backoff = Backoff(rhythm)
+        self._waits = waits
+        self._backoff = Backoff(waits)
         self._decoding = decoding or threading.Lock()
         self._recovered = recovered
         self._decoder = StreamDecoder(resource.kind, api_version=resource.api_version, api_kind=resource.api_kind)
-        self._inventory = Inventory()
-        self._standing = Standing(resource, board, rhythm)
+        self._seen = SeenKeys()
+        self._status = ResourceStatus(resource, board, waits)
         self._version = ""
         """Where the watch goes on; empty while the kind is not completely known."""
         self._verb = "list"
@@ -94,59 +98,62 @@ class Reflector:
     def run(self, stopped: threading.Event) -> None:
         """Follow the collection until told to stop."""
         self._report(Phase.CONNECTING)
-        while not stopped.is_set():
-            seconds = self.step(stopped)
+        for seconds in self.attempts(stopped):
             if seconds > 0 and not stopped.is_set():
-                self._rhythm.pause(seconds)
+                self._waits.pause(seconds)
 
     def shorten_waits(self) -> None:
         """Wait for a second again after the next failure; may be called by any thread."""
         self._backoff.shorten()
 
-    def step(self, stopped: threading.Event | None = None) -> float:
-        """List, or watch until the stream ends; return how many seconds to wait before the next step."""
-        self._opened_at, self._is_silent = None, True
-        try:
-            if self._version:
-                self._watch()
+    def attempts(self, stopped: threading.Event) -> Iterator[float]:
+        """List, then watch, for ever, whatever fails; yield after each how many seconds to wait before the next."""
+        while not stopped.is_set():
+            self._opened_at, self._is_silent = None, True
+            try:
+                with closing(self._watched() if self._version else self._listed()) as changed:
+                    for changes in changed:
+                        self._put(changes)
+            except SourceError as error:
+                # Being told to stop looks like a failure, which is nobody's business.
+                seconds = 0.0 if stopped.is_set() else self._failed(error)
+            except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that looks alive
+                what = f"{type(error).__name__}: {one_line(str(error))}"
+                seconds = self._failed(SourceError(f"internal error while following {self.resource.title}: {what}"))
             else:
-                self._sync()
-        except SourceError as error:
-            # Being told to stop looks like a failure, which is nobody's business.
-            return 0.0 if stopped is not None and stopped.is_set() else self._failed(error)
-        except Exception as error:  # noqa: BLE001  a thread that dies would leave a screen that looks alive
-            what = f"{type(error).__name__}: {one_line(str(error))}"
-            return self._failed(SourceError(f"internal error while following {self.resource.title}: {what}"))
-        finally:
+                seconds = self._ended()
             self.settled.set()
-        return self._ended()
+            yield seconds
 
-    def _sync(self) -> None:
+    # One list, or one watch
+
+    def _listed(self) -> Generator[Changes]:
+        """Yield all there is, in a stream that goes on as a watch where the server can."""
         self._verb = "list"
-        self._standing.total = self._inventory.known_count or None
-        if self.resource.is_large and self._uses_watch_list and not self._inventory.known_count:
+        self._status.total = self._seen.known_count or None
+        if self.resource.is_large and self._uses_watch_list and not self._seen.known_count:
             self._look_ahead()
         if self._uses_watch_list:
             try:
-                self._stream_list()
+                yield from self._list_streamed()
             except ApiError as error:
                 if self._version or not rules_out_watch_list(error):
                     raise
                 self._uses_watch_list = False
             else:
                 return
-        self._list()
+        yield from self._list_in_pages()
 
     def _look_ahead(self) -> None:
         """Learn about how many objects there are, and how far away the server is."""
-        began = self._rhythm.monotonic()
-        total = self._standing.total = self._collection().peek()
+        began = self._waits.monotonic()
+        total = self._status.total = self._collection().peek()
         if total is not None:
             self._report(Phase.SYNCING)
-        if total is not None and total > PAGE_LIMIT and self._rhythm.monotonic() - began > FAR_SECONDS:
+        if total is not None and total > PAGE_LIMIT and self._waits.monotonic() - began > FAR_SECONDS:
             self._uses_watch_list = False
 
-    def _list(self) -> None:
+    def _list_in_pages(self) -> Generator[Changes]:
         self._begin_list()
         token = ""
         while True:
@@ -159,12 +166,11 @@ class Reflector:
             except ValueError as error:
                 what = f"{self._transport.server} did not answer with a list of {self.resource.title}"
                 raise UnreachableError(f"{what}: {one_line(str(error), 160)}") from error
-            changes = {item.key: item for item in page.items}
             for problem in page.problems:
-                self._standing.note(problem)
-            self._put(changes)
+                self._status.note(problem)
+            yield {item.key: item for item in page.items}
             if page.remaining is not None:
-                self._standing.total = self._inventory.count + page.remaining
+                self._status.total = self._seen.count + page.remaining
             token = page.continue_token
             if not token:
                 self._finish_list(page.resource_version)
@@ -180,13 +186,13 @@ class Reflector:
                 self._page_limit = min(2 * self._page_limit, LARGEST_PAGE_LIMIT)
             raise
 
-    def _stream_list(self) -> None:
+    def _list_streamed(self) -> Generator[Changes]:
         self._begin_list()
         try:
             with self._collection().stream_list(
                 seconds=self._watch_seconds(), silence_seconds=INITIAL_SILENCE_SECONDS
             ) as stream:
-                self._follow(stream)
+                yield from self._followed(stream)
         except UnreachableError:
             self._count_broken_watch_list()
             raise
@@ -200,61 +206,60 @@ class Reflector:
             self._broken_watch_lists += 1
             self._uses_watch_list = self._broken_watch_lists < BROKEN_WATCH_LISTS
 
-    def _watch(self) -> None:
+    def _watched(self) -> Generator[Changes]:
+        """Yield what changes until the server ends the watch."""
         self._verb = "watch"
         with self._collection().watch(
             self._version, seconds=self._watch_seconds(), silence_seconds=SILENCE_SECONDS
         ) as stream:
             self._heard()
             self._report(Phase.LIVE)
-            self._follow(stream)
+            yield from self._followed(stream)
 
     def _collection(self) -> Collection:
         return Collection(self.resource, self._transport)
 
     def _watch_seconds(self) -> int:
-        return int(self._rhythm.between(*WATCH_SECONDS))
+        return int(self._waits.between(*WATCH_SECONDS))
 
-    def _follow(self, stream: LineStream) -> None:
+    # One stream
+
+    def _followed(self, stream: LineStream) -> Generator[Changes]:
+        """Yield what the events of a stream change, batch by batch."""
         self._heard()
-        self._opened_at = self._rhythm.monotonic()
+        self._opened_at = self._waits.monotonic()
         for lines in stream.batches():
             was_complete = bool(self._version)
             self._heard()
-            self._take(lines)
+            yield from self._changed_by(self._events(lines))
             if self._version and not was_complete:
                 stream.allow_silence(SILENCE_SECONDS)
             phase = Phase.LIVE if self._version else Phase.SYNCING
-            if self._standing.is_due(phase, self._inventory.count):
+            if self._status.is_due(phase, self._seen.count):
                 self._report(phase)
 
-    def _take(self, lines: list[Line]) -> None:
-        changes: dict[str, Any] = {}
-        try:
-            for event in self._events(lines):
-                type_ = event.type
-                if type_ == "ERROR":
-                    words = one_line(event.message) or "no reason given"
-                    raise ApiError(event.status_code, "", words, event.retry_after_seconds or None)
-                self._is_silent = False
-                if type_ != "BOOKMARK":
-                    if event.problem:
-                        self._standing.note(event.problem)
-                    # What cannot be read is not shown: its last readable state would be a lie.
-                    changes[event.key] = event.item
-                elif event.is_initial_events_end and not self._version:
-                    self._put(changes)
-                    changes = {}
-                    self._finish_list(event.resource_version)
-                    self.settled.set()
-                if self._version:
-                    self._version = event.resource_version or self._version
-        finally:
-            self._put(changes)
-
-    def _put(self, changes: dict[str, Any]) -> None:
-        self._inventory.change(changes)
-        self._board.put(self.resource, changes)
+    def _changed_by(self, events: Iterable[WatchEvent]) -> Generator[Changes]:
+        """Yield what events change; where the list among them ends, what it told comes by itself."""
+        changes: Changes = {}
+        for event in events:
+            if event.type == "ERROR":
+                yield changes
+                words = one_line(event.message) or "no reason given"
+                raise ApiError(event.status_code, "", words, event.retry_after_seconds or None)
+            self._is_silent = False
+            if event.type != "BOOKMARK":
+                if event.problem:
+                    self._status.note(event.problem)
+                # What cannot be read is not shown: its last readable state would be a lie.
+                changes[event.key] = event.item
+            elif event.is_initial_events_end and not self._version:
+                yield changes
+                changes = {}
+                self._finish_list(event.resource_version)
+                self.settled.set()
+            if self._version:
+                self._version = event.resource_version or self._version
+        yield changes
 
     def _events(self, lines: list[Line]) -> list[WatchEvent]:
         decode, events = self._decoder.line, []
@@ -263,15 +268,21 @@ class Reflector:
                 try:
                     events.append(decode(line))
                 except ValueError as error:
-                    self._standing.note(f"a line that is not a watch event ({one_line(str(error), 120)})")
+                    self._status.note(f"a line that is not a watch event ({one_line(str(error), 120)})")
         return events
 
+    # What is known
+
+    def _put(self, changes: Changes) -> None:
+        self._seen.change(changes)
+        self._board.put(self.resource, changes)
+
     def _begin_list(self) -> None:
-        self._inventory.begin()
-        self._standing.clear_problems()
+        self._seen.begin()
+        self._status.clear_problems()
 
     def _finish_list(self, version: str) -> None:
-        gone = self._inventory.finish()
+        gone = self._seen.finish()
         if gone:
             self._board.put(self.resource, dict.fromkeys(gone))
         self._version, self._verb = version, "watch"
@@ -279,10 +290,12 @@ class Reflector:
         self._report(Phase.LIVE)
 
     def _heard(self) -> None:
-        self._standing.heard()
+        self._status.heard()
         self._outage.heard()
-        if self._standing.phase is Phase.DISCONNECTED:
+        if self._status.phase is Phase.DISCONNECTED:
             self._recovered()
+
+    # How an attempt ended
 
     def _ended(self) -> float:
         if self._opened_at is not None and self._is_silent and not self._is_steady(SHORT_SECONDS):
@@ -292,7 +305,7 @@ class Reflector:
         return 0.0
 
     def _failed(self, error: SourceError) -> float:
-        self._inventory.abandon()
+        self._seen.abandon()
         if self._verb == "watch" and (not self._is_silent or self._is_steady(STEADY_SECONDS)):
             self._backoff.reset()
         if not isinstance(error, ApiError):
@@ -300,21 +313,77 @@ class Reflector:
         elif self._outage.refused(error):
             self._recovered()
         is_starting = self._outage.excuses(error)
-        verdict = judge(error, self.resource, verb=self._verb, may_list=self._may_list, is_starting=is_starting)
-        if verdict.forgets and (gone := self._inventory.forget()):
+        reaction = reaction_to(error, self.resource, verb=self._verb, may_list=self._may_list, is_starting=is_starting)
+        if reaction.forgets and (gone := self._seen.forget()):
             self._board.put(self.resource, dict.fromkeys(gone))
         stubborn = isinstance(error, ApiError) and self._backoff.failures >= STUBBORN_FAILURES
-        if verdict.relists or stubborn:
+        if reaction.relists or stubborn:
             self._version = ""
-        if verdict.seconds is not None:
-            seconds = verdict.seconds * self._rhythm.between(1.0, 1.1)
+        if reaction.seconds is not None:
+            seconds = reaction.seconds * self._waits.between(1.0, 1.1)
         else:
-            seconds = max(self._backoff.next_seconds(), verdict.at_least_seconds)
-        self._report(verdict.phase, verdict.sentence, retry_in_seconds=seconds)
+            seconds = max(self._backoff.next_seconds(), reaction.at_least_seconds)
+        self._report(reaction.phase, reaction.sentence, retry_in_seconds=seconds)
         return seconds
 
     def _is_steady(self, seconds: float) -> bool:
-        return self._opened_at is not None and self._rhythm.monotonic() - self._opened_at >= seconds
+        return self._opened_at is not None and self._waits.monotonic() - self._opened_at >= seconds
 
     def _report(self, phase: Phase, error: str = "", *, retry_in_seconds: float = 0.0) -> None:
-        self._standing.report(phase, self._inventory.count, error, retry_in_seconds=retry_in_seconds)
+        self._status.report(phase, self._seen.count, error, retry_in_seconds=retry_in_seconds)
+
+
+class SeenKeys:
+    """Keys seen so far: complete, or in the middle of a list.
+
+    While a list is under way the objects of the one before it still count as known; those that it does not mention are
+    gone only once it has ended.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._seen: set[str] | None = None
+
+    @property
+    def count(self) -> int:
+        """Objects known; while listing, objects listed so far."""
+        return len(self._known if self._seen is None else self._seen)
+
+    @property
+    def known_count(self) -> int:
+        """Objects known from before the list under way."""
+        return len(self._known)
+
+    def begin(self) -> None:
+        """A list begins, or begins again."""
+        self.abandon()
+        self._seen = set()
+
+    def change(self, changes: Mapping[str, object]) -> None:
+        """Objects have come or changed, or are gone where there is None."""
+        listed = self._known if self._seen is None else self._seen
+        listed.update(changes)
+        for key, item in changes.items():
+            if item is None:
+                self._known.discard(key)
+                listed.discard(key)
+
+    def finish(self) -> frozenset[str]:
+        """The list is complete; return the keys that were known before and are gone."""
+        seen = self._seen if self._seen is not None else self._known
+        gone = frozenset(self._known - seen)
+        self._known, self._seen = seen, None
+        return gone
+
+    def abandon(self) -> None:
+        """The list has broken off: what it told is known, and nothing is gone."""
+        if self._seen is not None:
+            self._known |= self._seen
+            self._seen = None
+
+    def forget(self) -> frozenset[str]:
+        """Nothing is known any more; return the keys that were."""
+        self.abandon()
+        gone = frozenset(self._known)
+        self._known = set()
+        return gone

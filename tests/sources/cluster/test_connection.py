@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from karptui.sources.cluster.connection import Connection, Impersonation
+from karptui.sources.cluster.connection import OIDC_REFUSED, Connection, Impersonation, load_connection
 from karptui.sources.cluster.errors import ConfigError
-from karptui.sources.cluster.resolve import OIDC_REFUSED, load_connection
 
 Fields = dict[str, Any]
 
