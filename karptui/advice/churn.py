@@ -69,7 +69,7 @@ def longer_after(loops: Iterable[Loop], pool: NodePool | None) -> int | None:
 
 
 def is_consolidated(loop: Loop) -> bool:
-    """Whether consolidation takes away what comes: nodes that are underutilized or empty."""
+    """Return whether consolidation takes away what comes: nodes that are underutilized or empty."""
     return any(reason in _CONSOLIDATED for reason, _ in loop.reasons)
 
 

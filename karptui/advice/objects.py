@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable
 
 from karptui.advice.context import PodGroup
 from karptui.karpenter.nodepool import NodePool
-from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.edits import ObjectRef
-
-REQUIREMENTS_PATH: Final = ("spec", "template", "spec", "requirements")
-"""Where a NodePool has its requirements."""
 
 
 def pool_ref(pool: NodePool) -> ObjectRef:
@@ -36,22 +31,3 @@ def owner_refs(groups: Iterable[PodGroup]) -> tuple[ObjectRef, ...]:
 def ref_text(ref: ObjectRef) -> str:
     """Return ``Kind/namespace/name``."""
     return f"{ref.kind}/{ref.key}"
-
-
-def requirement_form(
-    requirement: NodeSelectorRequirement, *, operator: str = "", values: Sequence[str] | None = None
-) -> dict[str, object]:
-    """Return a requirement in the API's form.
-
-    Args:
-        requirement: As written.
-        operator: Instead of its own; empty keeps that.
-        values: Instead of its own; None keeps those.
-    """
-    own: dict[str, object] = {"key": requirement.key, "operator": operator or requirement.operator}
-    chosen = requirement.values if values is None else values
-    if chosen:
-        own["values"] = list(chosen)
-    if requirement.min_values is not None:
-        own["minValues"] = requirement.min_values
-    return own

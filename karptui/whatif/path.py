@@ -8,6 +8,8 @@ from typing import Any, Final, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 """Field names and list positions from the top of a document, e.g. ``("spec", "limits", "cpu")``."""
+POOL_REQUIREMENTS: Final[Path] = ("spec", "template", "spec", "requirements")
+"""Where a NodePool has its requirements."""
 _STEP: Final = re.compile(
     r"""\[(?P<index>[0-9]{1,6})\]"""
     r"""|\[(?P<quote>["'])(?P<quoted>.*?)(?P=quote)\]"""

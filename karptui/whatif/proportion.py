@@ -17,14 +17,13 @@ from karptui.karpenter.nodepool import NodePool
 from karptui.kube.pod import PodTemplate
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.edits.document import template_document
-from karptui.whatif.path import value_at
+from karptui.whatif.path import POOL_REQUIREMENTS, value_at
 from karptui.whatif.workload_labels import workload_labels
 
 LABEL: Final = "capacity-spread"
 """The label, called as Karpenter's documentation calls it."""
 MOST_VALUES: Final = 20
 """Values of the label at the most: every one of them asks for a node of its own."""
-REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")
 _SPREADS: Final = ("spec", "topologySpreadConstraints")
 
 
@@ -117,9 +116,9 @@ def proportion_edits(
         if pool is None or not pool.raw:
             raise ProportionError(f"the NodePool {name} is not known as it was written, so it cannot be edited")
         own = {"key": LABEL, "operator": "In", "values": [str(value) for value in range(first, first + count)]}
-        written = value_at(pool.raw, REQUIREMENTS, [])
+        written = value_at(pool.raw, POOL_REQUIREMENTS, [])
         others = [one for one in written if not (isinstance(one, Mapping) and one.get("key") == LABEL)]
-        edits.append(SetField(ObjectRef("NodePool", name), REQUIREMENTS, [*others, own]))
+        edits.append(SetField(ObjectRef("NodePool", name), POOL_REQUIREMENTS, [*others, own]))
         first += count
     edits += [
         SetField(one.ref, (*(() if one.ref.kind == "Pod" else ("spec", "template")), *_SPREADS), _spreads(one.template))

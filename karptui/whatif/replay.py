@@ -1,4 +1,4 @@
-"""Asks Karpenter's model about one side of a scenario."""
+"""Ask Karpenter's model about one side of a scenario."""
 
 from __future__ import annotations
 

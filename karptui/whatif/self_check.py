@@ -1,4 +1,4 @@
-"""Puts the model to the test: would it have made the NodeClaims that Karpenter made lately?
+"""Put the model to the test: would it have made the NodeClaims that Karpenter made lately?
 
 NodeClaims that were created within one batch are taken away with everything younger, their pods wait again, and the
 provisioner is replayed for the instant of their creation. Older nodes take no pods in it: they had no room then, else

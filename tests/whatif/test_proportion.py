@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from karptui.kube.pod import PodTemplate
 from karptui.whatif.edits import ObjectRef, SetField
+from karptui.whatif.path import POOL_REQUIREMENTS
 from karptui.whatif.proportion import (
     LABEL,
     MOST_VALUES,
-    REQUIREMENTS,
     Bearer,
     ProportionError,
     parse_shares,
@@ -90,8 +90,8 @@ def test_edits() -> None:
     }
     own = {"key": LABEL, "operator": "In"}
     assert edits == (
-        SetField(ObjectRef("NodePool", "primary"), REQUIREMENTS, [SPOT, own | {"values": ["1", "2"]}]),
-        SetField(ObjectRef("NodePool", "spare"), REQUIREMENTS, [own | {"values": ["3"]}]),
+        SetField(ObjectRef("NodePool", "primary"), POOL_REQUIREMENTS, [SPOT, own | {"values": ["1", "2"]}]),
+        SetField(ObjectRef("NodePool", "spare"), POOL_REQUIREMENTS, [own | {"values": ["3"]}]),
         SetField(web, ("spec", "template", "spec", "topologySpreadConstraints"), [spread]),
         SetField(one, ("spec", "topologySpreadConstraints"), [spread]),
     )

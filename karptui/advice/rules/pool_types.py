@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding, Severity
-from karptui.advice.objects import REQUIREMENTS_PATH, pool_ref, requirement_form
+from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import amount, at_cost, counted, joined, listed, memory, share, verb
 from karptui.aws.lint.pool_types import unknown_operators, wildcard_values
@@ -16,11 +18,14 @@ from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, S
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
+from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.units import cpu_text
 from karptui.provisioning.catalogue import bits
 from karptui.provisioning.template import Template
 from karptui.provisioning.type_verdict import Filter, FilterCount, PoolTypes, TypeVerdict
 from karptui.whatif.edits import ObjectRef, SetField
+from karptui.whatif.edits.document import requirement_documents
+from karptui.whatif.path import POOL_REQUIREMENTS, path_text
 
 
 @rule(
@@ -361,7 +366,7 @@ _SPELLED: Final = {name.lower(): name for name in OPERATORS}
 def _unknown_operator(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
         ref, edits = pool_ref(pool), _respelled(pool)
-        for one in unknown_operators(f"NodePool {pool.name}", ".".join(REQUIREMENTS_PATH), pool.requirements):
+        for one in unknown_operators(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
             yield Finding(
                 severity=Severity(str(one.severity)), objects=(ref,), fact=one.fact, remedy=one.remedy, edits=edits
             )
@@ -373,8 +378,8 @@ def _respelled(pool: NodePool) -> tuple[SetField, ...]:
     spelled = [_SPELLED.get(one.strip().lower(), "") for one in written]
     if not all(spelled):
         return ()
-    forms = [requirement_form(one, operator=operator) for one, operator in zip(pool.requirements, spelled, strict=True)]
-    return (SetField(pool_ref(pool), REQUIREMENTS_PATH, forms),)
+    mended = [replace(one, operator=operator) for one, operator in zip(pool.requirements, spelled, strict=True)]
+    return (SetField(pool_ref(pool), POOL_REQUIREMENTS, requirement_documents(mended)),)
 
 
 @rule(
@@ -388,22 +393,22 @@ def _respelled(pool: NodePool) -> tuple[SetField, ...]:
 )
 def _wildcard_value(context: AdviceContext) -> Iterator[Finding]:
     for pool in context.pools:
-        for one in wildcard_values(f"NodePool {pool.name}", ".".join(REQUIREMENTS_PATH), pool.requirements):
+        for one in wildcard_values(f"NodePool {pool.name}", path_text(POOL_REQUIREMENTS), pool.requirements):
             yield Finding(
                 severity=Severity(str(one.severity)),
                 objects=(pool_ref(pool),),
                 fact=one.fact,
                 remedy=one.remedy,
-                edits=(SetField(pool_ref(pool), REQUIREMENTS_PATH, _without_stars(pool)),),
+                edits=(SetField(pool_ref(pool), POOL_REQUIREMENTS, _without_stars(pool)),),
             )
 
 
-def _without_stars(pool: NodePool) -> list[dict[str, object]]:
+def _without_stars(pool: NodePool) -> list[dict[str, Any]]:
     """Return the requirements in the API's form, without values that hold a star and requirements made of these."""
-    found: list[dict[str, object]] = []
+    found: list[NodeSelectorRequirement] = []
     for requirement in pool.requirements:
-        values = [value for value in requirement.values if "*" not in value]
+        values = tuple(value for value in requirement.values if "*" not in value)
         if requirement.values and not values:
             continue
-        found.append(requirement_form(requirement, values=values))
-    return found
+        found.append(replace(requirement, values=values))
+    return requirement_documents(found)

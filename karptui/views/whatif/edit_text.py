@@ -42,20 +42,13 @@ def edit_text(edit: AnyEdit) -> str:
         case CopyPod(object=ref, count=count):
             return f"{counted(count, 'pod')} more like {ref.key}"
         case TakeOut():
-            return f"out: {outage_words(edit)}"
+            return f"out: {edit.words}"
         case RemoveNode(name=name):
             return f"without node {name}"
         case CordonNode(name=name):
             return f"node {name} cordoned"
         case _:
             assert_never(edit)
-
-
-def outage_words(edit: TakeOut) -> str:
-    """Return which offerings are out: ``m7i* spot in us-east-1a``."""
-    words = [edit.instance_type or "every type", edit.capacity_type]
-    where = f"in {edit.zone}" if edit.zone else ""
-    return " ".join(word for word in (*words, where) if word)
 
 
 def _value(value: Any) -> str:

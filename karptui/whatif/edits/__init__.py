@@ -81,6 +81,12 @@ class TakeOut(Edit, frozen=True, tag="outage"):
     zone: str = ""
     capacity_type: str = ""
 
+    @property
+    def words(self) -> str:
+        """What is out: ``spot m7i* in us-east-1a``."""
+        where = f"in {self.zone}" if self.zone else ""
+        return " ".join(filter(None, (self.capacity_type, self.instance_type or "every type", where)))
+
 
 class RemoveNode(Edit, frozen=True, tag="removeNode"):
     """Takes a node away; its pods look for another place."""

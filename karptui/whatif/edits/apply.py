@@ -114,7 +114,7 @@ def _types(base: WhatIfBase, draft: ClusterDraft, inventory: Inventory) -> tuple
     if draft.outages:
         made, counts = without_offerings(types.types, draft.outages)
         types = replace(types, types=made)
-        missed = [outage_text(one) for one, count in zip(draft.outages, counts, strict=True) if not count]
+        missed = [one.words for one, count in zip(draft.outages, counts, strict=True) if not count]
         notes.extend(f"there is no such offering: {text}" for text in missed)
     return types, notes
 
@@ -124,7 +124,7 @@ def _references(inventory: Inventory, types: Any) -> dict[Any, Any]:
 
 
 def _covers(types: TypesResult, before: Inventory, after: Inventory) -> bool:
-    """Whether the types of every NodePool are known already, from one that draws on the same NodeClass."""
+    """Return whether the types of every NodePool are known already, from one that draws on the same NodeClass."""
     if not isinstance(types.types, Mapping) or after.nodepools is before.nodepools:
         return True
     known = {pool.node_class_ref for pool in before.nodepools}
@@ -155,12 +155,6 @@ def without_offerings(types: InstanceTypes, outages: Sequence[TakeOut]) -> tuple
             made[id(own)] = _marked(own, outages, counts)
         result[name] = made[id(own)]
     return result, counts
-
-
-def outage_text(outage: TakeOut) -> str:
-    """Return what is out, in words."""
-    parts = (outage.capacity_type, outage.instance_type or "every type", f"in {outage.zone}" if outage.zone else "")
-    return " ".join(filter(None, parts))
 
 
 def _marked(types: Sequence[InstanceType], outages: Sequence[TakeOut], counts: list[int]) -> tuple[InstanceType, ...]:
@@ -237,7 +231,7 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
 
 
 def changes_types(before: Settings, after: Settings) -> bool:
-    """Whether settings differ in what instance types are worked out from."""
+    """Return whether settings differ in what instance types are worked out from."""
     return _of_types(before) != _of_types(after)
 
 

@@ -79,7 +79,7 @@ def _with_item(node: Any, path: Path, depth: int, value: Any, index: int, *, is_
 _MISSING: Final = object()
 
 
-def with_defaults(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> dict[str, Any]:
+def as_stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return an object as it is stored.
 
     A snapshot written by hand has objects that never saw an API server. So that nothing changes but what an edit says,
@@ -170,7 +170,7 @@ def selector_document(selector: LabelSelector) -> dict[str, Any]:
 
 
 def requirement_documents(requirements: Iterable[NodeSelectorRequirement]) -> list[dict[str, Any]]:
-    """Return node selector requirements in the API's own shape."""
+    """Return requirements in the API's own shape."""
     return [
         _without_empty(key=one.key, operator=one.operator, values=list(one.values), minValues=one.min_values)
         for one in requirements

@@ -46,7 +46,7 @@ def known_kind(api_kind: str) -> Kind | None:
 
 
 def is_namespaced(kind: Kind) -> bool:
-    """Whether objects of a kind live in namespaces."""
+    """Return whether objects of a kind live in namespaces."""
     return kind not in _CLUSTER_SCOPED
 
 
@@ -184,7 +184,7 @@ class ClusterDraft:
         return replace(self._inventory, **{field: tuple(items.values()) for field, items in self._changed.items()})
 
     def touched(self, kind: Kind) -> bool:
-        """Whether an edit put or dropped an object of a kind."""
+        """Return whether an edit put or dropped an object of a kind."""
         return FIELDS.get(kind, _WORKLOADS) in self._changed
 
 

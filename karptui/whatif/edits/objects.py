@@ -18,7 +18,7 @@ from karptui.kube.objects import Condition, OwnerReference
 from karptui.kube.pod import Pod
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.edits import EditError, ObjectRef
-from karptui.whatif.edits.document import cordoned, with_defaults
+from karptui.whatif.edits.document import as_stored, cordoned
 from karptui.whatif.edits.draft import ClusterDraft, is_namespaced
 from karptui.whatif.edits.pods import (
     add_first,
@@ -152,7 +152,7 @@ def stored(document: Mapping[str, Any], present: Mapping[str, Any] | None) -> di
         made.pop("status", None)
         if "status" in present:
             made["status"] = present["status"]
-    return with_defaults(made, present)
+    return as_stored(made, present)
 
 
 def _ref(document: Mapping[str, Any]) -> ObjectRef:

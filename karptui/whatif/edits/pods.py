@@ -156,7 +156,7 @@ def like_its_pods(template: PodTemplate, pod: Pod) -> PodTemplate:
 
 
 def is_same(left: PodTemplate, right: PodTemplate) -> bool:
-    """Whether two templates say the same."""
+    """Return whether two templates say the same."""
     return all(getattr(left, name) == getattr(right, name) for name in PodTemplate.__struct_fields__)
 
 

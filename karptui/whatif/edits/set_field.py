@@ -12,7 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import DaemonSet, Workload
 from karptui.whatif.edits import EditError, SetField
-from karptui.whatif.edits.document import record_document, taken_over, template_document, with_defaults, with_field
+from karptui.whatif.edits.document import as_stored, record_document, taken_over, template_document, with_field
 from karptui.whatif.edits.draft import ClusterDraft
 from karptui.whatif.edits.objects import convert, settle_pool
 from karptui.whatif.edits.pods import TemplateRead, give_template, is_same, read_template, scale, with_status
@@ -52,7 +52,7 @@ def _set_raw(draft: ClusterDraft, kind: Kind, item: Any, edit: SetField) -> None
     # Items of a list do not say what they are.
     own = {"apiVersion": f"{item.group}/{item.version}"} if kind is Kind.NODECLASS else {}
     document = {**own, "kind": edit.object.kind, **with_field(item.raw, edit.path, edit.value)}
-    made = convert(kind, with_defaults(document, item.raw))
+    made = convert(kind, as_stored(document, item.raw))
     if kind is Kind.NODEPOOL and made.node_class_ref != item.node_class_ref:
         made = settle_pool(draft, made)
     draft.put(kind, made)
@@ -77,7 +77,7 @@ def _set_pod(draft: ClusterDraft, pod: Pod, edit: SetField) -> None:
 
 
 def _is_its_own(pod: Pod, path: Path) -> bool:
-    """Whether a path may lead to what a pod does not share with others of its template."""
+    """Return whether a path may lead to what a pod does not share with others of its template."""
     if path[:2] == ("spec", "volumes"):
         return True
     return path[:2] == ("metadata", "labels") and (len(path) == 2 or path[2] in pod.own_labels)

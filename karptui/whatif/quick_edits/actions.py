@@ -40,7 +40,7 @@ class SettingEdit:
     hint: str = ""
 
     def fault(self, text: str) -> str:
-        """Says what is wrong with a value; empty if nothing."""
+        """Say what is wrong with a value; empty if nothing."""
         if self.choices:
             return "" if text in self.choices else f"must be {' or '.join(self.choices)}"
         if self.name == "RESERVED_ENIS":
@@ -52,7 +52,7 @@ class SettingEdit:
         return "" if re.fullmatch(r"0?\.[0-9]+|0|[0-9]\.[0-9]+", text) else "must be a share such as 0.075"
 
     def step(self, text: str, direction: int) -> str:
-        """Gives the value one step up or down; choices go round."""
+        """Give the value one step up or down; choices go round."""
         if self.choices:
             at = self.choices.index(text) if text in self.choices else -1
             return self.choices[(at + direction) % len(self.choices)]
@@ -61,7 +61,7 @@ class SettingEdit:
         return f"{max(0.0, float(text) + direction * self.stride):.10g}"
 
     def edit(self, text: str) -> SetSetting:
-        """Makes the edit.
+        """Make the edit.
 
         Raises:
             EditRefusedError: where Karpenter would not take the value.
@@ -138,32 +138,32 @@ class QuickAction:
 
 
 def scale_workload(ref: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Gives a workload another number of pods."""
+    """Give a workload another number of pods."""
     return (ScaleWorkload(ref, _count(answers, "replicas", low=0)),)
 
 
 def copy_pod(ref: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Adds pending pods like one."""
+    """Add pending pods like one."""
     return (CopyPod(ref, _count(answers, "count", low=1)),)
 
 
 def delete_object(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Takes an object away."""
+    """Take an object away."""
     return (DeleteObject(ref),)
 
 
 def remove_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Takes a node away; its pods look for another place."""
+    """Take a node away; its pods look for another place."""
     return (RemoveNode(ref.name),)
 
 
 def cordon_node(ref: ObjectRef, _: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Keeps new pods from a node."""
+    """Keep new pods from a node."""
     return (CordonNode(ref.name),)
 
 
 def take_out(_: ObjectRef, answers: Mapping[str, str]) -> tuple[AnyEdit, ...]:
-    """Makes offerings unavailable."""
+    """Make offerings unavailable."""
     edit = TakeOut(
         answers.get("type", "").strip(), answers.get("zone", "").strip(), answers.get("capacityType", "").strip()
     )

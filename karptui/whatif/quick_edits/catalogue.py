@@ -270,5 +270,5 @@ QUICK_EDITS: Final[tuple[QuickEdit, ...]] = (*_POOL_EDITS, *_CLASS_EDITS, *_WORK
 
 
 def quick_edits_for(kind: str) -> tuple[QuickEdit, ...]:
-    """Lists the quick edits of a kind, in order."""
+    """List the quick edits of a kind, in order."""
     return tuple(edit for edit in QUICK_EDITS if kind in edit.kinds)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from karptui.kube.quantity import QuantityError, parse_quantity
-from karptui.whatif.path import Path, value_at
+from karptui.whatif.path import POOL_REQUIREMENTS, Path, value_at
 from karptui.whatif.quick_edits.quick_edit import At, Body, Input, Option, QuickEdit, as_text, refuse
 from karptui.whatif.schema.offers import KnownValues
 from karptui.whatif.yaml.splice import REMOVE, append_item, get_value, remove_item, set_value
@@ -30,7 +30,7 @@ def _scalar_field(
     step: Callable[[Body, int], str] | None = None,
     options: Callable[[Body], Sequence[Option]] = lambda _: (),
 ) -> QuickEdit:
-    """Makes a quick edit of one value that is read and written as text.
+    """Make a quick edit of one value that is read and written as text.
 
     Args:
         id_: Its name.
@@ -69,7 +69,7 @@ def _scalar_field(
 def number_field(
     id_: str, title: str, kinds: Iterable[str], path: Path, *, low: int = 0, high: int | None = None, hint: str = ""
 ) -> QuickEdit:
-    """Makes a quick edit of a whole number.
+    """Make a quick edit of a whole number.
 
     Args:
         id_: Its name.
@@ -99,7 +99,7 @@ def number_field(
 
 
 def quantity_field(id_: str, title: str, kinds: Iterable[str], path: Path, *, start: str, hint: str) -> QuickEdit:
-    """Makes a quick edit of an amount of a resource, see ``number_field``; the first step from nothing is ``start``."""
+    """Make a quick edit of an amount of a resource, see ``number_field``; the first step from nothing is ``start``."""
 
     def step(body: Body, direction: int) -> str:
         current = as_text(value_at(body, path))
@@ -113,7 +113,7 @@ def quantity_field(id_: str, title: str, kinds: Iterable[str], path: Path, *, st
 def duration_field(
     id_: str, title: str, kinds: Iterable[str], path: Path, *, ladder: Sequence[str], removable: bool = True
 ) -> QuickEdit:
-    """Makes a quick edit of a duration.
+    """Make a quick edit of a duration.
 
     Args:
         id_: Its name.
@@ -143,7 +143,7 @@ def duration_field(
 def choice_field(
     id_: str, title: str, kinds: Iterable[str], path: Path, *, choices: Sequence[tuple[str, str]], truth: bool = False
 ) -> QuickEdit:
-    """Makes a quick edit of one of a few values.
+    """Make a quick edit of one of a few values.
 
     Args:
         id_: Its name.
@@ -183,12 +183,12 @@ def choice_field(
 def text_field(
     id_: str, title: str, kinds: Iterable[str], path: Path, *, fault: Callable[[str], str], hint: str
 ) -> QuickEdit:
-    """Makes a quick edit of a line of text, see ``number_field``."""
+    """Make a quick edit of a line of text, see ``number_field``."""
     return _scalar_field(id_, title, kinds, path, Input.TEXT, fault=fault, hint=hint)
 
 
 def quantity_fault(text: str) -> str:
-    """Says what is wrong with an amount; nothing is wrong with none."""
+    """Say what is wrong with an amount; nothing is wrong with none."""
     if not text:
         return ""
     try:
@@ -198,12 +198,12 @@ def quantity_fault(text: str) -> str:
 
 
 def quantity_value(text: str) -> int | str:
-    """Gives an amount the type people write it with: a number where it is one, else text."""
+    """Give an amount the type people write it with: a number where it is one, else text."""
     return int(text) if re.fullmatch(r"0|[1-9][0-9]{0,17}", text) else text
 
 
 def step_quantity(text: str, direction: int) -> str:
-    """Goes one step up or down in the second digit of an amount: 400 to 410, 64Gi to 65Gi, 1000 to 1100."""
+    """Go one step up or down in the second digit of an amount: 400 to 410, 64Gi to 65Gi, 1000 to 1100."""
     match = _QUANTITY_PARTS.match(text)
     if match is None:
         return text
@@ -215,7 +215,7 @@ def step_quantity(text: str, direction: int) -> str:
 
 
 def step_ladder(text: str, ladder: Sequence[str], direction: int) -> str:
-    """Goes to the next longer or shorter of the usual durations."""
+    """Go to the next longer or shorter of the usual durations."""
     here = _seconds(text)
     if here is None:
         return ladder[0]
@@ -239,14 +239,19 @@ def _seconds(text: str) -> float | None:
     return float(sum(int(number) * units[unit] for number, unit in re.findall(r"([0-9]+)([smh])", text)))
 
 
-REQUIREMENTS: Final[Path] = ("spec", "template", "spec", "requirements")
 _COUNTED: Final = frozenset({"In", "NotIn"})
 
 
 def requirement_field(
-    id_: str, title: str, key: str, *, usual: tuple[str, ...] = (), path: Path = REQUIREMENTS, kind: str = "NodePool"
+    id_: str,
+    title: str,
+    key: str,
+    *,
+    usual: tuple[str, ...] = (),
+    path: Path = POOL_REQUIREMENTS,
+    kind: str = "NodePool",
 ) -> QuickEdit:
-    """Makes a quick edit of the values that a requirement allows.
+    """Make a quick edit of the values that a requirement allows.
 
     Args:
         id_: Its name.
@@ -277,9 +282,9 @@ def requirement_field(
 
 
 def toggle_value(
-    text: str, at: At, key: str, value: str, *, path: Path = REQUIREMENTS, others: tuple[str, ...] = ()
+    text: str, at: At, key: str, value: str, *, path: Path = POOL_REQUIREMENTS, others: tuple[str, ...] = ()
 ) -> str:
-    """Turns one value of a requirement over.
+    """Turn one value of a requirement over.
 
     A requirement with ``In`` gains or loses the value, one with ``NotIn`` loses or gains it. Where there is neither,
     the value is on, and is turned off by ``In`` with the ``others`` if these are all the values there are, else by
@@ -306,9 +311,9 @@ def toggle_value(
 
 
 def set_requirement(
-    text: str, at: At, key: str, operator: str, values: Iterable[str], *, path: Path = REQUIREMENTS
+    text: str, at: At, key: str, operator: str, values: Iterable[str], *, path: Path = POOL_REQUIREMENTS
 ) -> str:
-    """Gives a requirement an operator and values, in the place of the first one of that key if there is one."""
+    """Give a requirement an operator and values, in the place of the first one of that key if there is one."""
     requirements = get_value(text, at, path)
     new = {"key": key, "operator": operator, "values": list(values)}
     for index, one in enumerate(requirements if isinstance(requirements, list) else ()):
@@ -318,7 +323,7 @@ def set_requirement(
 
 
 def allows(requirements: Any, key: str, value: str) -> bool:
-    """Says whether the In and NotIn requirements of a key leave a value."""
+    """Say whether the In and NotIn requirements of a key leave a value."""
     for one in _of_key(requirements, key):
         values = [str(item) for item in one.get("values") or ()]
         if (one.get("operator") == "In" and value not in values) or (
@@ -329,7 +334,7 @@ def allows(requirements: Any, key: str, value: str) -> bool:
 
 
 def requirement_text(requirements: Any, key: str) -> str:
-    """Writes the requirements of a key on one line; empty where there is none."""
+    """Write the requirements of a key on one line; empty where there is none."""
     words: list[str] = []
     for one in _of_key(requirements, key):
         values = ", ".join(str(value) for value in one.get("values") or ())

@@ -34,7 +34,7 @@ def pairs_field(
     value_of: Callable[[str], Any] = str,
     hint: str,
 ) -> QuickEdit:
-    """Makes a quick edit of a mapping; an item is ``name=value``, and putting a name again changes its value.
+    """Make a quick edit of a mapping; an item is ``name=value``, and putting a name again changes its value.
 
     Args:
         id_: Its name.
@@ -66,7 +66,7 @@ def pairs_field(
 
 
 def taints_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> QuickEdit:
-    """Makes a quick edit of taints, written as kubectl does: ``key=value:Effect``."""
+    """Make a quick edit of taints, written as kubectl does: ``key=value:Effect``."""
     hint = "key=value:Effect, such as team=ml:NoSchedule"
 
     def fault(text: str) -> str:
@@ -83,7 +83,7 @@ def taints_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> Quic
 
 
 def budgets_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> QuickEdit:
-    """Makes a quick edit of disruption budgets, written as ``10% Empty,Drifted 0 9 * * mon-fri for 8h``."""
+    """Make a quick edit of disruption budgets, written as ``10% Empty,Drifted 0 9 * * mon-fri for 8h``."""
     hint = "nodes, then reasons, then schedule for duration: 10%, 0 Drifted, 0 0 9 * * mon-fri for 8h"
 
     def fault(text: str) -> str:
@@ -102,7 +102,7 @@ def budgets_field(id_: str, title: str, kinds: Iterable[str], path: Path) -> Qui
 
 
 def change_budget(text: str, at: At, index: int, value: str, path: Path = ("spec", "disruption", "budgets")) -> str:
-    """Writes another budget in the place of the one at a position.
+    """Write another budget in the place of the one at a position.
 
     Raises:
         EditRefusedError: where the text is no budget.
@@ -113,7 +113,7 @@ def change_budget(text: str, at: At, index: int, value: str, path: Path = ("spec
 
 
 def taint_of(text: str) -> dict[str, str]:
-    """Reads ``key=value:Effect``."""
+    """Read ``key=value:Effect``."""
     match = _TAINT.match(text)
     assert match is not None
     key, value, effect = match.groups()
@@ -121,13 +121,13 @@ def taint_of(text: str) -> dict[str, str]:
 
 
 def taint_text(taint: Any) -> str:
-    """Writes a taint as kubectl does."""
+    """Write a taint as kubectl does."""
     value = f"={taint['value']}" if taint.get("value") else ""
     return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 
 
 def budget_of(text: str) -> dict[str, Any]:
-    """Reads a budget, see ``budgets_field``."""
+    """Read a budget, see ``budgets_field``."""
     match = _BUDGET.match(text)
     assert match is not None
     budget: dict[str, Any] = {"nodes": match["nodes"]}
@@ -140,7 +140,7 @@ def budget_of(text: str) -> dict[str, Any]:
 
 
 def budget_text(budget: Any) -> str:
-    """Writes a budget, see ``budgets_field``."""
+    """Write a budget, see ``budgets_field``."""
     words = [as_text(budget.get("nodes", "10%")), ",".join(budget.get("reasons") or ())]
     if budget.get("schedule"):
         words += [str(budget["schedule"]), "for", str(budget.get("duration", ""))]
@@ -148,7 +148,7 @@ def budget_text(budget: Any) -> str:
 
 
 def label_value_fault(text: str) -> str:
-    """Says what is wrong with the value of a label."""
+    """Say what is wrong with the value of a label."""
     fits = re.fullmatch(_LABEL_VALUE, text) and len(text) <= 63
     return "" if fits else "the value must be at most 63 letters, digits, - _ and ."
 
@@ -199,7 +199,7 @@ def _list_field(
     hint: str,
     write: Callable[[Any], str],
 ) -> QuickEdit:
-    """Makes a quick edit of a list of mappings, each of which ``write`` gives as text."""
+    """Make a quick edit of a list of mappings, each of which ``write`` gives as text."""
 
     def texts(body: Body) -> list[str]:
         found = value_at(body, path)

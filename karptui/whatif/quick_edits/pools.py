@@ -18,7 +18,7 @@ _SEPARATOR: Final = "---\n"
 
 
 def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...]) -> str:
-    """Splits a pool in a preferred one, which takes only some values of a label, and itself as the fallback.
+    """Split a pool in a preferred one, which takes only some values of a label, and itself as the fallback.
 
     Both have the same taints, labels and everything else, so that every pod fits either; the preferred pool has weight
     100 and is tried first, the other has weight 1. The text of the pool is kept, and the preferred one is a copy of it.
@@ -50,7 +50,7 @@ def split_pool(text: str, at: At, *, name: str, key: str, values: tuple[str, ...
 
 
 def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedicated") -> str:
-    """Gives a workload a pool of its own: a copy of a pool with a taint, which the workload's pods tolerate and select.
+    """Give a workload a pool of its own: a copy of a pool with a taint, which the workload's pods tolerate and select.
 
     Args:
         text: The buffer, which holds both.
@@ -78,7 +78,7 @@ def own_pool(text: str, pool: At, workload: At, *, name: str, key: str = "dedica
 
 
 def daemonset(name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace: str = "kube-system") -> str:
-    """Writes a DaemonSet that runs on every node, to see what one more costs."""
+    """Write a DaemonSet that runs on every node, to see what one more costs."""
     labels = {"app.kubernetes.io/name": name}
     container = {
         "name": name,
@@ -104,7 +104,7 @@ def daemonset(name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace:
 def add_daemonset(
     text: str, name: str, *, cpu: str = "100m", memory: str = "128Mi", namespace: str = "kube-system"
 ) -> str:
-    """Adds ``daemonset`` to the buffer.
+    """Add ``daemonset`` to the buffer.
 
     Raises:
         EditRefusedError: where it is there already.
@@ -114,7 +114,7 @@ def add_daemonset(
 
 
 def append_document(text: str, document: str) -> str:
-    """Adds a document to the end of a buffer."""
+    """Add a document to the end of a buffer."""
     if not text.strip():
         return document
     return f"{text if text.endswith(chr(10)) else text + chr(10)}{_SEPARATOR}{document.rstrip(chr(10))}\n"

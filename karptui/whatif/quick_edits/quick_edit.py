@@ -71,12 +71,12 @@ class QuickEdit:
 
 
 def refuse(sentence: str) -> EditRefusedError:
-    """Makes the error of an edit that cannot be made."""
+    """Make the error of an edit that cannot be made."""
     return EditRefusedError(sentence)
 
 
 def as_text(value: Any) -> str:
-    """Writes a scalar as a person would; empty for None and for what is no scalar."""
+    """Write a scalar as a person would; empty for None and for what is no scalar."""
     if value is None or isinstance(value, dict | list):
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

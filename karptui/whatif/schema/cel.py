@@ -18,7 +18,7 @@ from karptui.whatif.schema.formats import compiled
 
 
 def declarations() -> list[Any]:
-    """Declares the functions with their types, for a CEL environment."""
+    """Declare the functions with their types, for a CEL environment."""
     overloads: dict[str, list[Any]] = {}
     for name, index, member, result, parameters, body in _functions():
         overload = cel.Overload(
@@ -95,13 +95,13 @@ def _network_functions(tagged: Any) -> Iterator[_Row]:
 
 
 def find(text: str, pattern: str) -> str:
-    """Gives the first match of a pattern, or nothing."""
+    """Give the first match of a pattern, or nothing."""
     found = _pattern(pattern).search(text)
     return found.group(0) if found else ""
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """Gives the matches of a pattern, at most ``limit`` of them if that is not negative."""
+    """Give the matches of a pattern, at most ``limit`` of them if that is not negative."""
     found = [match.group(0) for match in _pattern(pattern).finditer(text)]
     return found if limit < 0 else found[:limit]
 
@@ -114,12 +114,12 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 
 def equivalent(one: list[Any], two: list[Any]) -> bool:
-    """Says whether two lists hold the same items, however often."""
+    """Say whether two lists hold the same items, however often."""
     return all(item in two for item in one) and all(item in one for item in two)
 
 
 def quantity(text: str) -> dict[str, str]:
-    """Reads a quantity.
+    """Read a quantity.
 
     Raises:
         QuantityError: where the text is none.
@@ -129,7 +129,7 @@ def quantity(text: str) -> dict[str, str]:
 
 
 def as_integer(one: Mapping[str, str]) -> int:
-    """Gives a whole quantity as a number.
+    """Give a whole quantity as a number.
 
     Raises:
         ValueError: where it has a fraction.
@@ -167,7 +167,7 @@ def _adder(factor: int) -> Callable[[Any, Any], dict[str, str]]:
 
 
 def url(text: str) -> dict[str, str]:
-    """Reads an absolute URL or an absolute path.
+    """Read an absolute URL or an absolute path.
 
     Raises:
         ValueError: where the text is neither.
@@ -192,7 +192,7 @@ _URL_PARTS: dict[str, Callable[[Any], str]] = {
 
 
 def ip(text: str) -> dict[str, str]:
-    """Reads an IP address; an IPv4 address in IPv6's clothing and zones are refused as Kubernetes does.
+    """Read an IP address; an IPv4 address in IPv6's clothing and zones are refused as Kubernetes does.
 
     Raises:
         ValueError: where the text is none.
@@ -204,7 +204,7 @@ def ip(text: str) -> dict[str, str]:
 
 
 def cidr(text: str) -> dict[str, str]:
-    """Reads a range of IP addresses.
+    """Read a range of IP addresses.
 
     Raises:
         ValueError: where the text is none.

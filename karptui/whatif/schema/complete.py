@@ -57,7 +57,7 @@ class _Asked(NamedTuple):
 
 
 def complete(text: str, line: int, column: int, schemas: Schemas, values: KnownValues) -> Completion:
-    """Says what can be typed at the cursor.
+    """Say what can be typed at the cursor.
 
     Args:
         text: The buffer.

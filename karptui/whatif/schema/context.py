@@ -36,11 +36,11 @@ class Levels:
         return self._open[-1].column
 
     def at(self, column: int) -> list[str | int]:
-        """Returns the fields and items that begin at a column."""
+        """Return the fields and items that begin at a column."""
         return [level.step for level in self._open if level.column == column]
 
     def open_dashes(self, line: str, *, is_cursor: bool = False) -> tuple[int, str, int]:
-        """Opens the items whose dashes a line begins with.
+        """Open the items whose dashes a line begins with.
 
         Returns:
             The line's indentation, what stands behind the dashes, and the column of that.
@@ -66,18 +66,18 @@ class Levels:
             self._open.append(_Level(column, 0))
 
     def open_key(self, column: int, name: str) -> None:
-        """Opens the field of a name that begins at a column."""
+        """Open the field of a name that begins at a column."""
         self.close_to(column)
         self._open.append(_Level(column, name))
 
     def close_to(self, column: int) -> None:
-        """Closes everything that does not begin before a column."""
+        """Close everything that does not begin before a column."""
         while self._open and self._open[-1].column >= column:
             self._open.pop()
 
 
 def without_comment(text: str) -> str:
-    """Returns what stands before a comment, which a quote may hide."""
+    """Return what stands before a comment, which a quote may hide."""
     quote = ""
     for position, character in enumerate(text):
         if quote:
@@ -90,7 +90,7 @@ def without_comment(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Returns the text between quotes, if there are any."""
+    """Return the text between quotes, if there are any."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
@@ -142,7 +142,7 @@ class Context:
 
 
 def context_at(text: str, line: int, column: int) -> Context | None:
-    """Finds the place of a cursor; None inside comments and block texts.
+    """Find the place of a cursor; None inside comments and block texts.
 
     Args:
         text: The buffer.
@@ -202,7 +202,7 @@ class _Scan:
         return not line.strip() or len(line) - len(line.lstrip(" ")) > column
 
     def _take(self, at: int, line: str) -> tuple[int, int | None]:
-        """Opens the levels of a line.
+        """Open the levels of a line.
 
         Returns:
             The last line of a flow value that starts on it, and the column of a block text's field.
@@ -269,7 +269,7 @@ class _Scan:
         )
 
     def _open_list(self, above: Sequence[str | int], path: Path) -> str:
-        """Names the field at the cursor's column whose list may begin or go on there."""
+        """Name the field at the cursor's column whose list may begin or go on there."""
         match list(above):
             case [str(key)] if not self._taken.get(path, {}).get(key):
                 return key

@@ -10,7 +10,7 @@ from karptui.whatif.yaml.tree import MAX_DEPTH
 
 
 def flow_start(value: str) -> str | None:
-    """Gives the bracket that a value opens with, if it does."""
+    """Give the bracket that a value opens with, if it does."""
     return value[0] if value[:1] in ("{", "[") else None
 
 
@@ -42,7 +42,7 @@ class _Frame:
 
 
 def scan_flow(lines: Sequence[str], start: tuple[int, int], cursor: tuple[int, int]) -> FlowScan:
-    """Goes through a flow value from its bracket on.
+    """Go through a flow value from its bracket on.
 
     Args:
         lines: The lines of the document.
@@ -100,7 +100,7 @@ class _FlowScanner:
         return False
 
     def _structure(self, character: str, following: str) -> bool:
-        """Takes one character outside of quotes; True once the outermost bracket is closed."""
+        """Take one character outside of quotes; True once the outermost bracket is closed."""
         if character in "{[":
             if len(self._stack) >= MAX_DEPTH:
                 return True

@@ -31,13 +31,13 @@ _PATTERN_WORDS = {
 
 
 def pattern_words(pattern: str) -> str:
-    """Says what a pattern asks for."""
+    """Say what a pattern asks for."""
     return _PATTERN_WORDS.get(pattern) or f"text that matches {pattern}"
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str] | None:
-    """Compiles a Go pattern; None where Python has no equal for it."""
+    """Compile a Go pattern; None where Python has no equal for it."""
     try:
         return re.compile(go_pattern(pattern), re.ASCII)
     except re.error:
@@ -45,7 +45,7 @@ def compiled(pattern: str) -> re.Pattern[str] | None:
 
 
 def go_pattern(pattern: str) -> str:
-    r"""Writes a Go pattern so that Python means the same: ``$`` and ``\z`` are the very end."""
+    r"""Write a Go pattern so that Python means the same: ``$`` and ``\z`` are the very end."""
     parts: list[str] = []
     position = 0
     in_class = False
@@ -66,7 +66,7 @@ def go_pattern(pattern: str) -> str:
 
 
 def format_fault(value: object, name: str) -> str | None:
-    """Says what a value's format asks for where it does not have it; formats the API server skips are skipped."""
+    """Say what a value's format asks for where it does not have it; formats the API server skips are skipped."""
     if name in _RANGES and isinstance(value, int):
         low, high = _RANGES[name]
         return None if low <= value <= high else f"must be a whole number between {low:,} and {high:,}"

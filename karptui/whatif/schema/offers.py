@@ -106,7 +106,7 @@ _LABEL_MAPS: Final = frozenset({"labels", "nodeSelector", "matchLabels"})
 
 
 def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
-    """Offers names for a mapping whose names its schema leaves open.
+    """Offer names for a mapping whose names its schema leaves open.
 
     Args:
         path: Of the mapping.
@@ -129,7 +129,7 @@ def offered_names(path: Path, known: KnownValues, kind: str) -> Iterator[Offer]:
 
 
 def offered_values(path: Path, known: KnownValues, taken: Taken) -> Iterator[Offer]:
-    """Offers values for a field or list item.
+    """Offer values for a field or list item.
 
     Args:
         path: Of the value.

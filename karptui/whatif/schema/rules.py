@@ -1,4 +1,4 @@
-"""Runs a schema's validation rules (``x-kubernetes-validations``), which are written in CEL."""
+"""Run a schema's validation rules (``x-kubernetes-validations``), which are written in CEL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ruling(NamedTuple):
 def rule_violations(
     value: Any, schema: Mapping[str, Any], *, old: Any = MISSING, faulty: frozenset[Path] = frozenset()
 ) -> Ruling:
-    """Runs every rule of a schema over a value.
+    """Run every rule of a schema over a value.
 
     Args:
         value: The whole object with defaults filled in.
@@ -47,7 +47,7 @@ def rule_violations(
 
 
 def escape(name: str) -> str:
-    """Writes a field name as rules do (``apiserver/pkg/cel/escaping.go``)."""
+    """Write a field name as rules do (``apiserver/pkg/cel/escaping.go``)."""
     if name in _KEYWORDS:
         return f"__{name}__"
     return (
@@ -56,7 +56,7 @@ def escape(name: str) -> str:
 
 
 def cel_value(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Gives a value the types its schema has in CEL.
+    """Give a value the types its schema has in CEL.
 
     Times stay text, because the library takes none inside of maps: rules that compare them are counted as not run.
     """
@@ -177,7 +177,7 @@ FAILED: Any = object()
 
 
 def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
-    """Evaluates an expression.
+    """Evaluate an expression.
 
     Returns:
         Its value, ``UNREADABLE`` or ``FAILED``.
@@ -199,7 +199,7 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
 
 @lru_cache(maxsize=16384)
 def fits_pattern(text: str, pattern: str) -> bool:
-    """Says whether a pattern of a schema is found in a text, by the engine that Go has too: linear whatever they are.
+    """Say whether a pattern of a schema is found in a text, by the engine that Go has too: linear whatever they are.
 
     A pattern that cannot be read fits everything.
     """

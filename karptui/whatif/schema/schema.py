@@ -67,11 +67,11 @@ class Schemas:
     """By apiVersion and kind."""
 
     def get(self, api_version: str, kind: str) -> KindSchema | None:
-        """Finds the schema of an apiVersion and kind."""
+        """Find the schema of an apiVersion and kind."""
         return self.kinds.get((api_version, kind))
 
     def versions(self, kind: str) -> tuple[str, ...]:
-        """Names the apiVersions that are known for a kind."""
+        """Name the apiVersions that are known for a kind."""
         return tuple(version for version, name in self.kinds if name == kind)
 
     @property
@@ -88,18 +88,18 @@ class Schemas:
 
 @cache
 def shipped_schemas() -> Schemas:
-    """Loads the schemas that come with karptui: Karpenter's kinds and the workload kinds of Kubernetes."""
+    """Load the schemas that come with karptui: Karpenter's kinds and the workload kinds of Kubernetes."""
     return Schemas(kinds={(kind.api_version, kind.kind): kind for kind in _shipped_kinds()})
 
 
 def shipped_versions() -> Mapping[str, str]:
-    """Names the versions the shipped schemas are of, by project."""
+    """Name the versions the shipped schemas are of, by project."""
     versions: Mapping[str, str] = _package_data()["versions"]
     return versions
 
 
 def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None = None) -> Schemas:
-    """Takes the schemas of a cluster's CustomResourceDefinitions, and for kinds it lacks those of ``base``.
+    """Take the schemas of a cluster's CustomResourceDefinitions, and for kinds it lacks those of ``base``.
 
     Args:
         crds: CustomResourceDefinition objects as the API server gives them; what is not one is left out.
@@ -126,7 +126,7 @@ def schemas_from_crds(crds: Iterable[Mapping[str, Any]], *, base: Schemas | None
 
 
 def _with_object_fields(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Adds the fields that every object has, which a CustomResourceDefinition need not name."""
+    """Add the fields that every object has, which a CustomResourceDefinition need not name."""
     text = {"type": "string"}
     common = {"apiVersion": text, "kind": text, "metadata": {"type": "object"}}
     return {**schema, "properties": {**common, **schema.get("properties", {})}}
@@ -134,7 +134,7 @@ def _with_object_fields(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @cache
 def object_meta() -> Mapping[str, Any]:
-    """Gives the schema of ``metadata``, which CustomResourceDefinitions leave to the API server."""
+    """Give the schema of ``metadata``, which CustomResourceDefinitions leave to the API server."""
     shipped_schemas()
     schema: Mapping[str, Any] = _package_data()["definitions"]["ObjectMeta"]
     return schema
@@ -158,7 +158,7 @@ def _shipped_kinds() -> Iterable[KindSchema]:
 
 
 def _link(schema: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) -> None:
-    """Puts what a schema's parts refer to in their place; definitions that are shared stay shared."""
+    """Put what a schema's parts refer to in their place; definitions that are shared stay shared."""
     properties = schema.get("properties", {})
     for name, part in properties.items():
         properties[name] = _linked(part, definitions)
@@ -179,7 +179,7 @@ def _linked(part: dict[str, Any], definitions: Mapping[str, Mapping[str, Any]]) 
 
 
 def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Copies a value with its schema's defaults filled in and nulls that the schema does not allow left out."""
+    """Copy a value with its schema's defaults filled in and nulls that the schema does not allow left out."""
     if isinstance(value, dict):
         return _mapping(value, schema)
     if isinstance(value, list):

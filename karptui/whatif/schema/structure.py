@@ -35,7 +35,7 @@ MAX_LISTED = 12
 
 
 def structure_violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[Violation]:
-    """Finds what in a value its schema does not allow.
+    """Find what in a value its schema does not allow.
 
     Args:
         value: As JSON would give it, with defaults filled in.
@@ -62,7 +62,7 @@ def structure_violations(value: Any, schema: Schema, path: Path = ()) -> Iterato
 
 
 def did_you_mean(word: str, words: list[str]) -> str:
-    """Proposes the nearest of the words, or names them all where they are few."""
+    """Propose the nearest of the words, or names them all where they are few."""
     folded = {other.lower(): other for other in words}
     near = get_close_matches(word.lower(), list(folded), n=1, cutoff=0.6)
     if near:
@@ -71,7 +71,7 @@ def did_you_mean(word: str, words: list[str]) -> str:
 
 
 def type_name(value: Any) -> str:
-    """Names the type of a value in the schema's words."""
+    """Name the type of a value in the schema's words."""
     return _TYPE_NAMES[type(value)]
 
 

@@ -1,4 +1,4 @@
-"""Holds a buffer against the schemas of its kinds, each problem at the line it belongs to."""
+"""Hold a buffer against the schemas of its kinds, each problem at the line it belongs to."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Checked(NamedTuple):
 
 
 def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
-    """Reads and validates a buffer in one go.
+    """Read and validates a buffer in one go.
 
     Args:
         text: The buffer.
@@ -56,7 +56,7 @@ def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]
 
 
 def check_parsed(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
-    """Validates a buffer that has been read."""
+    """Validate a buffer that has been read."""
     text = parsed.text
     problems = list(parsed.problems)
     unchecked: list[str] = []
@@ -75,7 +75,7 @@ def check_parsed(parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mappi
 def validate(
     parsed: Parsed, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD
 ) -> tuple[Problem, ...]:
-    """Finds what the schemas and their rules object to, besides what ``parse`` found."""
+    """Find what the schemas and their rules object to, besides what ``parse`` found."""
     known = set(parsed.problems)
     return tuple(problem for problem in check_parsed(parsed, schemas, old).problems if problem not in known)
 
@@ -83,7 +83,7 @@ def validate(
 def document_violations(
     document: Document, schemas: Schemas, old: Mapping[str, Any] | None = None
 ) -> tuple[list[Violation], tuple[str, ...]]:
-    """Holds one readable document against its schema.
+    """Hold one readable document against its schema.
 
     Returns:
         What was found, and the messages of rules that could not be run.
@@ -118,7 +118,7 @@ def _remembered(text: str, kind: KindSchema, old: _Same) -> tuple[list[Violation
 def object_violations(
     body: Mapping[str, Any], kind: KindSchema, old: Mapping[str, Any] | None = None
 ) -> tuple[list[Violation], tuple[str, ...]]:
-    """Holds an object against the schema of its kind."""
+    """Hold an object against the schema of its kind."""
     schema = {**kind.schema, "properties": {**kind.schema.get("properties", {}), "metadata": object_meta()}}
     value = with_defaults(dict(body), schema)
     violations = list(structure_violations(value, schema))

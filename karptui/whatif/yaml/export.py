@@ -30,7 +30,7 @@ _MISSING: Any = object()
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Makes a JSON merge patch (RFC 7386): null takes a field away, and a list is replaced as a whole."""
+    """Make a JSON merge patch (RFC 7386): null takes a field away, and a list is replaced as a whole."""
     patch: dict[str, Any] = {name: None for name in old if name not in new}
     for name, value in new.items():
         before = old.get(name, _MISSING)
@@ -44,7 +44,7 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
 
 
 def strategic_patch(old: Mapping[str, Any], new: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Makes a strategic merge patch, which Kubernetes' own kinds take: items of lists are matched by their keys.
+    """Make a strategic merge patch, which Kubernetes' own kinds take: items of lists are matched by their keys.
 
     Source: ``apimachinery/pkg/util/strategicpatch/patch.go``.
     """
@@ -79,7 +79,7 @@ def _inner(part: Schema) -> Schema:
 
 
 def _list(name: str, before: list[Any], value: list[Any], part: Schema) -> dict[str, Any]:
-    """Matches items by the merge key; a list without one, or whose order changes, is replaced as a whole."""
+    """Match items by the merge key; a list without one, or whose order changes, is replaced as a whole."""
     key = part.get("x-kubernetes-patch-merge-key")
     is_merged = "merge" in str(part.get("x-kubernetes-patch-strategy", "")).split(",")
     if not is_merged:
@@ -103,7 +103,7 @@ def _list(name: str, before: list[Any], value: list[Any], part: Schema) -> dict[
 
 
 def _set_list(name: str, before: list[Any], value: list[Any]) -> dict[str, Any]:
-    """Merges a list of plain values, such as finalizers."""
+    """Merge a list of plain values, such as finalizers."""
     patch: dict[str, Any] = {f"$setElementOrder/{name}": value}
     gone = [item for item in before if item not in value]
     added = [item for item in value if item not in before]
@@ -140,7 +140,7 @@ class Change(NamedTuple):
 def changes_of(
     parsed: Parsed, originals: Originals, texts: Mapping[ObjectRef, str] | None = None
 ) -> tuple[Change, ...]:
-    """Finds the documents that differ from their objects.
+    """Find the documents that differ from their objects.
 
     Args:
         parsed: The documents.
@@ -161,17 +161,17 @@ def changes_of(
 
 
 def export_yaml(changes: Iterable[Change]) -> str:
-    """Writes the edited objects as one YAML stream, as they were typed."""
+    """Write the edited objects as one YAML stream, as they were typed."""
     return "---\n".join(_ended(change.document.text) for change in changes)
 
 
 def export_diff(changes: Iterable[Change]) -> str:
-    """Writes what changes as a unified diff of YAML."""
+    """Write what changes as a unified diff of YAML."""
     return "".join(_diff(change) for change in changes)
 
 
 def export_commands(changes: Iterable[Change], edits: Iterable[AnyEdit], schemas: Schemas, *, context: str = "") -> str:
-    """Writes kubectl commands that make the edits.
+    """Write kubectl commands that make the edits.
 
     Karpenter's kinds take a merge patch, in which a list is replaced as a whole; Kubernetes' own kinds a strategic one,
     in which items of lists are matched by name. What exists only in the simulation is a comment.
@@ -234,7 +234,7 @@ def _apply(document: str, kubectl: list[str]) -> str:
 
 
 def resource_name(kind: KindSchema | None, ref: ObjectRef) -> str:
-    """Names a kind as kubectl takes it."""
+    """Name a kind as kubectl takes it."""
     return kind.resource if kind is not None else ref.kind.lower()
 
 

@@ -56,7 +56,7 @@ class Parsed(NamedTuple):
     """What YAML itself objects to, by line."""
 
     def find(self, ref: ObjectRef) -> Document | None:
-        """Finds the document of an object; an empty namespace in one of them is any namespace."""
+        """Find the document of an object; an empty namespace in one of them is any namespace."""
         for document in self.documents:
             if (document.kind, document.name) == (ref.kind, ref.name) and (
                 document.namespace == ref.namespace or not document.namespace or not ref.namespace
@@ -65,7 +65,7 @@ class Parsed(NamedTuple):
         return None
 
     def at_line(self, line: int) -> Document | None:
-        """Finds the document that a line belongs to."""
+        """Find the document that a line belongs to."""
         for document in self.documents:
             if document.first_line <= line <= document.last_line:
                 return document
@@ -80,12 +80,12 @@ class Lines:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def place(self, position: int) -> tuple[int, int]:
-        """Gives line and column of a position, both from 0."""
+        """Give line and column of a position, both from 0."""
         line = bisect_right(self._starts, position) - 1
         return line, position - self._starts[line]
 
     def problem(self, fault: Fault, document: int, path: Path = ()) -> Problem:
-        """Places a fault; what runs over several lines is underlined on the first."""
+        """Place a fault; what runs over several lines is underlined on the first."""
         line, column = self.place(fault.start)
         end_line, end_column = self.place(fault.end)
         if end_line > line:
@@ -95,7 +95,7 @@ class Lines:
 
 
 def parse(text: str) -> Parsed:
-    """Reads every document of a buffer; one that cannot be read leaves the others as they are."""
+    """Read every document of a buffer; one that cannot be read leaves the others as they are."""
     lines = Lines(text)
     documents: list[Document] = []
     problems: list[Problem] = []

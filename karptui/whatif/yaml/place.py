@@ -24,7 +24,7 @@ class FieldPlace:
         self._newline = "\r\n" if "\r\n" in text else "\n"
 
     def put(self, value: Any) -> str:
-        """Returns the text with the value at the path, whatever was there."""
+        """Return the text with the value at the path, whatever was there."""
         depth = len(self._trail) - 1
         node = self._trail[-1]
         rest = self._path[depth:]
@@ -40,13 +40,13 @@ class FieldPlace:
         return self._add_field(node, rest[0], _wrapped(rest[1:], value))
 
     def insert(self, value: Any) -> str:
-        """Returns the text with a value before the list item at the path."""
+        """Return the text with a value before the list item at the path."""
         position = self._path[-1]
         assert isinstance(position, int)
         return self._add_item(self._trail[len(self._path) - 1], position, value)
 
     def remove(self) -> str:
-        """Returns the text without the field or item at the path."""
+        """Return the text without the field or item at the path."""
         shared = next((index for index, one in enumerate(self._trail[:-1]) if one.alias), None)
         if shared is not None:
             return self._replace(shared, _without(self._trail[shared].value, self._path[shared:]))
@@ -62,7 +62,7 @@ class FieldPlace:
         return self._remove_block(spans, index)
 
     def _spans(self, around: Node) -> list[tuple[int, int]]:
-        """Gives start and end of each field or item, dash and key included."""
+        """Give start and end of each field or item, dash and key included."""
         if around.kind is NodeKind.MAPPING:
             return [(entry.key.start, max(entry.node.end, entry.key.end)) for entry in around.entries]
         if around.flow:
@@ -134,7 +134,7 @@ class FieldPlace:
         return isinstance(value, dict) or is_block(value, self._column(node.start))
 
     def _replace_lines(self, depth: int, value: Any) -> str:
-        """Replaces a value that runs over lines of its own, or is to; what stands on its field's line stays."""
+        """Replace a value that runs over lines of its own, or is to; what stands on its field's line stays."""
         node = self._trail[depth]
         step = self._path[depth - 1]
         around = self._trail[depth - 1]
@@ -211,7 +211,7 @@ class FieldPlace:
         return (self._newline + " " * indent).join(lines).replace(" " * indent + self._newline, self._newline)
 
     def _list_indent(self) -> int:
-        """Gives how far this document's lists stand in from their field: kubectl writes 0, most people 2."""
+        """Give how far this document's lists stand in from their field: kubectl writes 0, most people 2."""
         waiting = [self._root]
         while waiting:
             node = waiting.pop()
@@ -233,12 +233,12 @@ class FieldPlace:
         return self._text.rfind("\n", 0, position) + 1
 
     def _line_end(self, position: int) -> int:
-        """Gives where the line behind the one at a position starts."""
+        """Give where the line behind the one at a position starts."""
         end = self._text.find("\n", position)
         return len(self._text) if end < 0 else end + 1
 
     def _content_end(self, position: int) -> int:
-        """Gives where the line at a position ends, before its line break."""
+        """Give where the line at a position ends, before its line break."""
         end = self._line_end(position)
         return len(self._text[:end].rstrip("\r\n")) if end > position else end
 

@@ -1,4 +1,4 @@
-"""Changes one field of a document and leaves every other byte of the text as it is."""
+"""Change one field of a document and leaves every other byte of the text as it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EditRefusedError(ValueError):
 
 
 def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: bool = False) -> str:
-    """Gives one field another value.
+    """Give one field another value.
 
     Fields on the way that are not there are made; a mapping or list that takes the place of another is changed item by
     item, so that what stays the same keeps its comments.
@@ -67,13 +67,13 @@ def set_value(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: 
 
 
 def append_item(text: str, at: int | ObjectRef, path: Path, value: Any) -> str:
-    """Adds an item to the end of a list, which is made where it is missing; see ``set_value``."""
+    """Add an item to the end of a list, which is made where it is missing; see ``set_value``."""
     found = get_value(text, at, path)
     return set_value(text, at, (*path, len(found) if isinstance(found, list) else 0), value)
 
 
 def remove_item(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune: bool = False) -> str:
-    """Takes the first item that equals a value out of a list, if it is there; see ``set_value``."""
+    """Take the first item that equals a value out of a list, if it is there; see ``set_value``."""
     found = get_value(text, at, path)
     if not isinstance(found, list) or value not in found:
         return text
@@ -81,7 +81,7 @@ def remove_item(text: str, at: int | ObjectRef, path: Path, value: Any, *, prune
 
 
 def get_value(text: str, at: int | ObjectRef, path: Path) -> Any:
-    """Reads a field; None where it is missing.
+    """Read a field; None where it is missing.
 
     Raises:
         EditRefusedError: where the document is not there or cannot be read.
@@ -114,7 +114,7 @@ def _prunable(body: dict[str, Any], path: Path) -> Path:
 
 
 def _changed(body: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
-    """Applies the change to a copy, to compare the text with."""
+    """Apply the change to a copy, to compare the text with."""
     if not path:
         raise EditRefusedError("a document as a whole is changed by typing")
     copy: Any = _unshared(body)
@@ -136,7 +136,7 @@ def _changed(body: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
 
 
 def _unshared(value: Any) -> Any:
-    """Copies a value; what aliases made the same object becomes two."""
+    """Copy a value; what aliases made the same object becomes two."""
     if isinstance(value, dict):
         return {name: _unshared(child) for name, child in value.items()}
     return [_unshared(child) for child in value] if isinstance(value, list) else value
@@ -162,7 +162,7 @@ def _no_room(path: Path, step: str | int) -> str:
 
 
 def _steps(old: Any, new: Any, path: Path) -> Iterable[tuple[Path, Any]]:
-    """Breaks a change up into the smallest ones, in an order in which positions stay true."""
+    """Break a change up into the smallest ones, in an order in which positions stay true."""
     if isinstance(old, dict) and isinstance(new, dict) and old and new:
         kept = [name for name in old if name in new]
         if kept:

@@ -75,7 +75,7 @@ class Node:
         """Nodes in it once aliases are written out."""
 
     def entry(self, key: str) -> Entry | None:
-        """Finds the field that counts: of two with one name the later one."""
+        """Find the field that counts: of two with one name the later one."""
         for entry in reversed(self.entries):
             if entry.name == key:
                 return entry
@@ -91,7 +91,7 @@ class Entry(NamedTuple):
 
 
 def find(root: Node, path: Path) -> Node | None:
-    """Finds the node at a path, or None if the text has none there."""
+    """Find the node at a path, or None if the text has none there."""
     node: Node | None = root
     for step in path:
         if node is None:
@@ -101,7 +101,7 @@ def find(root: Node, path: Path) -> Node | None:
 
 
 def nearest(root: Node, path: Path) -> tuple[Node, Node | None, int]:
-    """Finds the deepest node on the way to a path.
+    """Find the deepest node on the way to a path.
 
     Returns:
         The node, the key node that names it (None for the top and for list items), and how many steps were found.
@@ -157,7 +157,7 @@ class _UnreadableError(Exception):
 
 @lru_cache(maxsize=256)
 def read(text: str) -> Reading:
-    """Reads the text of one document; the same text gives the same nodes, so that unchanged documents cost nothing."""
+    """Read the text of one document; the same text gives the same nodes, so that unchanged documents cost nothing."""
     reader = _Reader(text)
     try:
         root = reader.read()

@@ -25,7 +25,7 @@ class UnwritableError(ValueError):
 
 
 def write_scalar(value: Any, *, quote: str = "") -> str:
-    """Writes a scalar on one line.
+    """Write a scalar on one line.
 
     Args:
         value: Text, number, truth value or None.
@@ -46,7 +46,7 @@ def write_scalar(value: Any, *, quote: str = "") -> str:
 
 
 def write_flow(value: Any) -> str:
-    """Writes a value on one line, collections in braces and brackets."""
+    """Write a value on one line, collections in braces and brackets."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{write_scalar(key)}: {write_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -55,7 +55,7 @@ def write_flow(value: Any) -> str:
 
 
 def write_block(value: Any, *, indent: int, list_indent: int = 2) -> list[str]:
-    """Writes a collection as lines without the spaces before the first level.
+    """Write a collection as lines without the spaces before the first level.
 
     Args:
         value: A mapping or list with something in it.
@@ -79,7 +79,7 @@ def write_block(value: Any, *, indent: int, list_indent: int = 2) -> list[str]:
 
 
 def write_field(name: str, value: Any, *, indent: int, list_indent: int = 2) -> list[str]:
-    """Writes a field with its value as lines, see ``write_block``."""
+    """Write a field with its value as lines, see ``write_block``."""
     key = write_scalar(name)
     if isinstance(value, str) and _is_literal(value):
         return _literal(key, value)
@@ -91,7 +91,7 @@ def write_field(name: str, value: Any, *, indent: int, list_indent: int = 2) -> 
 
 
 def is_block(value: Any, column: int) -> bool:
-    """Says whether a value goes on lines of its own: mappings, and lists that do not fit in brackets."""
+    """Say whether a value goes on lines of its own: mappings, and lists that do not fit in brackets."""
     if isinstance(value, dict):
         return bool(value)
     if not isinstance(value, list | tuple) or not value:
@@ -178,7 +178,7 @@ _BY_NAME: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelect
 
 
 def as_document(raw: Mapping[str, Any]) -> str:
-    """Writes an object as YAML without what only the API server writes: status, managed fields, versions.
+    """Write an object as YAML without what only the API server writes: status, managed fields, versions.
 
     Fields come in the order people write them, the rest by name, so that the same object gives the same text.
     """
@@ -188,7 +188,7 @@ def as_document(raw: Mapping[str, Any]) -> str:
 
 
 def clean_object(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Copies an object without what only the API server writes."""
+    """Copy an object without what only the API server writes."""
     cleaned = {name: value for name, value in raw.items() if name != "status"}
     metadata = cleaned.get("metadata")
     if isinstance(metadata, Mapping):
@@ -203,7 +203,7 @@ def clean_object(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ordered(value: Any, around: str = "") -> Any:
-    """Copies a value with its fields in the order of ``as_document``."""
+    """Copy a value with its fields in the order of ``as_document``."""
     if isinstance(value, Mapping):
         names = sorted(value, key=lambda name: (0 if around in _BY_NAME else _RANKS.get(name, len(_ORDER)), name))
         return {name: ordered(value[name], name) for name in names}

@@ -65,7 +65,7 @@ spec:
         (SetSetting("RESERVED_ENIS", "1"), "RESERVED_ENIS = 1"),
         (ScaleWorkload(WEB, 1200), "Deployment web/front scaled to 1,200"),
         (CopyPod(ObjectRef("Pod", "x", "web"), 1), "1 pod more like web/x"),
-        (TakeOut("m7i*", "us-east-1a", "spot"), "out: m7i* spot in us-east-1a"),
+        (TakeOut("m7i*", "us-east-1a", "spot"), "out: spot m7i* in us-east-1a"),
         (TakeOut(zone="us-east-1a"), "out: every type in us-east-1a"),
         (RemoveNode("n1"), "without node n1"),
         (CordonNode("n1"), "node n1 cordoned"),

@@ -26,7 +26,7 @@ from karptui.whatif.edits import (
     TakeOut,
 )
 from karptui.whatif.edits.apply import apply
-from karptui.whatif.edits.document import with_defaults
+from karptui.whatif.edits.document import as_stored
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Replay
 from karptui.whatif.situation import Edited, TypesResult, WhatIfBase
@@ -775,7 +775,7 @@ def test_an_item_of_a_list_that_does_not_say_what_it_is() -> None:
 
 
 def test_defaults_are_those_of_the_shipped_schema() -> None:
-    pool = with_defaults({"kind": "NodePool", "spec": {"template": {"spec": {}}}}, None)
+    pool = as_stored({"kind": "NodePool", "spec": {"template": {"spec": {}}}}, None)
     assert pool["spec"]["disruption"] == {
         "consolidateAfter": "0s",
         "consolidationPolicy": "WhenEmptyOrUnderutilized",
@@ -783,13 +783,11 @@ def test_defaults_are_those_of_the_shipped_schema() -> None:
     }
     assert pool["spec"]["template"]["spec"]["expireAfter"] == "720h"
     assert "status" not in pool
-    metadata = with_defaults({"kind": "EC2NodeClass", "spec": {}}, None)["spec"]["metadataOptions"]
+    metadata = as_stored({"kind": "EC2NodeClass", "spec": {}}, None)["spec"]["metadataOptions"]
     assert (metadata["httpTokens"], metadata["httpPutResponseHopLimit"]) == ("required", 1)
 
 
 def test_a_default_is_filled_in_only_where_the_object_that_is_there_has_the_field() -> None:
-    made = with_defaults(
-        {"kind": "EC2NodeClass", "spec": {}}, {"spec": {"metadataOptions": {"httpTokens": "optional"}}}
-    )
+    made = as_stored({"kind": "EC2NodeClass", "spec": {}}, {"spec": {"metadataOptions": {"httpTokens": "optional"}}})
     assert made["spec"] == {"metadataOptions": {"httpTokens": "required"}}
-    assert with_defaults({"kind": "EC2NodeClass", "spec": {}}, {"spec": {}})["spec"] == {}
+    assert as_stored({"kind": "EC2NodeClass", "spec": {}}, {"spec": {}})["spec"] == {}

@@ -1,4 +1,4 @@
-"""Changes to what a new node has for pods: memory overhead, pod slots, DaemonSets."""
+"""Change to what a new node has for pods: memory overhead, pod slots, DaemonSets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def node_trials(question: Question) -> Iterator[Trial]:
 
 
 def _covers(daemonset: DaemonSet, short: tuple[Shortfall, ...]) -> bool:
-    """Whether what a DaemonSet asks is as much as what is missing."""
+    """Return whether what a DaemonSet asks is as much as what is missing."""
     requests = daemonset.template.requests
     return all(
         (NANO if one.resource == PODS else requests[one.resource].nano if one.resource in requests else 0)

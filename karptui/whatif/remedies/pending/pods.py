@@ -1,4 +1,4 @@
-"""Changes to the pods themselves: taints they tolerate, labels they ask for, amounts, spread and affinity."""
+"""Change to the pods themselves: taints they tolerate, labels they ask for, amounts, spread and affinity."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from karptui.provisioning.rejection import LimitReached, RequirementsUnmet, Tain
 from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
+from karptui.whatif.path import POOL_REQUIREMENTS
 from karptui.whatif.remedies.pending.remedy import (
     Question,
     RemedyKind,
@@ -33,7 +34,6 @@ from karptui.whatif.remedies.pending.remedy import (
     solved,
 )
 
-REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")
 _IN: Final = "In"
 
 
@@ -57,7 +57,7 @@ def allow_value(pool: NodePool, index: int, value: str, kind: RemedyKind, words:
         kind: What sort of change it is.
         words: What it means; made of key and value where empty.
     """
-    requirement, path = pool.requirements[index], (*REQUIREMENTS, index)
+    requirement, path = pool.requirements[index], (*POOL_REQUIREMENTS, index)
     said = words or f"allow {requirement.key} {value}"
     values = list(requirement.values)
     if requirement.operator == _IN and value not in values:
@@ -106,7 +106,7 @@ def limit_trial(question: Question, pool: NodePool, one: PoolExplanation) -> Ite
 
 
 def limits_cut(one: PoolExplanation) -> bool:
-    """Whether limits rule out some of a NodePool's types, if not all."""
+    """Return whether limits rule out some of a NodePool's types, if not all."""
     left = {found.after: found.count for found in one.types_left}
     return left.get("limits", 0) < left.get("on offer", 0)
 
@@ -328,7 +328,7 @@ def _fewer_values(pool: NodePool, rejection: TypesExhausted) -> Iterator[Trial]:
 
 
 def _min_values(pool: NodePool, index: int, requirement: NodeSelectorRequirement, value: int | None) -> Trial:
-    path = (*REQUIREMENTS, index, "minValues")
+    path = (*POOL_REQUIREMENTS, index, "minValues")
     to = f"to {value}" if value is not None else "away"
     verb = "lower" if value is not None else "take"
     words = f"{verb} minValues of {requirement.key} {to}"

@@ -13,9 +13,10 @@ from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO, NANO_PER_MILLI
 from karptui.kube.resources import CPU
 from karptui.kube.units import is_in_bytes, mebibytes_text
-from karptui.provisioning import NewClaim, PodExplanation, Prepared, Reporter, Solution
+from karptui.provisioning import PodExplanation, Prepared, Reporter, Solution
 from karptui.provisioning.reporter import silent
 from karptui.provisioning.solution import solve
+from karptui.whatif.claim_types import ClaimTypes
 from karptui.whatif.edits import AnyEdit, EditError, ObjectRef, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.situation import WhatIfBase
@@ -245,27 +246,15 @@ def gain_of(
         return None
     prices = [settings.paid(claim.cheapest_price_per_hour) for claim in claims]
     known = [price for price in prices if price is not None]
-    first = cheapest_type(claims[0]) if claims else ""
+    first = ClaimTypes().first(claims[0]) if claims else None
     return Gain(
         placed=placed,
         asked=len(uids),
         nodes=tuple(name for name, _ in nodes),
         nodepools=tuple(dict.fromkeys(claim.nodepool_name for claim in claims)),
         new_nodes=len(claims),
-        instance_type=first,
+        instance_type="" if first is None else first.name,
         other_types=max(claims[0].type_mask.bit_count() - 1, 0) if claims else 0,
         price_per_hour=sum(known) if known and len(known) == len(prices) else None,
         displaced=tuple(sorted(key for key in solution.errors if key not in failing)),
     )
-
-
-def cheapest_type(claim: NewClaim) -> str:
-    """Return the type with the cheapest offering that a claim allows; of equals the first by name."""
-    catalogue = claim.catalogue
-    prices = catalogue.prices(claim.requirements)
-    chosen = min(
-        (i for i in range(len(catalogue.types)) if claim.type_mask >> i & 1),
-        key=lambda i: (prices[i], catalogue.types[i].name),
-        default=None,
-    )
-    return "" if chosen is None else catalogue.types[chosen].name

@@ -1,4 +1,4 @@
-"""Tries changes one after the other, a run of the engine at a time."""
+"""Try changes one after the other, a run of the engine at a time."""
 
 from __future__ import annotations
 
