@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 
 from karptui.disruption.blockers import BlockerSurvey
+from karptui.disruption.methods import observed_fleet
 from karptui.disruption.outlook import Outlook
-from karptui.disruption.simulate import observed_fleet
 from karptui.karpenter import labels as karpenter
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from karptui.advice.words import counted, span, verb
+from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import AGAIN_NS, SHORT_NS, Loop, LoopKind
-from karptui.disruption.churn.removal import Removal
 from karptui.karpenter.nodepool import BALANCED, NodePool
 from karptui.kube.timestamps import NS_PER_SECOND
 

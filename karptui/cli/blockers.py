@@ -74,11 +74,11 @@ def run(args: argparse.Namespace) -> int:
 
 def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) -> Iterable[dict[str, Any]]:
     """Yield the blockers in the command's form: of the cluster, then by node."""
-    from karptui.disruption.arrivals import arrivals
-    from karptui.disruption.blocker_form import blocker_json
     from karptui.disruption.blockers import BlockerSurvey
+    from karptui.disruption.fleet import arrivals
+    from karptui.disruption.json_form import blocker_json
+    from karptui.disruption.methods import observed_fleet
     from karptui.disruption.outlook import Outcome, Outlook
-    from karptui.disruption.simulate import observed_fleet
 
     fleet = observed_fleet(prepared)
     survey, outlook = BlockerSurvey(fleet), Outlook(prepared, fleet)

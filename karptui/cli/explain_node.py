@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from karptui.cli.explain import no_such
 from karptui.cli.loading import Loaded
-from karptui.disruption.blocker_form import blocker_json
+from karptui.disruption.json_form import blocker_json
 from karptui.disruption.study import Study
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry

@@ -188,15 +188,14 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
     said: dict[str, list[str]] = {}
     if wanted:
         from karptui.disruption.json_form import method_json
-        from karptui.disruption.simulate import simulate
+        from karptui.disruption.methods import simulate
 
         report = simulate(prepared)
         document["disruption"] = [method_json(result) for result in report.methods]
         said = report.events
     elif any(state.is_marked_for_deletion for state in prepared.states):
         from karptui.disruption.events import Recorder
-        from karptui.disruption.methods import weigh_departing_pods
-        from karptui.disruption.simulate import fleet_of
+        from karptui.disruption.methods import fleet_of, weigh_departing_pods
 
         recorder = Recorder()
         weigh_departing_pods(fleet_of(prepared), recorder)

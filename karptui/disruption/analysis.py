@@ -1,4 +1,8 @@
-"""What is known about the disruption of every node of one generation of a cluster: values, never changed."""
+"""What is known about the disruption of every node of one generation of a cluster: values, never changed.
+
+Karpenter decides by prices as they are listed; dollars that are told of its decisions may be changed to what the user
+pays, with the multiplier and the surcharge of the price settings.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from types import MappingProxyType
 
 import msgspec
 
+from karptui.aws.prices import LIST_PRICES, PriceSettings
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.budget_week import PoolBudgets
+from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.disruption.budgets import BudgetState
 from karptui.disruption.codes import Code
 from karptui.disruption.drain import DrainState
@@ -129,3 +134,32 @@ class Analysis(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def is_complete(self) -> bool:
         """Whether nothing is left to simulate."""
         return self.simulated >= self.managed
+
+
+def billed_verdict(verdict: Verdict, settings: PriceSettings) -> Verdict:
+    """Return what becomes of one node, in dollars that are paid."""
+    if settings == LIST_PRICES or not verdict.goes:
+        return verdict
+    return msgspec.structs.replace(
+        verdict,
+        savings_per_hour=settings.saved(verdict.savings_per_hour, 1 - len(verdict.replacements)),
+        replacements=_billed(verdict.replacements, settings),
+    )
+
+
+def billed_command(command: NextCommand, settings: PriceSettings) -> NextCommand:
+    """Return a command in dollars that are paid."""
+    if settings == LIST_PRICES:
+        return command
+    fewer_nodes = len(command.node_names) - len(command.replacements)
+    return msgspec.structs.replace(
+        command,
+        savings_per_hour=settings.saved(command.savings_per_hour, fewer_nodes),
+        replacements=_billed(command.replacements, settings),
+    )
+
+
+def _billed(replacements: tuple[Replacement, ...], settings: PriceSettings) -> tuple[Replacement, ...]:
+    return tuple(
+        msgspec.structs.replace(one, price_per_hour=settings.paid(one.price_per_hour) or 0.0) for one in replacements
+    )

@@ -8,17 +8,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Blocker
+from karptui.disruption.blocker import Blocker, Wants, wants_of
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
-from karptui.disruption.commanded import command_condition
-from karptui.disruption.deadline import deadline_of
+from karptui.disruption.events import SaidIndex
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, GateCheck, iter_node_gates
 from karptui.disruption.pod_blockers import PodBlockers
 from karptui.disruption.pool_blockers import PoolBlockers
-from karptui.disruption.said import SaidIndex
-from karptui.disruption.wants import Wants, wants_of
+from karptui.disruption.termination import command_condition, deadline_of
 from karptui.karpenter.labels import CAPACITY_TYPE, DO_NOT_DISRUPT, INSTANCE_TYPE, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.provisioning.state_node import StateNode

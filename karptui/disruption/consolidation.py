@@ -1,6 +1,6 @@
-"""Consolidation of one or several nodes: which nodes qualify, and what may replace them.
+"""Consolidation of one or several nodes: which nodes qualify, and what may replace them, minValues included.
 
-Rules: ``pkg/controllers/disruption/consolidation.go``.
+Rules: ``pkg/controllers/disruption/consolidation.go`` and ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,38 @@ from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command
 from karptui.disruption.emptiness import CONSOLIDATABLE, consolidation_disabled
 from karptui.disruption.events import Recorder
-from karptui.disruption.min_values import types_needed, unmet_keys
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.simulation import NewNode, Simulation, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
-from karptui.karpenter.requirements import Requirement
+from karptui.karpenter.requirements import Requirement, Requirements
+
+
+def unmet_keys(node: NewNode) -> list[str]:
+    """Return the keys of which the node's types offer too few values, sorted; no types at all is no failure."""
+    return sorted(_walk(node)[1])
+
+
+def types_needed(node: NewNode) -> int:
+    """Return how many types, from the front, it takes to offer enough values; 0 where nothing is asked."""
+    return _walk(node)[0]
+
+
+def _walk(node: NewNode) -> tuple[int, set[str]]:
+    asked = {one.key: one.min_values for one in node.requirements if one.min_values is not None}
+    if not asked:
+        return 0, set()
+    seen: dict[str, set[str]] = {key: set() for key in asked}
+    unmet: set[str] = set()
+    for count, name in enumerate(node.type_names, start=1):
+        own = Requirements.from_selectors(node.book.types[name].requirements)
+        for key in asked:
+            seen[key].update(own.get(key).values)
+        unmet = {key for key, least in asked.items() if len(seen[key]) < least}
+        if not unmet:
+            return count, unmet
+    return len(node.type_names), unmet
+
 
 SPOT_TO_SPOT_TYPES: Final = 15
 """Cheaper types that one spot node needs before it is replaced by another."""

@@ -10,10 +10,18 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.commanded import command_condition, is_commanded
-from karptui.disruption.deadline import STUCK_ALLOWANCE_NS, Deadline, deadline_of, forced_at, is_forced
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.initiator import Initiator, initiator_of
+from karptui.disruption.termination import (
+    STUCK_ALLOWANCE_NS,
+    Deadline,
+    Initiator,
+    command_condition,
+    deadline_of,
+    forced_at,
+    initiator_of,
+    is_commanded,
+    is_forced,
+)
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS

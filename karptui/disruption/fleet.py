@@ -1,13 +1,14 @@
-"""What disruption looks at, worked out once: nodes and their pods, NodePools, prices, pod predicates at an instant."""
+"""What disruption looks at, worked out once: nodes and their pods, lately come ones, NodePools, prices, predicates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 from karptui.disruption.budgets import PoolUse, count_use
-from karptui.disruption.initiator import INTERRUPTIONS
 from karptui.disruption.price import PriceBook, pool_costs
+from karptui.disruption.termination import INTERRUPTIONS
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
@@ -15,6 +16,7 @@ from karptui.karpenter.pod_predicates import PodPredicates, positive_cost
 from karptui.karpenter.settings import Settings
 from karptui.kube.event import Event
 from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.provisioning.state_node import StateNode
 
 
@@ -115,3 +117,20 @@ def _books(types: Mapping[str, Sequence[InstanceType]]) -> dict[str, PriceBook]:
     """Return a price book per NodePool; NodePools that draw on one list share one."""
     made: dict[int, PriceBook] = {}
     return {name: made.setdefault(id(own), PriceBook(own)) for name, own in types.items()}
+
+
+HOUR_NS: Final = 3600 * NS_PER_SECOND
+
+
+def arrivals(fleet: Fleet, node: StateNode, within_ns: int = HOUR_NS) -> tuple[Pod, ...]:
+    """Return the pods still on a node that were bound to it lately, the latest first; DaemonSets' pods do not count.
+
+    Pods that have come and gone meanwhile are not seen.
+    """
+    since_ns = fleet.now_ns - within_ns
+    found = [
+        pod
+        for pod in node.pods
+        if pod.scheduled_ns > since_ns and not fleet.pods.traits(pod.template).is_daemonset_owned
+    ]
+    return tuple(sorted(found, key=lambda pod: (-pod.scheduled_ns, pod.key)))

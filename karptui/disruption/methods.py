@@ -10,15 +10,22 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Final
 
+import msgspec
+
 from karptui.disruption import consolidation, drift, emptiness, multi_node, single_node, static_drift
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.candidate import Candidate, Candidates, find_candidates
 from karptui.disruption.command import Command, Method, MethodResult
 from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator
-from karptui.disruption.events import Recorder
+from karptui.disruption.events import Recorder, nominations
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import SimulationError, Simulator
+from karptui.disruption.termination import commanded_names
+from karptui.provisioning.prepared import Prepared
+from karptui.provisioning.solution import solve
+from karptui.provisioning.template import served_pools
 
 SIMULATED_METHODS: Final = (Method.EMPTINESS, Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE)
 """The methods whose answers are compared with Karpenter's: StaticDrift needs no decision about places and prices."""
@@ -114,3 +121,116 @@ def weigh_departing_pods(fleet: Fleet, recorder: Recorder) -> None:
             is_evicted = not traits.tolerates_disrupted and not traits.is_node_owned
             if pod.is_active and (is_evicted or fleet.pods.is_reschedulable(pod)):
                 recorder.protection(pod, fleet.pods.protection(pod))
+
+
+class DisruptionReport(msgspec.Struct, frozen=True, eq=False):
+    """The answers of the methods, each on the same untouched state, and the events that go with them."""
+
+    methods: tuple[MethodResult, ...]
+    recorder: Recorder
+
+    @property
+    def events(self) -> dict[str, list[str]]:
+        """``{"Kind/name": ["Reason: message"]}``."""
+        return self.recorder.by_object()
+
+
+def fleet_of(prepared: Prepared) -> Fleet:
+    """Return the fleet as Karpenter sees it right after a start: no node nominated, none in a command."""
+    return Fleet(
+        prepared.inventory,
+        nodes=prepared.states,
+        pools={pool.name: pool for pool in served_pools(prepared.inventory.nodepools)},
+        types=prepared.types_by_pool,
+        settings=prepared.settings,
+        now_ns=prepared.now_ns,
+    )
+
+
+def buffered_names(prepared: Prepared) -> frozenset[str]:
+    """Return the names of the nodes on which provisioning, replayed now, puts virtual pods of CapacityBuffers."""
+    virtual = {pod.uid for pod in prepared.buffer_pods}
+    if not virtual:
+        return frozenset()
+    filled = solve(prepared).nodes
+    return frozenset(one.state.name for one in filled if any(pod.uid in virtual for pod in one.pods))
+
+
+def observed_fleet(prepared: Prepared) -> Fleet:
+    """Return the fleet with what can be told of Karpenter's memory: nominations, running commands, buffers."""
+    inventory = prepared.inventory
+    return Fleet(
+        inventory,
+        nodes=prepared.states,
+        pools={pool.name: pool for pool in served_pools(inventory.nodepools)},
+        types=prepared.types_by_pool,
+        settings=prepared.settings,
+        now_ns=prepared.now_ns,
+        nominated=nominations(inventory.events, prepared.states, prepared.settings.batch_max_seconds, prepared.now_ns),
+        commanded=commanded_names(prepared.states),
+        buffered=buffered_names(prepared),
+    )
+
+
+def simulate(prepared: Prepared, methods: Iterable[Method] = SIMULATED_METHODS) -> DisruptionReport:
+    """Ask each method what it would do, as if it were its turn, with validation taken as passed.
+
+    Args:
+        prepared: The cluster, made ready for runs of the engine.
+        methods: Which to ask; StaticDrift is left out unless it is named.
+    """
+    fleet = fleet_of(prepared)
+    recorder = Recorder()
+    weigh_departing_pods(fleet, recorder)
+    run = MethodRun(fleet, EngineSimulator(prepared, fleet), recorder)
+    return DisruptionReport(tuple(run.ask(method) for method in methods), recorder)
+
+
+class NextPass(msgspec.Struct, frozen=True, eq=False):
+    """One pass over the methods."""
+
+    results: tuple[MethodResult, ...]
+    """The methods that were asked, in order: those after the one that acts, or that fails, are not."""
+    paused_by: tuple[str, ...]
+    """NodeClaims without provider ID: while there are any, Karpenter does not even begin."""
+    recorder: Recorder
+    """What Karpenter would say on the way."""
+
+    @property
+    def acting(self) -> MethodResult | None:
+        """The method that does something, None where none does."""
+        last = self.results[-1] if self.results else None
+        return last if last is not None and last.commands else None
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What it does: one command, or of StaticDrift one for each node."""
+        acting = self.acting
+        return () if acting is None else acting.commands
+
+    @property
+    def error(self) -> str:
+        """Why the pass ended early, in Karpenter's words."""
+        return self.results[-1].error if self.results else ""
+
+
+def next_pass(prepared: Prepared, fleet: Fleet, simulator: Simulator | None = None) -> NextPass:
+    """Return Karpenter's next pass on a cluster as it is; the wait of 15 seconds before most of it is left out.
+
+    Args:
+        prepared: The cluster, made ready for runs of the engine.
+        fleet: The same as disruption sees it, with nominations and running commands where they are known.
+        simulator: Removes nodes; the engine where None.
+    """
+    recorder = Recorder()
+    paused = tuple(sorted(claim.name for claim in fleet.inventory.nodeclaims if not claim.provider_id))
+    results: list[MethodResult] = []
+    if not paused:
+        weigh_departing_pods(fleet, recorder)
+        run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder)
+        for method in Method:
+            result = run.ask(method)
+            results.append(result)
+            if result.commands or result.error:
+                break
+    return NextPass(tuple(results), paused, recorder)

@@ -11,9 +11,8 @@ from typing import Final
 from karptui.disruption.balanced import BalancedPolicy, Score
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.command import Command, Decision
-from karptui.disruption.consolidation import Consolidator, Refusal, below
+from karptui.disruption.consolidation import Consolidator, Refusal, below, unmet_keys
 from karptui.disruption.emptiness import by_savings, within_budgets
-from karptui.disruption.min_values import unmet_keys
 from karptui.disruption.price import UNREACHABLE
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.requirements import Requirements

@@ -1,17 +1,13 @@
-"""Why a pod would have nowhere to go if its node were removed, as data: what is short, where, and by how much."""
+"""Why a pod has nowhere to go, as data and in words: what is short, where, and by how much."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import msgspec
 
-from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
-from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
-from karptui.provisioning.rejection import Gate, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
-from karptui.provisioning.solution import Solution
+from karptui.kube.units import lacking_text
 
 _NEAREST_FIRST: Final = {
     gate: rank
@@ -84,41 +80,42 @@ class NoPlace(msgspec.Struct, frozen=True, gc=False):
         return tuple(one for one in self.pools if one.cause == miss.cause)
 
 
-def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool = False) -> NoPlace:
-    """Return why a pod found no place in a simulated removal.
+NO_TYPES: Final = "no NodePool has an instance type that it could launch"
+_WORDS: Final = {
+    "dynamic resources": "it asks for dynamic resources, which Karpenter passes over",
+    "NodePools": NO_TYPES,
+    "limits": "no node more is within the limits of {pool}",
+    "taints": "it does not tolerate {asked} of {pool}",
+    "requirements": "no node of {pool} has what it asks of {asked}",
+    "volumes": "its volumes are out of reach of {pool}: {asked}",
+    "topology": "its spread or affinity rules leave no domain in {pool}",
+    "instance types": "no instance type of {pool} has {asked}",
+    "reservations": "it waits for reserved capacity of {pool} that others hold",
+    "minValues": "a node of {pool} would fall below minValues",
+}
+"""By gate, what it says; ``asked`` is what is missing."""
+
+
+def miss_text(miss: PoolMiss, pool: str) -> str:
+    """Return why NodePools that fail alike do not take a pod, with names as they are in the cluster.
 
     Args:
-        solution: Of the run.
-        pod: One that found no place, or one on a node that is not initialised.
-        others: Further pods without a place.
-        asks_nodes: Whether every node that exists is asked too, which takes a while in a large cluster.
+        miss: Of one of them.
+        pool: What they are called together, such as ``NodePool general`` or ``any of 3 NodePools``.
     """
-    if pod.key not in solution.errors:
-        waiting = (filled.state.name for filled in solution.nodes if any(one.key == pod.key for one in filled.pods))
-        return NoPlace(pod.key, others, uninitialized_node=next(waiting, ""))
-    found = explain(solution, pod, asks_nodes=asks_nodes)
-    pools = tuple(_miss(one) for one in found.pools if one.failed is not None)
-    return NoPlace(pod.key, others, pools, _counted(found))
+    if miss.shortages:
+        short = ", ".join(map(shortage_text, miss.shortages))
+        return f"{miss.instance_type} of {pool} comes nearest and is short by {short}"
+    asked = ", ".join(map(_plain, miss.asked)) or "labels, room and an offering together"
+    return _WORDS.get(miss.gate, "no node of {pool} takes it").format(pool=pool, asked=asked)
 
 
-def _counted(found: PodExplanation) -> tuple[tuple[str, int], ...]:
-    # A node that is taken away itself was never in question.
-    gates = Counter(str(one.gate) for one in found.nodes if one.gate is not Gate.NODEPOOLS)
-    return tuple(sorted(gates.items(), key=lambda item: (-item[1], item[0])))
+def shortage_text(shortage: Shortage) -> str:
+    """Return what is short and by how much, never understated: ``memory 6,846Mi``."""
+    return f"{shortage.resource} {lacking_text(shortage.resource, shortage.need.nano - shortage.room.nano)}"
 
 
-def _miss(pool: PoolExplanation) -> PoolMiss:
-    rejection = pool.rejection
-    assert rejection is not None
-    miss = PoolMiss(pool.nodepool, str(rejection.gate))
-    if isinstance(rejection, TaintsNotTolerated):
-        return msgspec.structs.replace(miss, asked=tuple(map(str, rejection.taints)))
-    if isinstance(rejection, RequirementsUnmet):
-        return msgspec.structs.replace(miss, asked=tuple(one.key for one in rejection.reasons))
-    if isinstance(rejection, TypesExhausted):
-        if pool.nearest is not None:
-            short = tuple(Shortage(one.resource, one.need, one.room) for one in pool.nearest.shortfalls)
-            return msgspec.structs.replace(miss, instance_type=pool.nearest.instance_type, shortages=short)
-        unmet = tuple(cost.requirement for cost in pool.label_costs if not cost.meeting)
-        return msgspec.structs.replace(miss, asked=unmet[:1])
-    return miss
+def _plain(requirement: str) -> str:
+    """Return a requirement that one value meets as ``key=value``, others as they are."""
+    key, _, values = requirement.partition(" In [")
+    return f"{key}={values[:-1]}" if values.endswith("]") and " " not in values else requirement

@@ -19,10 +19,9 @@ from karptui.disruption.consolidation import SPOT_TO_SPOT_GATE, Consolidator, Re
 from karptui.disruption.emptiness import CONSOLIDATABLE
 from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.no_place import no_place
 from karptui.disruption.price import PriceBook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
-from karptui.disruption.simulation import SimulationError
+from karptui.disruption.simulation import SimulationError, no_place
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.state_node import StateNode

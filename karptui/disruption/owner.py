@@ -1,14 +1,25 @@
-"""Who stands behind a pod: its controller, followed up to the object that people write."""
+"""Who stands behind a pod: its controller, followed up to what people write; CI jobs of one kind count together.
+
+The first rule that applies decides where a pod comes from:
+
+1. A controller that people write, or one that objects lead up to (``OwnerIndex``): Deployment, StatefulSet, CronJob…
+2. A ReplicaSet named after the pod's ``pod-template-hash``: the Deployment that made it, also where it was not listed.
+3. A label by which a CI or batch system names the origin of its pods (``ORIGIN_LABELS``).
+4. The name of the controller, or of a pod without one, less its generated endings: a GitLab runner's
+   ``-<token>-project-…-concurrent-…``, UUIDs, numbers, and random suffixes such as those of ``generateName``.
+   Controllers of one kind with the same rest in one namespace are of one origin.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from karptui.kube.objects import OwnerReference, controller_of
-from karptui.kube.pod import Pod
+from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.workload import Workload
 
 _MADE_BY_OTHERS: Final = frozenset({"ReplicaSet", "Job"})
@@ -56,3 +67,87 @@ class OwnerIndex:
         """Return the object that people write behind a controller; the controller itself where none is known."""
         parent = self._parents.get((kind, namespace, name))
         return Owner(kind, namespace, name) if parent is None else Owner(parent.kind, namespace, parent.name)
+
+
+ORIGIN_LABELS: Final = (
+    "actions.github.com/scale-set-name",
+    "runner-deployment-name",
+    "workflows.argoproj.io/cron-workflow",
+    "workflows.argoproj.io/workflow",
+    "tekton.dev/pipeline",
+    "tekton.dev/task",
+    "jenkins/label",
+    "sparkoperator.k8s.io/app-name",
+    "dag_id",
+)
+"""Actions Runner Controller (scale sets, then runner deployments), Argo Workflows, Tekton, Jenkins, Spark, Airflow."""
+TEMPLATE_HASH: Final = "pod-template-hash"
+_WRITTEN: Final = frozenset(
+    {
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "CronJob",
+        "ReplicationController",
+        "Node",
+        "Rollout",
+        "DeploymentConfig",
+    }
+)
+"""Kinds whose names people choose."""
+_GITLAB: Final = re.compile(r"^(runner)-.+-project-\d+-concurrent-\d+(-[a-z0-9]+)?$")
+_UUID: Final = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_GENERATED: Final = re.compile(
+    r"-(\d+"  # a number: a CronJob's minute, an index, a pipeline
+    r"|[bcdfghjklmnpqrstvwxz2456789]{5}"  # generateName
+    r"|(?=[a-z0-9]*\d)[a-z0-9]{5,}"  # a hash: letters and at least one digit
+    r")$"
+)
+
+
+class OriginIndex:
+    """Finds the origin of pods."""
+
+    def __init__(self, owners: OwnerIndex) -> None:
+        self._owners = owners
+        self._known: dict[PodTemplate, str] = {}
+
+    def of(self, pod: Pod) -> str:
+        """Return ``Kind/namespace/name`` of a pod's origin."""
+        if pod.own_labels or self._owners.of(pod) is None:
+            return self._find(pod)
+        found = self._known.get(pod.template)
+        if found is None:
+            found = self._known[pod.template] = self._find(pod)
+        return found
+
+    def _find(self, pod: Pod) -> str:
+        owner = self._owners.of(pod)
+        if owner is not None and owner.kind in _WRITTEN:
+            return str(owner)
+        labels = pod.labels
+        kind, name = ("Pod", pod.name) if owner is None else (owner.kind, owner.name)
+        template_hash = labels.get(TEMPLATE_HASH)
+        if kind == "ReplicaSet":
+            if template_hash and name.endswith(f"-{template_hash}"):
+                return str(Owner("Deployment", pod.namespace, name[: -len(template_hash) - 1]))
+            return str(owner)
+        named = next((labels[key] for key in ORIGIN_LABELS if labels.get(key)), "")
+        return str(Owner(kind, pod.namespace, stem(named or name)))
+
+
+def stem(name: str) -> str:
+    """Return a name without the endings that were generated; at least its first part is left.
+
+    >>> stem("runner-t1abcdef-project-4711-concurrent-0-x7k2p9aa")
+    'runner'
+    >>> stem("nightly-report-29384920")
+    'nightly-report'
+    """
+    found = _GITLAB.match(name)
+    if found is not None:
+        return found[1]
+    shorter = _UUID.sub("", name)
+    while (cut := _GENERATED.sub("", shorter)) != shorter:
+        shorter = cut
+    return shorter

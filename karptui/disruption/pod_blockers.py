@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.disruption.blocker import Blocker
+from karptui.disruption.blocker import Blocker, Wants, not_before
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
-from karptui.disruption.deadline import deadline_of
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import pdb_message
-from karptui.disruption.origin import OriginIndex
-from karptui.disruption.owner import OwnerIndex
-from karptui.disruption.wants import Wants, not_before
+from karptui.disruption.owner import OriginIndex, OwnerIndex
+from karptui.disruption.termination import deadline_of
 from karptui.karpenter.do_not_disrupt import pod_message
 from karptui.karpenter.pdb_limits import PdbBlock
 from karptui.kube.pod import Pod

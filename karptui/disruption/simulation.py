@@ -7,17 +7,20 @@ Rules: ``SimulateScheduling`` in ``pkg/controllers/disruption/helpers.go`` and `
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from karptui.disruption.candidate import Candidate
+from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
 from karptui.disruption.price import PriceBook
 from karptui.karpenter.pod_predicates import is_provisionable
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.pod import Pod
-from karptui.provisioning.rejection import PodError
+from karptui.provisioning.explain import PodExplanation, PoolExplanation, explain
+from karptui.provisioning.rejection import Gate, PodError, RequirementsUnmet, TaintsNotTolerated, TypesExhausted
 from karptui.provisioning.solution import Solution
 
 _MAX_ERRORS: Final = 5
@@ -102,3 +105,43 @@ class Simulator(Protocol):
             SimulationError: when there is no NodePool to schedule with.
         """
         ...
+
+
+def no_place(solution: Solution, pod: Pod, *, others: int = 0, asks_nodes: bool = False) -> NoPlace:
+    """Return why a pod found no place in a simulated removal.
+
+    Args:
+        solution: Of the run.
+        pod: One that found no place, or one on a node that is not initialised.
+        others: Further pods without a place.
+        asks_nodes: Whether every node that exists is asked too, which takes a while in a large cluster.
+    """
+    if pod.key not in solution.errors:
+        waiting = (filled.state.name for filled in solution.nodes if any(one.key == pod.key for one in filled.pods))
+        return NoPlace(pod.key, others, uninitialized_node=next(waiting, ""))
+    found = explain(solution, pod, asks_nodes=asks_nodes)
+    pools = tuple(_miss(one) for one in found.pools if one.failed is not None)
+    return NoPlace(pod.key, others, pools, _counted(found))
+
+
+def _counted(found: PodExplanation) -> tuple[tuple[str, int], ...]:
+    # A node that is taken away itself was never in question.
+    gates = Counter(str(one.gate) for one in found.nodes if one.gate is not Gate.NODEPOOLS)
+    return tuple(sorted(gates.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _miss(pool: PoolExplanation) -> PoolMiss:
+    rejection = pool.rejection
+    assert rejection is not None
+    miss = PoolMiss(pool.nodepool, str(rejection.gate))
+    if isinstance(rejection, TaintsNotTolerated):
+        return msgspec.structs.replace(miss, asked=tuple(map(str, rejection.taints)))
+    if isinstance(rejection, RequirementsUnmet):
+        return msgspec.structs.replace(miss, asked=tuple(one.key for one in rejection.reasons))
+    if isinstance(rejection, TypesExhausted):
+        if pool.nearest is not None:
+            short = tuple(Shortage(one.resource, one.need, one.room) for one in pool.nearest.shortfalls)
+            return msgspec.structs.replace(miss, instance_type=pool.nearest.instance_type, shortages=short)
+        unmet = tuple(cost.requirement for cost in pool.label_costs if not cost.meeting)
+        return msgspec.structs.replace(miss, asked=unmet[:1])
+    return miss

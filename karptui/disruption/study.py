@@ -19,22 +19,22 @@ from karptui.disruption.analysis import (
     NodeDetail,
     NodeFindings,
     NodeOutlook,
+    billed_command,
+    billed_verdict,
 )
-from karptui.disruption.arrivals import arrivals
-from karptui.disruption.billed import billed_command, billed_verdict
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
-from karptui.disruption.budget_week import PoolBudgets, pool_budgets
+from karptui.disruption.budget_calendar import PoolBudgets, pool_budgets
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Command
 from karptui.disruption.drain import Stage, drain_state
+from karptui.disruption.fleet import arrivals
 from karptui.disruption.gates import all_gates
-from karptui.disruption.next_pass import next_pass
+from karptui.disruption.methods import next_pass, observed_fleet
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.removal import EngineSimulator, LiftingSimulator
-from karptui.disruption.simulate import observed_fleet
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.survey_memory import SurveyMemory
 from karptui.disruption.verdict import landings_of, replacements_of, verdict_of

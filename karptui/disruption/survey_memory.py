@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.disruption.arrivals import HOUR_NS
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budgets import PoolUse
-from karptui.disruption.fleet import Fleet
+from karptui.disruption.fleet import HOUR_NS, Fleet
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.node import Node

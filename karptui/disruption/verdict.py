@@ -8,9 +8,9 @@ import msgspec
 
 from karptui.disruption.command import Command
 from karptui.disruption.consolidation import Refusal, RefusalCode
-from karptui.disruption.no_place import NoPlace, no_place
+from karptui.disruption.no_place import NoPlace
 from karptui.disruption.outlook import Outcome, Prospect
-from karptui.disruption.simulation import NewNode, Simulation
+from karptui.disruption.simulation import NewNode, Simulation, no_place
 from karptui.disruption.static_drift import template_types
 
 MOST_REASONS: Final = 20

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.origin import OriginIndex
+from karptui.disruption.owner import OriginIndex
 from karptui.kube.pod import Pod
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.kube.units import count_text

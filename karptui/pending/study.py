@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
-from karptui.disruption.origin import OriginIndex
-from karptui.disruption.owner import OwnerIndex
+from karptui.disruption.owner import OriginIndex, OwnerIndex
 from karptui.kube.pod import Pod
 from karptui.pending.causes import ENGINE, Cause, Diagnoses
 from karptui.pending.disagreements import Nominations

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from karptui.decode.kinds import Kind
-from karptui.disruption.budget_week import PoolBudgets
+from karptui.disruption.budget_calendar import PoolBudgets
 from karptui.karpenter.nodeclass import NodeClass, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube import resources

@@ -11,8 +11,7 @@ from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budgets import UNLIMITED, Reason, budget_state
 from karptui.disruption.command import Command, Method
-from karptui.disruption.next_pass import NextPass
-from karptui.disruption.simulate import observed_fleet
+from karptui.disruption.methods import NextPass, observed_fleet
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.template import served_pools

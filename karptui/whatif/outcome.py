@@ -14,7 +14,7 @@ import msgspec
 
 from karptui.aws.evidence import offering_value
 from karptui.aws.prices import PriceBook
-from karptui.disruption.next_pass import NextPass
+from karptui.disruption.methods import NextPass
 from karptui.disruption.price import PriceBook as ReckonedPrices
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, SPOT, WELL_KNOWN, ZONE

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.prices import LIST_PRICES, PriceBook, settings_of
-from karptui.disruption.miss_text import NO_TYPES, miss_text
-from karptui.disruption.no_place import NoPlace, PoolMiss, no_place
+from karptui.disruption.no_place import NO_TYPES, NoPlace, PoolMiss, miss_text
 from karptui.disruption.owner import OwnerIndex
+from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
 from karptui.kube.pod import Pod
 from karptui.provisioning.rejection import PodError

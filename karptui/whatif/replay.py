@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.next_pass import NextPass, next_pass
+from karptui.disruption.methods import NextPass, next_pass
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import Simulation
 from karptui.karpenter.pod_predicates import is_reschedulable

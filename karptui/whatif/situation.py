@@ -11,8 +11,8 @@ import msgspec
 from karptui.aws.prices import PriceBook as NodePrices
 from karptui.disruption.budgets import PoolUse, count_use
 from karptui.disruption.fleet import Fleet
+from karptui.disruption.methods import observed_fleet
 from karptui.disruption.price import PriceBook
-from karptui.disruption.simulate import observed_fleet
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from karptui.advice.churn import longer_after, loop_fact, remedies
+from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import Loop, LoopKind
-from karptui.disruption.churn.removal import Removal
 from karptui.karpenter.nodepool import BALANCED, NodePool
 from tests.builders import HOUR_NS, MINUTE_NS, a_nodepool
 from tests.disruption.churn.lives import ago

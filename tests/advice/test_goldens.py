@@ -15,7 +15,7 @@ from karptui.advice.catalogue import BY_ID
 from karptui.advice.context import AdviceContext
 from karptui.advice.finding import Finding
 from karptui.advice.report import advise
-from karptui.disruption.simulate import fleet_of
+from karptui.disruption.methods import fleet_of
 from tests.provisioning.loading import load
 
 GOLDENS = Path(__file__).resolve().parent.parent / "goldens"

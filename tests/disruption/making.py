@@ -7,7 +7,7 @@ from typing import Any
 
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.fleet import Fleet
-from karptui.disruption.simulate import observed_fleet
+from karptui.disruption.methods import observed_fleet
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import CapacityBuffer, Inventory
 from karptui.karpenter.nodeclaim import NodeClaim

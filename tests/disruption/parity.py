@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from karptui.disruption.json_form import method_json
-from karptui.disruption.simulate import simulate
+from karptui.disruption.methods import simulate
 from tests.provisioning.loading import load
 
 GOLDENS = Path(__file__).resolve().parent.parent / "goldens"

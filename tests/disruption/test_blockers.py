@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.arrivals import arrivals
-from karptui.disruption.blocker_form import blocker_json
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import Code, Scope
 from karptui.disruption.command import Method
+from karptui.disruption.fleet import arrivals
+from karptui.disruption.json_form import blocker_json
 from karptui.disruption.outlook import Outcome
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import WHEN_EMPTY, DisruptionBudget

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.deadline import Deadline, deadline_of, forced_at, is_forced
 from karptui.disruption.drain import Hold, Stage, drain_state
-from karptui.disruption.initiator import Initiator
+from karptui.disruption.termination import Deadline, Initiator, deadline_of, forced_at, is_forced
 from karptui.karpenter import labels
 from karptui.kube.taints import NO_SCHEDULE, Taint, Toleration
 from tests.builders import (

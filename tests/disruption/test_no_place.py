@@ -6,11 +6,10 @@ import pytest
 
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.miss_text import shortage_text
-from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
+from karptui.disruption.methods import observed_fleet
+from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, shortage_text
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.simulate import observed_fleet
 from karptui.disruption.verdict import landings_of, verdict_of
 from karptui.karpenter import labels
 from karptui.kube.quantity import QuantityFormat, parse_quantity

@@ -9,10 +9,9 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Decision, Method
 from karptui.disruption.consolidation import RefusalCode
-from karptui.disruption.next_pass import next_pass
+from karptui.disruption.methods import fleet_of, next_pass, observed_fleet, simulate
 from karptui.disruption.outlook import Outcome, Outlook
 from karptui.disruption.price import PriceBook
-from karptui.disruption.simulate import fleet_of, observed_fleet, simulate
 from karptui.disruption.static_drift import template_types
 from karptui.disruption.verdict import verdict_of
 from karptui.karpenter import labels

@@ -9,21 +9,18 @@ import pytest
 
 from karptui.disruption import owner
 from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_move
+from karptui.disruption.blocker import Wants, wants_of
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
 from karptui.disruption.candidate import find_candidates
 from karptui.disruption.command import Method
-from karptui.disruption.commanded import commanded_names
-from karptui.disruption.events import Recorder
-from karptui.disruption.initiator import initiator_of
-from karptui.disruption.methods import MethodRun, weigh_departing_pods
-from karptui.disruption.nominations import nominations, window_ns
+from karptui.disruption.events import Recorder, nominations, window_ns
+from karptui.disruption.methods import MethodRun, observed_fleet, weigh_departing_pods
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.removal import EngineSimulator
-from karptui.disruption.simulate import observed_fleet
 from karptui.disruption.static_drift import headroom
-from karptui.disruption.wants import Wants, wants_of
+from karptui.disruption.termination import commanded_names, initiator_of
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import DisruptionBudget
 from karptui.kube.workload import Workload

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
-from karptui.disruption.budget_week import pool_budgets
+from karptui.disruption.budget_calendar import pool_budgets
 from karptui.disruption.budgets import PoolUse, Reason
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from karptui.disruption.miss_text import NO_TYPES
-from karptui.disruption.no_place import NoPlace
+from karptui.disruption.no_place import NO_TYPES, NoPlace
 from karptui.whatif.placement_difference import reason_of
 
 

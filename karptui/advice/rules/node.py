@@ -11,8 +11,8 @@ from karptui.advice.objects import node_refs
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, listed, nano_amount, share, span, verb
 from karptui.disruption.codes import Code
-from karptui.disruption.deadline import deadline_of
 from karptui.disruption.drain import Stage
+from karptui.disruption.termination import deadline_of
 from karptui.karpenter.do_not_disrupt import protects_node
 from karptui.karpenter.labels import DO_NOT_DISRUPT, INSTANCE_TYPE, NODEPOOL
 from karptui.karpenter.nodepool import NodePool

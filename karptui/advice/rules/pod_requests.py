@@ -10,7 +10,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import owner_refs, pool_ref, ref_text
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, listed, memory, share, span, verb
-from karptui.disruption.nominations import NOMINATED
+from karptui.disruption.events import NOMINATED
 from karptui.kube import resources
 from karptui.kube.live_usage import Used
 from karptui.kube.pod import Pod

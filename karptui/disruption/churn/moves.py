@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.disruption.origin import OriginIndex, stem
-from karptui.disruption.owner import OwnerIndex
+from karptui.disruption.owner import OriginIndex, OwnerIndex, stem
 from karptui.karpenter.inventory import GonePod
 from karptui.kube.event import Event
 from karptui.kube.objects import controller_of

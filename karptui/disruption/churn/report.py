@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from karptui.disruption.churn.life import Life, created, lives, removed
-from karptui.disruption.churn.loops import Loop, circles, is_short, pool_loops, workload_loops
+from karptui.disruption.churn.life import Life, Removal, created, lives, removed
+from karptui.disruption.churn.loops import Loop, Succession, circles, is_short, pool_loops, workload_loops
 from karptui.disruption.churn.moves import EVICTED, Move, Moved, WorkloadNames, moved_workloads, moves_of
-from karptui.disruption.churn.removal import Removal
-from karptui.disruption.churn.succession import Succession
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.kube.event import Event
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from karptui.disruption.budget_calendar import AllowanceSpan
-from karptui.disruption.budget_week import LineWindow, PoolBudgets
+from karptui.disruption.budget_calendar import AllowanceSpan, LineWindow, PoolBudgets
 from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.session.cluster_view import ClusterView

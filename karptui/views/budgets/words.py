@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from karptui.disruption.budget_calendar import DAY_NS
-from karptui.disruption.budget_week import LineWindow
+from karptui.disruption.budget_calendar import DAY_NS, LineWindow
 from karptui.disruption.budgets import BudgetState, Reason
 from karptui.kube.units import instant_text
 from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import msgspec
 
 from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.loops import circles, is_short
+from karptui.disruption.churn.loops import circles, is_same_kind, is_short
 from karptui.disruption.churn.report import Churn, PoolChurn, Window
-from karptui.disruption.churn.succession import is_same_kind
 from karptui.karpenter.nodepool import NodePool
 from karptui.session.cluster_view import ClusterView
 from karptui.session.controller_counts import usable_metrics

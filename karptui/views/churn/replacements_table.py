@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from karptui.disruption.churn.removal import FAILED, VOLUNTARY, Removal
+from karptui.disruption.churn.life import FAILED, VOLUNTARY, Removal
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text
 from karptui.views.churn.entry import Replacement

@@ -8,9 +8,8 @@ from typing import Final
 
 from karptui.advice.churn import loop_fact, remedies
 from karptui.advice.words import counted
-from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.life import Life, Removal
 from karptui.disruption.churn.loops import LoopKind
-from karptui.disruption.churn.removal import Removal
 from karptui.disruption.churn.report import Churn, Window
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text, duration_text

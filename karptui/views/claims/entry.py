@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karptui.disruption.deadline import Deadline, deadline_of
+from karptui.disruption.termination import Deadline, deadline_of
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node

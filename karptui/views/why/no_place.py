@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from karptui.disruption.miss_text import miss_text
+from karptui.disruption.no_place import miss_text
 from karptui.kube.units import count_text
 from karptui.views.sanitize import clean
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.removal import Removal
+from karptui.disruption.churn.life import Life, Removal
 from karptui.karpenter.inventory import GoneClaim
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.event import Event

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from karptui.disruption.churn.life import Removal
 from karptui.disruption.churn.loops import LoopKind
-from karptui.disruption.churn.removal import Removal
 from karptui.disruption.churn.report import Window, churn_of
 from karptui.karpenter.inventory import ClusterHistory, GonePod, Inventory
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS, a_nodeclaim, a_nodepool

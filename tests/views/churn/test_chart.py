@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.disruption.churn.life import Life
+from karptui.disruption.churn.loops import Succession
 from karptui.disruption.churn.moves import Move
 from karptui.disruption.churn.report import Churn, Window
-from karptui.disruption.churn.succession import Succession
 from karptui.views.churn.chart import Chart, blocks, chart_of
 from tests.builders import HOUR_NS, MINUTE_NS, NOW_NS
 from tests.disruption.churn.lives import a_life, ago

@@ -8,12 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from karptui.aws.evidence import Evidence
-from karptui.disruption.churn.life import Life
-from karptui.disruption.churn.loops import Loop, LoopKind
+from karptui.disruption.churn.life import Life, Removal
+from karptui.disruption.churn.loops import Loop, LoopKind, Succession
 from karptui.disruption.churn.moves import Move, Moved
-from karptui.disruption.churn.removal import Removal
 from karptui.disruption.churn.report import Churn, PoolChurn, Window
-from karptui.disruption.churn.succession import Succession
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
 from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values

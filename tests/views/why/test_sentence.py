@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from karptui.disruption.analysis import NodeFindings, NodeOutlook
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code, WhyCode
-from karptui.disruption.deadline import Deadline
 from karptui.disruption.drain import DrainState, Hold, Stage, WaitingPod
 from karptui.disruption.no_place import NoPlace
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.termination import Deadline
 from karptui.disruption.verdict import Verdict
 from karptui.disruption.why import Why
 from karptui.session.nodes import NodeEntry

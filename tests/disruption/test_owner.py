@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from karptui.disruption.origin import OriginIndex, stem
-from karptui.disruption.owner import OwnerIndex
+from karptui.disruption.owner import OriginIndex, OwnerIndex, stem
 from karptui.kube.objects import OwnerReference
 from karptui.kube.workload import Workload
 from tests.builders import a_pod, a_pod_template, an_owner

@@ -1,4 +1,9 @@
-"""What set the deletion of a node going, inferred from what is left behind: Karpenter writes down only some of it."""
+"""What sets the deletion of a node going, what already holds it, and when its drain ends by force.
+
+Karpenter writes down only some of what began a deletion and keeps its queue of commands in memory: both are told as far
+as objects tell. Rules: ``pkg/controllers/nodeclaim/lifecycle/controller.go`` and
+``pkg/controllers/node/termination/terminator``.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,83 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from karptui.disruption.commanded import DISRUPTION_REASON
-from karptui.disruption.deadline import deadline_of
+import msgspec
+
+from karptui.karpenter.labels import DISRUPTED_TAINT, TERMINATION_TIMESTAMP
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.event import Event
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.objects import Condition
+from karptui.kube.pod import Pod
+from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.provisioning.state_node import StateNode
+
+DISRUPTION_REASON: Final = "DisruptionReason"
+
+
+def command_condition(node: StateNode) -> Condition | None:
+    """Return the NodeClaim's mark of a disruption command: its reason is the command's, its transition the start."""
+    condition = node.claim.condition(DISRUPTION_REASON) if node.claim is not None else None
+    return condition if condition is not None and condition.status == "True" else None
+
+
+def is_commanded(node: StateNode) -> bool:
+    """Return whether a command waits for replacements: tainted and marked, and not being deleted yet.
+
+    After a restart Karpenter forgets the command and takes both marks away again within moments.
+    """
+    if node.node is None or node.is_marked_for_deletion or command_condition(node) is None:
+        return False
+    return any(taint.matches(DISRUPTED_TAINT) for taint in node.node.taints)
+
+
+def commanded_names(nodes: Iterable[StateNode]) -> frozenset[str]:
+    """Return the names of the nodes that a command holds."""
+    return frozenset(node.name for node in nodes if is_commanded(node))
+
+
+STUCK_ALLOWANCE_NS: Final = 60 * NS_PER_SECOND
+"""How long after its own deletionTimestamp a pod may still hold a drain."""
+
+
+class Deadline(msgspec.Struct, frozen=True, gc=False):
+    """The instant after which a drain no longer respects anything."""
+
+    at_ns: int
+    is_provisional: bool = False
+    """Whether it is reckoned from the grace period, as Karpenter has not written it down yet."""
+
+
+def deadline_of(claim: NodeClaim) -> Deadline | None:
+    """Return a NodeClaim's deadline, None without one: the drain then ends when the pods have gone, if ever.
+
+    What is written down wins over the grace period, whoever wrote it.
+    """
+    written = claim.annotations.get(TERMINATION_TIMESTAMP)
+    if written is not None:
+        try:
+            return Deadline(parse_timestamp(written))
+        except ValueError:
+            return None
+    if claim.is_deleting and claim.termination_grace_period_ns is not None:
+        return Deadline(claim.deletion_ns + claim.termination_grace_period_ns, is_provisional=True)
+    return None
+
+
+def forced_at(pod: Pod, deadline_ns: int) -> int:
+    """Return when a pod is deleted whatever protects it: its own grace period before the deadline."""
+    return deadline_ns - pod.template.termination_grace_seconds * NS_PER_SECOND
+
+
+def is_forced(pod: Pod, deadline_ns: int, now_ns: int) -> bool:
+    """Return whether a pod that is waited for is deleted by force now.
+
+    A terminating pod is, where it would take longer than the deadline allows.
+    """
+    if pod.is_terminating:
+        return pod.deletion_ns > deadline_ns
+    return now_ns > forced_at(pod, deadline_ns)
+
 
 INTERRUPTIONS: Final = frozenset(
     {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karptui.aws.prices import LIST_PRICES, PriceSettings
-from karptui.disruption.analysis import NextCommand
-from karptui.disruption.billed import billed_command, billed_verdict
+from karptui.disruption.analysis import NextCommand, billed_command, billed_verdict
 from karptui.disruption.outlook import Outcome
 from karptui.disruption.verdict import Replacement, Verdict
 

@@ -1,3 +1,5 @@
+"""Budgets over the coming days."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -5,8 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from karptui.disruption.budget_calendar import DAY_NS
-from karptui.disruption.budget_week import PoolBudgets, pool_budgets
+from karptui.disruption.budget_calendar import DAY_NS, PoolBudgets, pool_budgets
 from karptui.disruption.budgets import UNLIMITED, PoolUse
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget
