@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.25
 """How often the mailbox is emptied while somebody looks."""
+PRELOAD_SECONDS: Final = 5.0
+"""After so long other screens are imported even if there are no rows yet."""
 
 
 class KarptuiApp(ClusterApp):
@@ -73,6 +75,7 @@ class KarptuiApp(ClusterApp):
     BINDING_GROUP_TITLE = "Everywhere"
     MODES: ClassVar[dict[str, Any]] = {entry.name: entry.load for entry in ENTRIES}
     PAUSE_GC_ON_SCROLL = True
+    _preloader: Preloader | None = None
     _coloured: tuple[Theme, dict[str, str]] | None = None
     """The theme that was asked for last, and its colours."""
 
@@ -130,8 +133,7 @@ class KarptuiApp(ClusterApp):
 
     def run(self, **options: Any) -> Any:
         """Run the app, as Textual does, in a loop that threads hold up less; return what it ended with."""
-        preloader = Preloader()
-        preloader.start()
+        preloader = self._preloader = Preloader()
         try:
             with asyncio.Runner(loop_factory=screen_loop) as runner:
                 return runner.run(self.run_async(**options))
@@ -162,6 +164,7 @@ class KarptuiApp(ClusterApp):
             await self.on_event(key)
         self._start_source()
         self.set_interval(POLL_SECONDS, self._tick)
+        self.set_timer(PRELOAD_SECONDS, self._preload)
         if self._bad_theme:
             self.tell(f"there is no theme {self._bad_theme}; :theme lists them", Tone.WARNING)
 
@@ -171,6 +174,15 @@ class KarptuiApp(ClusterApp):
         self.session.stop()
         if "desk" in self.__dict__:
             self.desk.replayer.stop()
+
+    def first_rows_shown(self) -> None:
+        """Begin what the first rows of a cluster must not wait for: other screens are imported as well."""
+        super().first_rows_shown()
+        self._preload()
+
+    def _preload(self) -> None:
+        if self._preloader is not None:
+            self._preloader.start()
 
     def show_changes(self, *, is_changed: bool) -> None:
         """Show what was taken over on the screen in front."""

@@ -37,6 +37,8 @@ class ClusterApp(App[None]):
         self._pace = Pace()
         self._is_in_front = True
         self._polling: asyncio.Task[None] | None = None
+        self._shown_session: Session | None = None
+        """Of this one the first rows are drawn."""
 
     def show_changes(self, *, is_changed: bool) -> None:
         """Show what was taken over.
@@ -98,8 +100,13 @@ class ClusterApp(App[None]):
         session = self.session
         self.show_changes(is_changed=is_changed)
         session.analyse(self.now_ns())
-        if session.knows_nodes:
-            self.call_after_refresh(session.ask_for_evidence)  # the rows come first
+        if session.knows_nodes and session is not self._shown_session:
+            self._shown_session = session
+            self.call_after_refresh(self.first_rows_shown)
+
+    def first_rows_shown(self) -> None:
+        """Begin what the first rows of a cluster must not wait for."""
+        self.session.ask_for_evidence()
 
     # What screens ask for
 

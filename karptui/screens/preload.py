@@ -11,8 +11,8 @@ from typing import Final
 
 from karptui.session.pace import KEY_PAUSE_SECONDS, Turns
 
-BEGIN_SECONDS: Final = 1.5
-"""After the start: the first screen and the cluster come first."""
+BEGIN_SECONDS: Final = 0.5
+"""After the first rows: what follows them at once comes first."""
 PACKAGE: Final = "karptui.screens"
 
 
@@ -27,13 +27,16 @@ class Preloader:
         """
         self._names = names
         self._stopped = threading.Event()
+        self._is_started = False
         self._after_seconds = BEGIN_SECONDS
         self._thread = threading.Thread(target=self._run, name="preloader", daemon=True)
 
     def start(self, after_seconds: float = BEGIN_SECONDS) -> None:
-        """Begin in a moment."""
-        self._after_seconds = after_seconds
-        self._thread.start()
+        """Begin in a moment, unless that was said before."""
+        if not self._is_started:
+            self._is_started = True
+            self._after_seconds = after_seconds
+            self._thread.start()
 
     def join(self) -> None:
         """Wait until everything is imported."""

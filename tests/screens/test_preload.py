@@ -33,6 +33,7 @@ def test_screens_of_packages_are_found_too() -> None:
 def test_is_stopped_before_it_begins() -> None:
     preloader = Preloader(["karptui.no_such_module"])
     preloader.start(60.0)
+    preloader.start(0)
     preloader.stop()
     preloader.stop()
     assert not preloader._thread.is_alive()
