@@ -32,6 +32,10 @@ GATE_DEFAULTS: Final[Mapping[str, bool]] = MappingProxyType(
 """Feature gates of v1.14.1 and what they are without being set."""
 
 
+GATE_PREFIX: Final = "FEATURE_GATES."
+"""How the name of a single feature gate begins."""
+
+
 class SettingsError(ValueError):
     """A setting that Karpenter itself would refuse."""
 
@@ -58,6 +62,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on."""
         return self.gates.get(name, False)
+
+    def texts(self) -> dict[str, str]:
+        """Return what is in force, by environment name; a feature gate is ``FEATURE_GATES.<gate>``."""
+        return {
+            "PREFERENCE_POLICY": self.preference_policy,
+            "MIN_VALUES_POLICY": self.min_values_policy,
+            "IGNORE_DRA_REQUESTS": str(self.ignore_dra_requests).lower(),
+            "BATCH_MAX_DURATION": f"{self.batch_max_seconds:.10g}s",
+            "VM_MEMORY_OVERHEAD_PERCENT": f"{self.vm_memory_overhead_percent:.10g}",
+            "RESERVED_ENIS": str(self.reserved_enis),
+            "CLUSTER_NAME": self.cluster_name,
+            "ISOLATED_VPC": str(self.isolated_vpc).lower(),
+            **{f"{GATE_PREFIX}{name}": str(is_on).lower() for name, is_on in self.gates.items()},
+        }
 
 
 def parse_settings(environment: Mapping[str, str]) -> Settings:

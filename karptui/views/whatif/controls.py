@@ -82,21 +82,7 @@ def _settings(edits: tuple[AnyEdit, ...], settings: Settings) -> Iterator[Contro
 
 def setting_value(setting: SettingEdit, settings: Settings) -> str:
     """Return what the cluster has for a setting."""
-    if setting.name.startswith("FEATURE_GATES."):
-        return str(settings.gate(setting.name.removeprefix("FEATURE_GATES."))).lower()
-    match setting.name:
-        case "VM_MEMORY_OVERHEAD_PERCENT":
-            return f"{settings.vm_memory_overhead_percent:.10g}"
-        case "RESERVED_ENIS":
-            return str(settings.reserved_enis)
-        case "PREFERENCE_POLICY":
-            return settings.preference_policy
-        case "MIN_VALUES_POLICY":
-            return settings.min_values_policy
-        case "IGNORE_DRA_REQUESTS":
-            return str(settings.ignore_dra_requests).lower()
-        case _:
-            return setting.default
+    return settings.texts().get(setting.name, setting.default)
 
 
 def _edits(edits: tuple[AnyEdit, ...]) -> Iterator[Control]:

@@ -12,7 +12,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
-from karptui.karpenter.settings import GATE_DEFAULTS, Settings, SettingsError, parse_settings
+from karptui.karpenter.settings import GATE_DEFAULTS, GATE_PREFIX, Settings, SettingsError, parse_settings
 from karptui.provisioning import InstanceTypes
 from karptui.whatif.edits import (
     AnyEdit,
@@ -189,19 +189,7 @@ def _has(offering: Offering, key: str, value: str) -> bool:
     return not value or any(one.key == key and value in one.values for one in offering.requirements)
 
 
-GATE_PREFIX: Final = "FEATURE_GATES."
 GATES: Final = "FEATURE_GATES"
-MODELLED: Final = (
-    "PREFERENCE_POLICY",
-    "MIN_VALUES_POLICY",
-    "IGNORE_DRA_REQUESTS",
-    "BATCH_MAX_DURATION",
-    "VM_MEMORY_OVERHEAD_PERCENT",
-    "RESERVED_ENIS",
-    "CLUSTER_NAME",
-    "ISOLATED_VPC",
-)
-"""Settings that change a decision here."""
 
 
 def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
@@ -210,7 +198,7 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
     Raises:
         EditError: when Karpenter would not start with it, or would pass it over.
     """
-    environment = environment_of(draft.settings)
+    environment = _environment(draft.settings)
     if name.startswith(GATE_PREFIX):
         gate = name.removeprefix(GATE_PREFIX)
         if gate not in draft.settings.gates:
@@ -218,7 +206,7 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
         own = [f"{one}={str(is_on).lower()}" for one, is_on in draft.settings.gates.items() if one != gate]
         environment[GATES] = ",".join((*own, f"{gate}={value}"))
     else:
-        if name not in MODELLED and name != GATES:
+        if name not in draft.settings.texts() and name != GATES:
             draft.note(f"{name} does not change anything that is modelled")
         environment[name] = value
     try:
@@ -239,18 +227,11 @@ def _of_types(settings: Settings) -> tuple[object, ...]:
     return settings.vm_memory_overhead_percent, settings.reserved_enis, settings.gate("ReservedCapacity")
 
 
-def environment_of(settings: Settings) -> dict[str, str]:
+def _environment(settings: Settings) -> dict[str, str]:
     """Return settings by their environment names, also those that were not given that way."""
-    gates = ",".join(f"{name}={str(is_on).lower()}" for name, is_on in settings.gates.items())
-    return {
-        "PREFERENCE_POLICY": settings.preference_policy,
-        "MIN_VALUES_POLICY": settings.min_values_policy,
-        "IGNORE_DRA_REQUESTS": str(settings.ignore_dra_requests).lower(),
-        "BATCH_MAX_DURATION": f"{settings.batch_max_seconds}s",
-        "VM_MEMORY_OVERHEAD_PERCENT": str(settings.vm_memory_overhead_percent),
-        "RESERVED_ENIS": str(settings.reserved_enis),
-        "CLUSTER_NAME": settings.cluster_name,
-        "ISOLATED_VPC": str(settings.isolated_vpc).lower(),
-        **({GATES: gates} if gates else {}),
-        **settings.environment,
-    }
+    texts = settings.texts()
+    gates = ",".join(
+        f"{name.removeprefix(GATE_PREFIX)}={text}" for name, text in texts.items() if name.startswith(GATE_PREFIX)
+    )
+    own = {name: text for name, text in texts.items() if not name.startswith(GATE_PREFIX)}
+    return {**own, **({GATES: gates} if gates else {}), **settings.environment}
