@@ -36,6 +36,7 @@ from karptui.views.top_bar import TopBarValues
 from karptui.widgets.palette import OWN_THEMES, variable_defaults
 from karptui.widgets.style_rules import StyleRules
 from karptui.widgets.styles import style_sheets
+from karptui.widgets.textual_compat.signals import Signals
 
 if TYPE_CHECKING:
     from textual.theme import Theme
@@ -113,6 +114,7 @@ class KarptuiApp(ClusterApp):
         self._early_keys: list[events.Key] | None = []
         """Keys that came before there was a screen to take them; None from then on."""
         self._commands: tuple[Command, ...] = ()
+        self._signals = Signals(self)
         for theme in OWN_THEMES:
             self.register_theme(theme)
         self._bad_theme = "" if config.theme in self.available_themes else config.theme
@@ -153,6 +155,8 @@ class KarptuiApp(ClusterApp):
 
     async def on_mount(self) -> None:
         """Show the first screen, then start the source."""
+        if not self.is_headless:
+            self._signals.hear_stops()
         self._commands = app_commands(self, can_switch=self._connect is not None)
         names = [entry.name for entry in ENTRIES]
         await self.switch_mode(self.config.screen if self.config.screen in names else names[0])

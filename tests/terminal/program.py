@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -221,12 +222,10 @@ class Program:
 
     def close(self) -> None:
         """End it whatever it is doing."""
-        if self._shell.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-            os.close(self._orders)
-            self._shell.wait(PATIENCE_SECONDS)
-        else:
-            os.close(self._orders)
+        os.close(self._orders)
+        self._shell.wait(PATIENCE_SECONDS)
         os.close(self._reports)
         if self._master >= 0:
             self.hang_up()

@@ -1,0 +1,85 @@
+"""Signals that end or stop the program: the terminal is given back first.
+
+Textual hears of none that ends it, and leaves the terminal raw, on the alternate screen and reporting the mouse. After a
+stop that could not be caught (SIGSTOP) it reads keys with two threads and hangs when it is left.
+
+Could become upstream: "Restore the terminal on SIGTERM and SIGHUP", and "SIGCONT without SIGTSTP starts a second input
+thread". Measured by tests/terminal/test_leaving.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import Any, Final
+
+from textual.app import App
+
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""What ends a program unless it says otherwise."""
+
+
+class Signals:
+    """Hears signals for an app, from before it runs until it has ended."""
+
+    def __init__(self, app: App[Any]) -> None:
+        """Hear nothing yet.
+
+        Args:
+            app: what is ended, and stopped.
+        """
+        self._app = app
+        self._ended_by = 0
+        self._is_stopped = False
+
+    def hear_ends(self) -> None:
+        """End the app when a signal says so; one that whoever started the program has switched off stays off."""
+        loop = asyncio.get_running_loop()
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, self._end, number)
+
+    def hear_stops(self) -> None:
+        """Give the terminal back while the program is stopped; called when the app runs, as Textual hears stops too."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._stop)
+        loop.add_signal_handler(signal.SIGCONT, self._go_on)
+
+    def die(self) -> None:
+        """Do what the signal that ended the app does to a program, so that a shell or a service is told of it."""
+        if self._ended_by:
+            die_of(self._ended_by)
+
+    def _end(self, number: int) -> None:
+        if number == signal.SIGHUP and not _has_terminal():
+            die_of(number)  # nothing is left to give back, and writing to it would never end
+        self._ended_by = number
+        self._app.exit()
+
+    def _stop(self) -> None:
+        self._is_stopped = True
+        with self._app.suspend():
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _go_on(self) -> None:
+        """Take the terminal anew: whoever had it meanwhile may have changed it."""
+        if self._is_stopped:
+            self._is_stopped = False
+        else:
+            with self._app.suspend():
+                pass
+
+
+def die_of(number: int) -> None:
+    """Let a signal do what it does to a program that does not hear it."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _has_terminal() -> bool:
+    try:
+        return sys.__stdin__ is not None and bool(os.ttyname(sys.__stdin__.fileno()))
+    except (OSError, ValueError):
+        return False
