@@ -20,7 +20,7 @@ from karptui.config import DEFAULTS, Config
 from karptui.screen_loop import screen_loop
 from karptui.screens import commands
 from karptui.screens.commands import Command, CommandError
-from karptui.screens.frame import FrameScreen
+from karptui.screens.frame import FrameScreen, takes_text
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
 from karptui.session.analyst import Analyst
@@ -68,6 +68,7 @@ class KarptuiApp(ClusterApp):
                 show=False,
                 tooltip=entry.help,
                 id=f"app.{entry.name}",
+                priority=True,  # handled before keys are handed to widgets, so that the next key finds the screen open
             )
             for entry in ENTRIES
         ),
@@ -138,9 +139,14 @@ class KarptuiApp(ClusterApp):
         preloader = self._preloader = Preloader()
         try:
             with asyncio.Runner(loop_factory=screen_loop) as runner:
-                return runner.run(self.run_async(**options))
+                return runner.run(self._run(**options))
         finally:
             preloader.stop()
+            self._signals.die()
+
+    async def _run(self, **options: Any) -> Any:
+        self._signals.hear_ends(asyncio.get_running_loop())
+        return await self.run_async(**options)
 
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before the first screen can take them, and have threads give way to all others."""
@@ -156,7 +162,7 @@ class KarptuiApp(ClusterApp):
     async def on_mount(self) -> None:
         """Show the first screen, then start the source."""
         if not self.is_headless:
-            self._signals.hear_stops()
+            self._signals.hear_stops(asyncio.get_running_loop())
         self._commands = app_commands(self, can_switch=self._connect is not None)
         names = [entry.name for entry in ENTRIES]
         await self.switch_mode(self.config.screen if self.config.screen in names else names[0])
@@ -257,6 +263,12 @@ class KarptuiApp(ClusterApp):
         timer = self.set_timer(delay, release)
         # A screen heeds its messages once it is composed and mounted.
         self.call_later(lambda: self.screen.call_later(release))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action may be taken: no screen is opened while text is typed or something is asked."""
+        if action == "open_screen" and (self.screen.is_modal or takes_text(self.screen)):
+            return False
+        return super().check_action(action, parameters)
 
     def open_screen(self, name: str, *, filter_text: str | None = None) -> None:
         """Show a screen, with a filter if one is given."""

@@ -6,9 +6,14 @@ once; these few lines need nothing but the standard library, look like the app's
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
-from typing import TextIO
+from types import FrameType
+from typing import Any, TextIO
+
+from karptui.widgets.textual_compat.signals import die_of, heard
 
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J"
 _LEAVE = "\x1b[?25h\x1b[?1049l"
@@ -29,6 +34,8 @@ class FirstFrame:
         """
         self._file = sys.__stderr__ if file is None else file
         self._is_drawn = False
+        self._handlers: dict[signal.Signals, Any] = {}
+        """What signals did before the frame was drawn."""
 
     def draw(self, title: str, doing: str = "connecting") -> None:
         """Draw the frame.
@@ -52,12 +59,13 @@ class FirstFrame:
             f"\x1b[3;1H{_DIM}{'─' * width}{_RESET}",
             f"\x1b[{max(height // 2, 4)};{max((width - len(doing)) // 2, 1)}H{doing}…",
         )
+        self._handlers = {number: signal.signal(number, self._die) for number in heard()}
+        self._is_drawn = True
         file.write(_ENTER + "".join(lines))
         file.flush()
-        self._is_drawn = True
 
     def hand_over(self) -> None:
-        """Leave the terminal as it is: the app draws over the frame, and gives the terminal back itself."""
+        """Leave the terminal and the signals as they are until the app, which draws over the frame, has both."""
         self._is_drawn = False
 
     def wipe(self) -> None:
@@ -66,3 +74,12 @@ class FirstFrame:
             self._file.write(_LEAVE)
             self._file.flush()
             self._is_drawn = False
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+
+    def _die(self, number: int, _frame: FrameType | None) -> None:
+        """Give the terminal back when a signal ends the program."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.write(self._file.fileno(), _LEAVE.encode())
+        die_of(number)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.keys import format_key
+from textual.screen import Screen
 
 from karptui.screens import commands, footer
 from karptui.screens.host import Host, host_of
@@ -31,6 +32,11 @@ HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 """Titled lists of terms and explanations."""
 
 _OPENS_PROMPT: Final = frozenset({"command", "filter"})
+
+
+def takes_text(screen: Screen[Any]) -> bool:
+    """Whether keys are text now."""
+    return screen.focused is not None and screen.focused.check_consume_key("x", "x")
 
 
 class FrameScreen(SwiftScreen):
@@ -95,7 +101,7 @@ class FrameScreen(SwiftScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action may be taken: while text is typed, keys are text."""
-        if action in _OPENS_PROMPT and self.focused is not None and self.focused.check_consume_key("x", "x"):
+        if action in _OPENS_PROMPT and takes_text(self):
             return False
         return super().check_action(action, parameters)
 

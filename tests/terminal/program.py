@@ -56,6 +56,11 @@ class View:
         return "\n".join(self.lines)
 
     @property
+    def has_dialog(self) -> bool:
+        """Whether something in a frame stands before the list."""
+        return any("╭" in line and not line.startswith("╭") for line in self.lines)
+
+    @property
     def title(self) -> str:
         """The word in the rule above the list; empty where there is none."""
         found = next((found for line in self.lines if (found := _TITLE.match(line))), None)
@@ -85,8 +90,8 @@ class View:
 
     @property
     def under_cursor(self) -> str:
-        """The first word under the cursor, by which the row is known."""
-        return self.rows[self.cursor][1:].removeprefix("✓").split()[0] if self.cursor >= 0 else ""
+        """The first word under the cursor, by which the row is known; of a host name what stands at every width."""
+        return self.rows[self.cursor][1:].removeprefix("✓").split()[0].partition(".")[0] if self.cursor >= 0 else ""
 
 
 class Program:
@@ -101,17 +106,18 @@ class Program:
         self.before = termios.tcgetattr(self.terminal)
         self._reports, reports = os.pipe()
         orders, self._orders = os.pipe()
+        self._life, life = os.pipe()
         self._shell = subprocess.Popen(
-            [sys.executable, "-S", "-E", str(SHELL), str(reports), str(orders), *command],
+            [sys.executable, "-S", "-E", str(SHELL), str(reports), str(orders), str(life), *command],
             stdin=self.terminal,
             stdout=self.terminal,
             stderr=self.terminal,
-            pass_fds=(reports, orders),
+            pass_fds=(reports, orders, life),
             start_new_session=True,
-            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})},
+            env={**without_size(os.environ), "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})},
         )
-        os.close(reports)
-        os.close(orders)
+        for passed in (reports, orders, life):
+            os.close(passed)
         self._told = ""
         self.pid = int(self.report("started").split()[1])
 
@@ -129,6 +135,14 @@ class Program:
         while data:
             self._take_in(0)
             data = data[os.write(self._master, data) :]
+
+    def click(self, x: int, y: int) -> None:
+        """Click on a cell."""
+        self.type(f"\x1b[<0;{x + 1};{y + 1}M\x1b[<0;{x + 1};{y + 1}m")
+
+    def wheel(self, x: int, y: int, *, lines: int) -> None:
+        """Turn the mouse's wheel: down, and up where there are fewer than no lines."""
+        self.type(f"\x1b[<{65 if lines > 0 else 64};{x + 1};{y + 1}M" * abs(lines))
 
     def resize(self, columns: int, lines: int) -> None:
         """Make the terminal larger or smaller."""
@@ -160,9 +174,9 @@ class Program:
         """What is on the screen now."""
         return View(list(self.emulator.display))
 
-    def wait(self, what: str, is_so: Callable[[View], object]) -> View:
+    def wait(self, what: str, is_so: Callable[[View], object], *, seconds: float = PATIENCE_SECONDS) -> View:
         """Wait until something is seen, and return the screen on which it is."""
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + seconds
         view = self.view
         while not is_so(view):
             left = until - time.monotonic()
@@ -203,6 +217,10 @@ class Program:
         self._take_in(0)
         return self._told.splitlines()[-1]
 
+    def has_ended(self) -> bool:
+        """Wait until the program has ended, and return whether it has."""
+        return bool(select.select([self._life], [], [], PATIENCE_SECONDS)[0])
+
     def _take_in(self, seconds: float) -> bool:
         """Wait for output, take all there is, and return whether there was any."""
         came = False
@@ -227,6 +245,7 @@ class Program:
         os.close(self._orders)
         self._shell.wait(PATIENCE_SECONDS)
         os.close(self._reports)
+        os.close(self._life)
         if self._master >= 0:
             self.hang_up()
 
@@ -237,7 +256,23 @@ class Program:
         self.close()
 
 
-def karptui(*arguments: str, environment: Mapping[str, str] | None = None, **given: Any) -> Program:
-    """Start the installed program: the console script beside the interpreter that runs the tests."""
-    script = Path(sys.executable).with_name("karptui")
-    return Program(str(script), *arguments, environment={"ESCDELAY": "25", **(environment or {})}, **given)
+def without_size(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which a program asks the terminal for its size."""
+    return {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+
+
+SCRIPT: Final = Path(sys.executable).with_name("karptui")
+"""The console script of the environment that runs the tests."""
+
+
+def karptui(*arguments: str, environment: Mapping[str, str], **given: Any) -> Program:
+    """Open the installed program in a terminal."""
+    return Program(str(SCRIPT), *arguments, environment={"ESCDELAY": "25", **environment}, **given)
+
+
+def run_karptui(*arguments: str, environment: Mapping[str, str]) -> str:
+    """Run a command of the installed program, and return what it prints."""
+    command = [str(SCRIPT), *arguments]
+    return subprocess.run(
+        command, env={**os.environ, **environment}, check=True, capture_output=True, text=True, timeout=PATIENCE_SECONDS
+    ).stdout

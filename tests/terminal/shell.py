@@ -1,7 +1,8 @@
 """What an interactive shell does around a program: gives it the terminal, notices when it stops, lets it go on.
 
-Started with a pseudo-terminal as standard input, output and error, and with two pipes. The first takes a line for each
-report: ``started PID``, ``stopped``, ``exited STATUS``, ``killed SIGNAL``. A line on the second lets the program go on.
+Started with a pseudo-terminal as standard input, output and error, and with three pipes. The first takes a line for
+each report: ``started PID``, ``stopped``, ``exited STATUS``, ``killed SIGNAL``. A line on the second lets the program
+go on. The third is held by the program alone, and so is closed when it has ended, even without its shell.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import termios
 
 def main() -> None:
     """Run a command line in the foreground until it ends."""
-    reports, orders = os.fdopen(int(sys.argv[1]), "w"), os.fdopen(int(sys.argv[2]))
+    reports, orders, life = os.fdopen(int(sys.argv[1]), "w"), os.fdopen(int(sys.argv[2])), int(sys.argv[3])
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     pid = os.fork()
@@ -23,8 +24,10 @@ def main() -> None:
         os.setpgid(0, 0)
         os.tcsetpgrp(0, os.getpid())
         signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-        os.closerange(3, 64)
-        os.execvp(sys.argv[3], sys.argv[3:])
+        reports.close()
+        orders.close()
+        os.execvp(sys.argv[4], sys.argv[4:])
+    os.close(life)
 
     def report(text: str) -> None:
         print(text, file=reports, flush=True)

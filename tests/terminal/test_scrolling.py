@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from tests.terminal.program import Program, View, karptui
@@ -17,24 +19,34 @@ def is_at_end(view: View) -> bool:
     return view.cursor == len(view.rows) - 1 > 0
 
 
-def there_and_back(program: Program) -> View:
-    """Go to the end of the list and back, and return what is seen at its start."""
+KEYS = (("G", "g"), ("pagedown", "pageup"), ("end", "home"))
+
+
+def there_and_back(program: Program, keys: Sequence[tuple[str, str]] = KEYS) -> None:
+    """Go to the end of the list and back."""
     start = program.wait("a row under the cursor", is_at_start)
-    if len(start.rows) > 1:
-        for down, up in (("G", "g"), ("end", "home"), ("pagedown", "pageup")):
-            program.reach(f"the cursor further down after {down}", lambda view: view.cursor > 0, down)
-            program.reach("the cursor on the last row", is_at_end, "G")
-            start = program.reach("the cursor on the first row", is_at_start, up, "g")
-    return start
+    if len(start.rows) == 1:
+        return
+    for down, up in keys:
+        program.reach(f"the cursor further down after {down}", lambda view: view.cursor > 0, down)
+        program.reach("the cursor on the last row", is_at_end, "G")
+        program.reach(f"the cursor on the first row after {up}", is_at_start, up, "g")
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (120, 30), (200, 60)])
-def test_the_cursor_stays_in_view(columns: int, lines: int) -> None:
-    with karptui("--demo", columns=columns, lines=lines) as program:
-        view = there_and_back(program)
-        assert view.count > 0
+def test_on_every_screen(arguments: list[str], environment: dict[str, str]) -> None:
+    with karptui(*arguments, environment=environment) as program:
+        there_and_back(program)
         for key in SCREENS[1:]:
-            before = view.title
+            before = program.view.title
             program.press(key)
             program.wait("another screen", lambda view, before=before: view.title not in ("", before))  # type: ignore[misc]
-            view = there_and_back(program)
+            there_and_back(program, KEYS[:2])
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 60)])
+def test_at_every_size(columns: int, lines: int, environment: dict[str, str]) -> None:
+    with karptui("--demo", columns=columns, lines=lines, environment=environment) as program:
+        there_and_back(program)
+        program.press("4")
+        program.wait("the pods", lambda view: view.title == "Pods")
+        there_and_back(program)

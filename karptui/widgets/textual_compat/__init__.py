@@ -1,1 +1,1 @@
-"""Everything that leans on Textual's own workings, and what the app does in Textual's place: each piece says why it is kept."""
+"""What leans on Textual's own workings, or is done in Textual's place: each piece says what it is kept for."""

@@ -1,7 +1,7 @@
 """Signals that end or stop the program: the terminal is given back first.
 
-Textual hears of none that ends it, and leaves the terminal raw, on the alternate screen and reporting the mouse. After a
-stop that could not be caught (SIGSTOP) it reads keys with two threads and hangs when it is left.
+Textual hears of none that ends it: the terminal stays raw, on the alternate screen, and goes on to report the mouse.
+After a stop that could not be caught (SIGSTOP) it reads keys with two threads, and hangs when it is left.
 
 Could become upstream: "Restore the terminal on SIGTERM and SIGHUP", and "SIGCONT without SIGTSTP starts a second input
 thread". Measured by tests/terminal/test_leaving.py.
@@ -9,13 +9,15 @@ thread". Measured by tests/terminal/test_leaving.py.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from textual.app import App
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from textual.app import App
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """What ends a program unless it says otherwise."""
@@ -34,21 +36,18 @@ class Signals:
         self._ended_by = 0
         self._is_stopped = False
 
-    def hear_ends(self) -> None:
-        """End the app when a signal says so; one that whoever started the program has switched off stays off."""
-        loop = asyncio.get_running_loop()
-        for number in ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                loop.add_signal_handler(number, self._end, number)
+    def hear_ends(self, loop: AbstractEventLoop) -> None:
+        """End the app when a signal says so."""
+        for number in heard():
+            loop.add_signal_handler(number, self._end, number)
 
-    def hear_stops(self) -> None:
+    def hear_stops(self, loop: AbstractEventLoop) -> None:
         """Give the terminal back while the program is stopped; called when the app runs, as Textual hears stops too."""
-        loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self._stop)
         loop.add_signal_handler(signal.SIGCONT, self._go_on)
 
     def die(self) -> None:
-        """Do what the signal that ended the app does to a program, so that a shell or a service is told of it."""
+        """End the program by the signal that ended the app."""
         if self._ended_by:
             die_of(self._ended_by)
 
@@ -72,8 +71,13 @@ class Signals:
                 pass
 
 
+def heard() -> list[signal.Signals]:
+    """Return the signals that end the program, without those that whoever started it has switched off."""
+    return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+
+
 def die_of(number: int) -> None:
-    """Let a signal do what it does to a program that does not hear it."""
+    """Let a signal do what it does to a program that does not hear it, so that a shell or a service is told of it."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 

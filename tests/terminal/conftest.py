@@ -1,0 +1,129 @@
+"""Where programs get their objects: the demo, a recording of it, and an API server that serves the recording."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.loopback import Call, FakeApi, LoopbackServer
+from tests.terminal.program import Program, View, karptui, run_karptui
+
+NAMESPACED: Final = {
+    "Pod",
+    "DaemonSet",
+    "PodDisruptionBudget",
+    "Event",
+    "ReplicaSet",
+    "Deployment",
+    "StatefulSet",
+    "Job",
+}
+CLUSTER: Final = "every"
+"""Name of the context."""
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return variables that keep programs from the settings and credentials of whoever runs the tests."""
+    home = tmp_path_factory.mktemp("home")
+    return {
+        "HOME": str(home),
+        "KUBECONFIG": str(home / "no-kubeconfig"),
+        "KARPTUI_CONFIG": str(home / "no-config.toml"),
+        **{f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "STATE", "CACHE")},
+        **{f"AWS_{name}": "" for name in ("PROFILE", "ACCESS_KEY_ID", "REGION", "DEFAULT_REGION")},
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), ""),
+    }
+
+
+@pytest.fixture(scope="session")
+def recording(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
+    """Return a recording of the demo."""
+    path = tmp_path_factory.mktemp("recording") / "demo.json"
+    run_karptui("record", "--demo", str(path), environment=environment)
+    return path
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(recording: Path, environment: dict[str, str]) -> Iterator[Path]:
+    """Return the kubeconfig of an API server on loopback that has the objects of the recording."""
+    api = FakeApi()
+    versions: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
+    for number, document in enumerate(json.loads(recording.read_text())["objects"]):
+        group, _, version = document["apiVersion"].rpartition("/")
+        kind = document["kind"]
+        plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+        document["metadata"].setdefault("uid", f"uid-{number}")
+        api.put(f"/apis/{group}/{version}/{plural}" if group else f"/api/{version}/{plural}", document)
+        versions[group][version][plural] = {
+            "resource": plural,
+            "responseKind": {"kind": kind},
+            "scope": "Namespaced" if "namespace" in document["metadata"] else "Cluster",
+            "verbs": ["list", "watch"],
+        }
+    groups = [
+        {
+            "metadata": {"name": group},
+            "versions": [{"version": name, "resources": [*plurals.values()]} for name, plurals in found.items()],
+        }
+        for group, found in versions.items()
+        if group
+    ]
+
+    def answer(call: Call) -> None:
+        if call.path == "/apis":
+            call.json({"kind": "APIGroupDiscoveryList", "items": groups})
+        else:
+            api(call)
+
+    with LoopbackServer(answer) as server:
+        path = recording.with_name("kubeconfig")
+        cluster = {"name": CLUSTER, "cluster": {"server": server.url}}
+        user = {"name": CLUSTER, "user": {"token": "of-nobody"}}
+        context = {"name": CLUSTER, "context": {"cluster": CLUSTER, "user": CLUSTER}}
+        document = {"clusters": [cluster], "users": [user], "contexts": [context], "current-context": CLUSTER}
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **document}))
+        yield path
+
+
+@pytest.fixture(params=["demo", "snapshot", "live"])
+def arguments(request: pytest.FixtureRequest) -> list[str]:
+    """Return what a person types to see each of the sources."""
+    if request.param == "demo":
+        return ["--demo"]
+    if request.param == "snapshot":
+        return ["--snapshot", str(request.getfixturevalue("recording"))]
+    return ["--kubeconfig", str(request.getfixturevalue("kubeconfig"))]
+
+
+def is_nodes(view: View) -> bool:
+    """Whether the first screen is in front, with its cursor on the first row."""
+    return view.title == "Nodes" and view.cursor == 0 and not view.has_dialog
+
+
+@pytest.fixture(scope="module")
+def programs() -> Iterator[list[Program]]:
+    """Return the program that the tests of a module share, if it is still fit for it."""
+    running: list[Program] = []
+    yield running
+    for program in running:
+        program.close()
+
+
+@pytest.fixture
+def program(programs: list[Program], recording: Path, environment: dict[str, str]) -> Iterator[Program]:
+    """Return a program with the nodes of the recording in front; a test that leaves it elsewhere ends it."""
+    if not programs:
+        programs.append(karptui("--snapshot", str(recording), environment=environment))
+        programs[0].wait("the nodes", is_nodes)
+    yield programs[0]
+    programs[0].press("1")
+    try:
+        programs[0].wait("the nodes", is_nodes, seconds=5)
+    except AssertionError:
+        programs.pop().close()

@@ -1,0 +1,98 @@
+"""However the program ends or stops, the terminal is what it was before."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.terminal.program import Program, View, karptui
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
+
+
+def has_rows(view: View) -> bool:
+    return view.cursor == 0
+
+
+def is_help(view: View) -> bool:
+    return "esc closes" in view.text
+
+
+@pytest.fixture
+def program(environment: dict[str, str]) -> Iterator[Program]:
+    with karptui("--demo", environment=environment) as program:
+        yield program
+
+
+def by_command(program: Program) -> None:
+    program.press(":")
+    program.wait("the command line", lambda view: any(line.startswith(" :") for line in view.lines))
+    program.type("q\r")
+
+
+def from_a_dialog(program: Program) -> None:
+    program.press("?")
+    program.wait("the help", is_help)
+    program.press("ctrl+c")
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [lambda program: program.press("q"), lambda program: program.press("ctrl+c"), by_command, from_a_dialog],
+    ids=["q", "ctrl+c", ":q", "ctrl+c in the help"],
+)
+def test_a_person_quits(program: Program, leave: Callable[[Program], None]) -> None:
+    program.wait("rows", has_rows)
+    assert program.leftovers(), "the terminal is taken"
+    leave(program)
+    assert program.report("exited") == "exited 0"
+    assert program.leftovers() == []
+    assert program.view.text.strip() == "", "nothing is left on the screen"
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_ends_it(program: Program, number: signal.Signals) -> None:
+    program.wait("rows", has_rows)
+    program.send(number)
+    assert program.report("killed") == f"killed {number}", "whoever waits for the program is told why it ended"
+    assert program.leftovers() == []
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_ends_it_while_it_starts(program: Program, number: signal.Signals) -> None:
+    program.wait("the first frame", lambda view: "reading…" in view.text)
+    program.send(number)
+    assert program.report("killed") == f"killed {number}"
+    assert program.leftovers() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
+def test_it_stops_and_goes_on(program: Program, number: signal.Signals) -> None:
+    """SIGTSTP can be heard and gives the terminal back at once; SIGSTOP cannot, but afterwards all is well again."""
+    program.wait("rows", has_rows)
+    program.send(number)
+    program.report("stopped")
+    if number == signal.SIGTSTP:
+        assert program.leftovers() == []
+    program.go_on()
+    program.wait("rows again", has_rows)
+    program.press("G")
+    program.wait("the end of the list", lambda view: view.cursor > 0)
+    program.press("g")
+    program.wait("its start", has_rows)
+    program.press("down", "down", "down", "?")
+    program.wait("the help", is_help)
+    program.press("escape")
+    view = program.wait("the list", lambda view: view.cursor >= 0)
+    assert view.cursor == 3, "each key counts once"
+    program.press("q")
+    assert program.report("exited") == "exited 0"
+    assert program.leftovers() == []
+
+
+def test_its_window_is_closed(program: Program) -> None:
+    program.wait("rows", has_rows)
+    program.hang_up()
+    assert program.has_ended()

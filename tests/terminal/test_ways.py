@@ -1,0 +1,160 @@
+"""What a person does in the first minutes: looks at every screen, opens and closes things, filters, clicks, resizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.conftest import is_nodes
+from tests.terminal.program import SCRIPT, Program, View, karptui
+from tests.terminal.test_scrolling import SCREENS
+
+HELP = "esc closes"
+FOLDING = "6"
+"""Screens whose lines enter opens and closes in the list itself."""
+COMMANDS = {
+    "next": "Would go without what keeps them",
+    "churn": "Churn by NodePool",
+    "sources": "─ Sources [",
+    "whatif": "─ Result ─",
+    "theme": "─  Theme  ─",
+    "help": "─  Help  ─",
+}
+SIZES = ((200, 60), (80, 24), (120, 30))
+
+
+def shows(text: str) -> Callable[[View], bool]:
+    return lambda view: text in view.text
+
+
+def to_screen(program: Program, key: str) -> View:
+    """Go to a screen, and return it once it has rows."""
+    before = program.view.title if key != "1" else ""
+    program.press(key)
+    return program.wait(f"the screen of {key}", lambda view: view.title not in ("", before) and view.cursor == 0)
+
+
+@pytest.mark.parametrize("key", list(SCREENS))
+def test_help_and_enter_lead_back(program: Program, key: str) -> None:
+    view = to_screen(program, key)
+
+    def is_back(seen: View) -> bool:
+        return seen.title == view.title and seen.cursor == 0 and not seen.has_dialog
+
+    program.press("?")
+    program.wait("the help", shows(HELP))
+    program.press("escape")
+    folded = program.wait("the list again", is_back).rows
+    program.press("enter")
+    program.wait("what enter opens", lambda seen: seen.title != view.title or (key in FOLDING and seen.rows != folded))
+    program.press("enter" if key in FOLDING else "escape")
+    program.wait("the list again", is_back)
+
+
+@pytest.mark.parametrize(("command", "seen"), COMMANDS.items())
+def test_commands_open_and_escape_leads_back(program: Program, command: str, seen: str) -> None:
+    program.press(":")
+    program.type(f"{command}\r")
+    program.wait(seen, shows(seen))
+    program.press("escape")
+    program.wait("the nodes again", is_nodes)
+
+
+def test_a_list_is_filtered(program: Program) -> None:
+    all_rows = program.view.rows
+    program.press("/")
+    program.type("trino")
+    program.wait("matching rows", lambda view: view.rows and all("trino" in row for row in view.rows))
+    program.press("enter", "G")
+    view = program.wait("the last of them", lambda view: view.cursor == len(view.rows) - 1)
+    assert 0 < len(view.rows) < len(all_rows)
+    program.press("escape")
+    program.wait("every row", lambda view: len(view.rows) == len(all_rows))
+    program.press("g")
+    program.wait("the first row", is_nodes)
+
+
+def test_the_mouse_scrolls_and_opens(program: Program) -> None:
+    first = program.view.rows[0]
+    program.wheel(20, 10, lines=1)
+    program.wait("rows further down", lambda view: view.rows[0] != first)
+    program.wheel(20, 10, lines=-3)
+    program.wait("the first rows", lambda view: view.rows[0] == first)
+    program.click(5, program.view.lines.index(next(line for line in program.view.lines if "ip-10-0-7-203" in line)))
+    program.wait("the cursor where the mouse was", lambda view: view.under_cursor == "ip-10-0-7-203")
+    program.press("g")
+    program.wait("the first row", is_nodes)
+    program.click(program.view.lines[1].index("Pods"), 1)
+    program.wait("the pods", lambda view: view.title == "Pods")
+
+
+@pytest.mark.parametrize("dialog", ["list", "help", "theme"])
+def test_the_window_changes_its_size(program: Program, dialog: str) -> None:
+    """Small to large and back: a dialog stays whole, the list behind it fills the screen and keeps its cursor."""
+    program.press("G")
+    last = program.wait("the last row", lambda view: view.cursor > 0).under_cursor
+    if dialog != "list":
+        program.press(":")
+        program.type(f"{dialog}\r")
+        program.wait("the dialog", lambda view: is_whole_dialog(view, 120))
+    for columns, lines in SIZES:
+        program.resize(columns, lines)
+        if dialog == "list":
+            program.wait("a full list", lambda view, lines=lines: is_full(view, lines) and view.under_cursor == last)  # type: ignore[misc]
+        else:
+            program.wait("the dialog in the middle", lambda view, columns=columns: is_whole_dialog(view, columns))  # type: ignore[misc]
+    if dialog != "list":
+        program.press("escape")
+    program.wait("the last row", lambda view: view.under_cursor == last and len(view.rows) == 23)
+    program.press("g")
+    program.wait("the first row", is_nodes)
+
+
+def is_full(view: View, lines: int) -> bool:
+    """Whether there is a row in every line that has room for one."""
+    return len(view.rows) == min(lines - 7, view.count)
+
+
+def is_whole_dialog(view: View, columns: int) -> bool:
+    """Whether a frame with all its corners stands in the middle."""
+    top = next((y for y, line in enumerate(view.lines) if "╭" in line), -1)
+    bottom = next((y for y, line in enumerate(view.lines) if "╰" in line), -1)
+    if not 0 <= top < bottom:
+        return False
+    left, right = view.lines[top].index("╭"), view.lines[top].find("╮")
+    sides = [(line[left], line[right]) for line in view.lines[top + 1 : bottom]]
+    is_centred = abs(left - (columns - 1 - right)) <= 1
+    return is_centred and all(pair == ("│", "│") for pair in sides) and view.lines[bottom][right] == "╯"
+
+
+def test_keys_that_come_before_the_first_screen_are_kept(recording: Path, environment: dict[str, str]) -> None:
+    with karptui("--snapshot", str(recording), environment=environment) as program:
+        program.press("4")
+        program.wait("the pods", lambda view: view.title == "Pods" and view.cursor == 0)
+
+
+def test_objects_come_through_a_pipe_and_keys_from_the_terminal(recording: Path, environment: dict[str, str]) -> None:
+    command = 'cat "$0" | "$1" --snapshot -'
+    with Program("sh", "-c", command, str(recording), str(SCRIPT), environment=environment) as program:
+        program.wait("the nodes", is_nodes)
+        program.press("G")
+        program.wait("the last node", lambda view: view.cursor == len(view.rows) - 1 > 0)
+        program.press("q")
+        assert program.report("exited") == "exited 0"
+        assert program.leftovers() == []
+
+
+def test_what_cannot_be_opened_is_said_on_the_screen_there_was(environment: dict[str, str]) -> None:
+    with karptui("--snapshot", "/no/such/file", environment=environment) as program:
+        assert program.report("exited") == "exited 2"
+        assert "/no/such/file" in program.view.text
+        assert program.leftovers() == []
+
+
+def test_keys_that_come_at_once_do_what_they_do_one_by_one(program: Program) -> None:
+    program.type("4G1:churn\r")
+    program.wait("the churn of the last command", lambda view: view.title == "Churn by NodePool")
+    program.press("escape")
+    program.wait("the screen of the last digit", is_nodes)
