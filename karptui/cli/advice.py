@@ -7,11 +7,10 @@ import sys
 from typing import Final
 
 from karptui.cli import csv_columns
-from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
+from karptui.cli.evidence import PRICE_FLAGS, add_price_flags, add_usage_flag
 from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused
 from karptui.cli.listing import ROW_FLAGS, print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
-from karptui.cli.usage import add_usage_flag
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
 """Exit status by the worst severity; info is no reason to fail."""

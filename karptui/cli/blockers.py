@@ -98,12 +98,12 @@ def blocker_rows(prepared: Prepared, *, node_name: str | None, simulates: bool) 
 
 def _print(rows: list[dict[str, Any]], form: str) -> None:
     if form == "json":
-        from karptui.cli.json_text import json_text
+        from karptui.cli.listing import json_text
 
         sys.stdout.write(json_text(rows) + "\n")
         return
     if form == "csv":
-        from karptui.cli.csv_form import print_csv
+        from karptui.cli.listing import print_csv
 
         print_csv(COLUMNS, rows)
         return

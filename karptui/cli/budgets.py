@@ -22,8 +22,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the budgets; 1 where something is missing from them."""
     from msgspec.structs import replace
 
-    from karptui.cli.analysed import analysed
-    from karptui.cli.loading import load
+    from karptui.cli.loading import analysed, load
     from karptui.clock import LocalZone
     from karptui.decode.kinds import Kind
     from karptui.views.budgets.entry import budget_entries

@@ -21,8 +21,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the NodeClaims; 1 where something is missing from them."""
     from msgspec.structs import replace
 
-    from karptui.cli.analysed import analysed
-    from karptui.cli.loading import load
+    from karptui.cli.loading import analysed, load
     from karptui.decode.kinds import Kind
     from karptui.views.claims.columns import TABLE
     from karptui.views.claims.entry import claim_entries

@@ -1,14 +1,14 @@
-"""What commands that print rows have in common: filters, order, and the form of the answer."""
+"""Rows as a table, as JSON and as comma-separated values, and the flags that choose them."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from karptui.cli.csv_form import print_csv
 from karptui.cli.flags import words
 from karptui.cli.source import UsageError
 
@@ -16,6 +16,83 @@ if TYPE_CHECKING:
     from karptui.cli.loading import Loaded
     from karptui.decode.kinds import Kind
     from karptui.views.table import Rows, TableSpec
+
+
+_NOT_PLAIN: Final = re.compile(r"[^\x20-\x7e]")
+
+
+def json_text(document: Any) -> str:
+    """Return a document on one line.
+
+    Args:
+        document: plain values.
+    """
+    import msgspec
+
+    text: str = msgspec.json.encode(document).decode()
+    return _NOT_PLAIN.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    # Outside of strings JSON is plain already, so this is always within one.
+    return "".join(f"\\u{unit:04x}" for unit in _utf16(match[0]))
+
+
+def _utf16(char: str) -> tuple[int, ...]:
+    code = ord(char)
+    if code < 0x10000:
+        return (code,)
+    code -= 0x10000
+    return (0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF))
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, has_header: bool = True) -> None:
+    """Print rows to standard output.
+
+    Args:
+        columns: names, in their order. The header has them even where there are no rows.
+        rows: values by name; a name that is missing leaves its cell empty.
+        has_header: whether names stand above the rows.
+    """
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if has_header:
+        writer.writerow(columns)
+    writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
+
+
+def cell(value: object) -> object:
+    """Return a value as one cell holds it.
+
+    Lists are their members between blanks, objects are ``name=value`` between blanks with the names of objects
+    within joined by dots, and objects in a list are parted by ``; ``. What a terminal would act on is made visible.
+    """
+    from karptui.views.sanitize import clean
+
+    if isinstance(value, dict):
+        return clean(_pairs(value, ""))
+    if isinstance(value, list | tuple):
+        has_objects = any(isinstance(one, dict) for one in value)
+        return clean(("; " if has_objects else " ").join(_text(one) for one in value))
+    return clean(value) if isinstance(value, str) else value
+
+
+def _pairs(values: Mapping[str, Any], prefix: str) -> str:
+    texts = (
+        _pairs(value, f"{prefix}{name}.") if isinstance(value, dict) else f"{prefix}{name}={_text(value)}"
+        for name, value in values.items()
+    )
+    return " ".join(texts)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return _pairs(value, "")
+    if isinstance(value, list | tuple):
+        return ",".join(map(_text, value))
+    return "" if value is None else str(value)
+
 
 ItemT = TypeVar("ItemT")
 

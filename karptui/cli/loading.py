@@ -1,10 +1,13 @@
-"""A cluster for a command that looks once: from a source until everything needed has arrived."""
+"""A cluster for a command that looks once: read until all it needs has arrived, and made ready for the engines."""
 
 from __future__ import annotations
 
 import argparse
+import gc
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,9 +18,28 @@ from karptui.cli.source import UsageError, open_source
 if TYPE_CHECKING:
     from karptui.decode.kinds import Kind
     from karptui.kube.live_usage import LiveUsage
+    from karptui.provisioning.prepared import Prepared
     from karptui.session.cluster_view import ClusterView
     from karptui.sources.base import Source, SourceStatus
+    from karptui.sources.snapshot.reader import Snapshot
     from karptui.state.cluster import ClusterState
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Keep the collector from walking a cluster again and again while it is read, and after that.
+
+    What there is at the end counts as here to stay, until another cluster is read; what is made later is collected as
+    usual.
+    """
+    gc.unfreeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
 
 PATIENCE_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.05
@@ -44,7 +66,7 @@ def load(args: argparse.Namespace, needed: Sequence[Kind]) -> Loaded:
     Raises:
         UsageError: with a sentence, when nothing can be had.
     """
-    from karptui.cli.usage import measured_once
+    from karptui.cli.evidence import measured_once
     from karptui.session.cluster_view import ClusterView
 
     source, clock = open_source(args)
@@ -125,3 +147,61 @@ def _is_missing(status: SourceStatus, needed: Sequence[Kind]) -> bool:
     from karptui.sources.base import Phase
 
     return status.kind in needed and (status.phase is Phase.FORBIDDEN or bool(status.last_error))
+
+
+def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
+    """Return a snapshot made ready for the engines; what had to be assumed about instance types goes to stderr.
+
+    Args:
+        snapshot: The snapshot; instance types that it does not bring are worked out as for any other view.
+        command: Name of the command, for the notes.
+    """
+    from karptui.aws.evidence import Evidence
+    from karptui.provisioning import prepare
+    from karptui.session.pool_types import offered_types
+
+    evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
+    offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
+    for note in offered.notes:
+        print(f"karptui {command}: {snapshot.name}: {note}", file=sys.stderr)
+    return prepare(snapshot.inventory, offered.types, snapshot.settings, snapshot.captured_at_ns)
+
+
+MOST_SIMULATED: Final = 500
+"""Nodes up to which removals are simulated without being asked for: a few milliseconds each."""
+
+
+def add_why_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what decides how much is worked out."""
+    group = parser.add_argument_group("why nodes are still here")
+    group.add_argument(
+        "--simulate",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help=f"simulate the removal of every node (default: of clusters of up to {MOST_SIMULATED} nodes)",
+    )
+
+
+def analysed(view: ClusterView, now_ns: int, *, simulates: bool | None) -> tuple[ClusterView, tuple[str, ...]]:
+    """Return the view with why its nodes are still here, and what was assumed or left out, in sentences.
+
+    Args:
+        view: The cluster.
+        now_ns: The instant: nanoseconds since the epoch.
+        simulates: Whether to simulate removals; by the size of the cluster where None.
+    """
+    from karptui.disruption.study import Study, study_all
+    from karptui.session.cluster_view import ClusterView
+    from karptui.session.prepare import prepare_view
+    from karptui.session.readiness import unready_because
+
+    reason = unready_because(view)
+    if reason:
+        return view, (f"why nodes are still here is left out: {reason}",)
+    prepared, notes = prepare_view(view, now_ns)
+    chosen = len(view.state.nodes) <= MOST_SIMULATED if simulates is None else simulates
+    study = Study(prepared, view.state.generation, prices=view.evidence.price_settings)
+    analysis = study_all(study, None if chosen else ())
+    if simulates is None and not chosen:
+        notes = (*notes, "removals are not simulated for so many nodes: --simulate does it")
+    return ClusterView(view.state, view.statuses, view, evidence=view.evidence, analysis=analysis), notes

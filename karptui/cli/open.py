@@ -1,10 +1,12 @@
-"""`karptui` without a command: the app."""
+"""`karptui` without a command: the app, and the terminal that it needs."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from karptui.cli.evidence import add_price_flags, evidence_source, price_flags
 from karptui.cli.flags import add_cluster_flags, file_name, words
@@ -14,6 +16,41 @@ if TYPE_CHECKING:
     from karptui.app import KarptuiApp
     from karptui.config import Config
     from karptui.sources.base import Source
+
+
+TERMINAL: Final = "/dev/tty"
+STDIN: Final = 0
+NO_TERMINAL: Final = "the app needs a terminal; in scripts and pipes use a command, such as karptui nodes"
+
+
+def check_screen() -> None:
+    """Refuse to draw where nobody can see it: the app draws on standard error.
+
+    Raises:
+        UsageError: with a sentence.
+    """
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        raise UsageError(NO_TERMINAL)
+
+
+def take_keys(path: str = TERMINAL, *, descriptor: int = STDIN) -> None:
+    """Have keys come from the terminal where standard input is a pipe or a file, which by now has been read.
+
+    Args:
+        path: the terminal.
+        descriptor: of standard input.
+
+    Raises:
+        UsageError: when there is no terminal.
+    """
+    if os.isatty(descriptor):
+        return
+    try:
+        terminal = os.open(path, os.O_RDWR)
+    except OSError:
+        raise UsageError(NO_TERMINAL) from None
+    os.dup2(terminal, descriptor)
+    os.close(terminal)
 
 
 _SETTINGS = ("screen", "theme", "node_selector", "extra_labels", "node_sort", "wide", "namespace", "resources")
@@ -49,7 +86,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
-    from karptui.cli.terminal import check_screen, take_keys
     from karptui.first_frame import FirstFrame
     from karptui.session.garbage import GARBAGE
     from karptui.session.pace import garbage_put_off, keep_pauses_short

@@ -7,9 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from karptui.cli import csv_columns
-from karptui.cli.csv_form import print_csv
 from karptui.cli.flags import refuse_unused, words
-from karptui.cli.listing import ROW_FLAGS, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.listing import ROW_FLAGS, print_csv, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:

@@ -122,8 +122,7 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
         times: How often to decide, for the time it takes; 0 does not measure.
         disruption: Whether to ask for disruption even if the snapshot does not.
     """
-    from karptui.cli.collector import collector_at_rest
-    from karptui.cli.prepared import prepare_snapshot
+    from karptui.cli.loading import collector_at_rest, prepare_snapshot
     from karptui.provisioning.not_modelled import not_modelled
     from karptui.sources.base import SourceError
 
@@ -207,7 +206,7 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    from karptui.cli.json_text import json_text
+    from karptui.cli.listing import json_text
 
     sys.stdout.write(json_text(document) + "\n")
 

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from karptui.cli.csv_form import print_csv
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags, add_output_flag, file_name
+from karptui.cli.listing import print_csv
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
-    from karptui.cli.whatif_bases import NamedBase
+    from karptui.cli.whatif_scenarios import NamedBase
     from karptui.whatif.scenario import Replay
     from karptui.whatif.sweep import Sweep, SweepPoint
 
@@ -75,7 +75,7 @@ def _jobs(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sweep of each cluster; 1 where a snapshot cannot be read or a value cannot be set."""
-    from karptui.cli.whatif_bases import bases
+    from karptui.cli.whatif_scenarios import bases
 
     try:
         sweep, mode = _asked(args)
@@ -160,7 +160,7 @@ def _print(document: dict[str, Any], form: str) -> None:
     from karptui.views.sanitize import clean
 
     if form == "json":
-        from karptui.cli.json_text import json_text
+        from karptui.cli.listing import json_text
 
         sys.stdout.write(json_text(document) + "\n")
     elif form == "csv" and "error" in document:

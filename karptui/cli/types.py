@@ -102,7 +102,7 @@ def _case(path: str) -> TypesCase:
 
 
 def _print_json(document: dict[str, Any], names: tuple[str, ...]) -> None:
-    from karptui.cli.json_text import json_text
+    from karptui.cli.listing import json_text
 
     shown = {name: document["types"][name] for name in names}
     ruled_out = [name for name in document["incompatible"] if name in shown]

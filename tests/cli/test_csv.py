@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli.csv_form import cell
+from karptui.cli.listing import cell
 from karptui.cli.main import main
 from tests.stories import STORIES
 

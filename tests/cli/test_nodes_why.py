@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karptui.cli import analysed as module
+from karptui.cli import loading as module
 from karptui.cli.main import main
 from tests.stories import STORIES
 

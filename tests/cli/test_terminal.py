@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from karptui.cli import terminal
+from karptui.cli import open as app_command
 from karptui.cli.main import main
 from karptui.cli.source import UsageError
 from tests.troubles import troubles_document
@@ -31,7 +31,7 @@ def test_nothing_is_drawn_where_nobody_sees_it(
 ) -> None:
     monkeypatch.setattr(sys, "__stderr__", io.StringIO())
     assert main(["--demo"]) == 2
-    assert capsys.readouterr().err == f"karptui: {terminal.NO_TERMINAL}\n"
+    assert capsys.readouterr().err == f"karptui: {app_command.NO_TERMINAL}\n"
     monkeypatch.setattr(sys, "__stderr__", None)
     assert main(["--demo"]) == 2
 
@@ -45,7 +45,7 @@ def test_nothing_is_drawn_where_nobody_sees_it(
         (["-l", "'a=b'"], "", "node_selector: 'a=b' has quotes in it, which no label has: write a=b"),
         ([], "theme = 5", "config.toml: theme: must be text, is a number: write it in quotes"),
         ([], "price_multiplier = '0.7'", "price_multiplier: must be a number, is text: write it without quotes"),
-        (["--theme", "nord"], "wide = true", terminal.NO_TERMINAL),
+        (["--theme", "nord"], "wide = true", app_command.NO_TERMINAL),
     ],
 )
 def test_settings_that_cannot_be_used_are_named_without_a_terminal_too(
@@ -74,15 +74,15 @@ def test_the_themes_that_are_told_are_those_of_the_app() -> None:
 
 def test_without_a_terminal_there_are_no_keys(tmp_path: Path) -> None:
     with (tmp_path / "in").open("w+b") as file, pytest.raises(UsageError, match="needs a terminal"):
-        terminal.take_keys(str(tmp_path / "no tty"), descriptor=file.fileno())
+        app_command.take_keys(str(tmp_path / "no tty"), descriptor=file.fileno())
 
 
 def test_keys_come_from_the_terminal_instead_of_a_pipe() -> None:
     main_end, terminal_end = pty.openpty()
     reading, writing = os.pipe()
-    terminal.take_keys(os.ttyname(terminal_end), descriptor=reading)
+    app_command.take_keys(os.ttyname(terminal_end), descriptor=reading)
     assert os.isatty(reading)
-    terminal.take_keys("/nowhere", descriptor=reading)  # it is a terminal already
+    app_command.take_keys("/nowhere", descriptor=reading)  # it is a terminal already
     for descriptor in (main_end, terminal_end, reading, writing):
         os.close(descriptor)
 

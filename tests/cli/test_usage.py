@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from loopback import Call, LoopbackServer
 
+from karptui.cli.evidence import measured_once
 from karptui.cli.main import main
-from karptui.cli.usage import measured_once
 from karptui.kube.live_usage import NO_LIVE_USAGE
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.source import ClusterSource

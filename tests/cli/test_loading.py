@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from karptui.cli.collector import collector_at_rest
+from karptui.cli.loading import collector_at_rest
 
 
 @pytest.fixture(autouse=True)
