@@ -13,7 +13,7 @@ import msgspec
 from karptui.aws.evidence import NO_EVIDENCE, Evidence
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.observed import observed_types
 from karptui.disruption.analysis import NodeFindings
 from karptui.disruption.churn.loops import Loop
@@ -22,6 +22,7 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.owner import OwnerIndex
 from karptui.karpenter.inventory import NO_HISTORY, ClusterHistory, Inventory
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, WELL_KNOWN, ZONE
+from karptui.karpenter.nodeclass import is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
@@ -31,11 +32,12 @@ from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.resources import MEMORY
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.provisioning.catalogue import Catalogue, bits, catalogue_of
+from karptui.provisioning.order import usable_pools
 from karptui.provisioning.pool_types import may_go_to, pool_types
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import Solution, solve
 from karptui.provisioning.state_node import StateNode
-from karptui.provisioning.template import template_requirements, usable_pools
+from karptui.provisioning.template import template_requirements
 from karptui.provisioning.type_index import single_value
 from karptui.provisioning.type_verdict import PoolTypes
 from karptui.provisioning.volumes import VolumeLookupError

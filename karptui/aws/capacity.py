@@ -14,7 +14,8 @@ from typing import Final
 
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import architecture
-from karptui.aws.nodeclass import GIB, KIND, BlockDevice, Ec2NodeClass, NodeClassError
+from karptui.aws.nodeclass import GIB, BlockDevice, Ec2NodeClass, NodeClassError
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import ZERO, Quantity, QuantityError, QuantityFormat, of_units, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
@@ -125,7 +126,8 @@ def _data_device(nodeclass: Ec2NodeClass, devices: tuple[BlockDevice, ...]) -> i
     for index, device in enumerate(devices):
         if device.device_name is None:
             raise NodeClassError(
-                f"{KIND} {nodeclass.name}: spec.blockDeviceMappings[{index}] has no deviceName; Karpenter crashes on it"
+                f"{EC2_KIND} {nodeclass.name}: spec.blockDeviceMappings[{index}] has no deviceName; "
+                "Karpenter crashes on it"
             )
         if device.device_name == nodeclass.family.data_device:
             return index
@@ -133,7 +135,7 @@ def _data_device(nodeclass: Ec2NodeClass, devices: tuple[BlockDevice, ...]) -> i
 
 
 def _size(nodeclass: Ec2NodeClass, index: int) -> Quantity | None:
-    field = f"{KIND} {nodeclass.name}: spec.blockDeviceMappings[{index}]"
+    field = f"{EC2_KIND} {nodeclass.name}: spec.blockDeviceMappings[{index}]"
     ebs = nodeclass.block_devices[index].ebs
     if ebs is None:
         raise NodeClassError(f"{field} has no ebs; Karpenter crashes on it")

@@ -16,11 +16,12 @@ from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import allocatable, instance_types
 from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
 from karptui.aws.market import Market, built_in_market, region_of
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, parse_spec_and_status
+from karptui.aws.nodeclass import Ec2NodeClass, parse_spec_and_status
 from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.decode.errors import field_error
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.quantity import NANO, NANO_PER_MILLI, Quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceList
@@ -137,7 +138,7 @@ def _nodeclass(document: _Document) -> tuple[Ec2NodeClass, tuple[str, ...]]:
     notes: tuple[str, ...] = ()
     if not status.get("subnets") and document.zones:
         status["subnets"] = [{"zone": zone.name, "zoneID": zone.id} for zone in document.zones]
-        notes = (f"{KIND} {name}: status.subnets is empty: a subnet in each of the zones is assumed",)
+        notes = (f"{EC2_KIND} {name}: status.subnets is empty: a subnet in each of the zones is assumed",)
     return parse_spec_and_status(name, spec, status), notes
 
 

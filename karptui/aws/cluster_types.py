@@ -12,13 +12,13 @@ from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import instance_types
 from karptui.aws.market import Market, built_in_market, region_of
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, NodeClassError, Subnet, SubnetZone, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, Subnet, SubnetZone, parse_nodeclass
 from karptui.aws.observed import discovered_memory_bytes
 from karptui.aws.region import node_zones
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import REGION
-from karptui.karpenter.nodeclass import NodeClassRef
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClassRef, is_ec2
 from karptui.karpenter.settings import Settings
 from karptui.kube.node import Node
 
@@ -132,7 +132,9 @@ def _with_zones(nodeclass: Ec2NodeClass, seen: tuple[SubnetZone, ...], notes: di
     """Return a NodeClass that has subnets: one whose status was never written gets the zones of the nodes."""
     if nodeclass.zones or not seen:
         return nodeclass
-    notes[f"{KIND} {nodeclass.name}: status.subnets is empty: a subnet in each zone that has nodes is assumed"] = None
+    notes[f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: a subnet in each zone that has nodes is assumed"] = (
+        None
+    )
     subnets = tuple(Subnet(zone=zone.name, zone_id=zone.zone_id) for zone in seen)
     status = msgspec.structs.replace(nodeclass.status, subnets=subnets)
     return msgspec.structs.replace(nodeclass, status=status)
@@ -156,7 +158,7 @@ def _region(nodes: Iterable[Node], nodeclass: Ec2NodeClass) -> str:
 
 
 def _notes(nodeclass: Ec2NodeClass, market: Market) -> Iterable[str]:
-    name = f"{KIND} {nodeclass.name}"
+    name = f"{EC2_KIND} {nodeclass.name}"
     if market.zones_assumed:
         zones = ", ".join(market.zones_assumed)
         yield f"what {zones} offers is not known: all types of {market.region or 'AWS'} are taken as offered"

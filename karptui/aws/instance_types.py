@@ -13,10 +13,11 @@ from karptui.aws.capacity import capacity, eni_limited_pods
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.market import Market
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, NodeClassError
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
 from karptui.aws.offerings import PlacementGroup, incompatibility, sold_as
 from karptui.aws.reserved import eviction_threshold, kube_reserved, system_reserved
 from karptui.karpenter.instance_type import InstanceType, Overhead
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
 from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList, add, subtract
@@ -47,7 +48,7 @@ def instance_types(
         NodeClassError: The NodeClass has no subnets, or a value that Karpenter refuses or crashes on.
     """
     if not nodeclass.zones:
-        raise NodeClassError(f"{KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
+        raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
     chosen = tuple(instance_type_facts().values() if facts is None else facts)
     found = []
     for one, sold in zip(chosen, sold_as(chosen, nodeclass, settings, market, placement_group), strict=True):

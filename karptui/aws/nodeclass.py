@@ -12,8 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.decode.errors import field_error
-from karptui.karpenter.labels import AWS_GROUP
-from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.kube.selectors import NodeSelectorRequirement
 
 
@@ -79,7 +78,6 @@ ALIASES: Final[Mapping[str, AmiFamily]] = {
 """Families by the word that an AMI alias such as ``al2023@latest`` begins with."""
 
 
-KIND: Final = "EC2NodeClass"
 RAID0: Final = "RAID0"
 EFA_ONLY: Final = "efa-only"
 EXPIRING: Final = "expiring"
@@ -277,11 +275,6 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 _NO_KUBELET: Final = Kubelet()
 
 
-def is_ec2(nodeclass: NodeClass | NodeClassRef) -> bool:
-    """Tell whether a NodeClass, or what refers to one, is the AWS provider's; a reference may leave the group out."""
-    return nodeclass.kind == KIND and nodeclass.group in ("", AWS_GROUP)
-
-
 def parse_nodeclass(nodeclass: NodeClass) -> Ec2NodeClass:
     """Read an EC2NodeClass.
 
@@ -304,7 +297,7 @@ def _convert(name: str, part: str, content: Mapping[str, Any], type_: type[_Shap
     except msgspec.ValidationError as error:
         found = field_error(error, content)
         where = f"{part}.{found.path}" if found.path else part
-        raise NodeClassError(f"{KIND} {name}: {where}: {found.problem}") from None
+        raise NodeClassError(f"{EC2_KIND} {name}: {where}: {found.problem}") from None
 
 
 def _family(name: str, spec: Spec) -> AmiFamily:
@@ -327,6 +320,6 @@ def family_of_terms(name: str, terms: Iterable[AmiTerm]) -> AmiFamily:
     if len(parts) != 2 or parts[0] not in ALIASES:
         known = ", ".join(ALIASES)
         raise NodeClassError(
-            f"{KIND} {name}: spec.amiSelectorTerms: alias {alias!r} is not one of {known}, @ and a version"
+            f"{EC2_KIND} {name}: spec.amiSelectorTerms: alias {alias!r} is not one of {known}, @ and a version"
         )
     return ALIASES[parts[0]]

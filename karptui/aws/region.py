@@ -11,9 +11,9 @@ import msgspec
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import ZONE_ID
 from karptui.aws.market import region_of
-from karptui.aws.nodeclass import NodeClassError, SubnetZone, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import NodeClassError, SubnetZone, parse_nodeclass
 from karptui.karpenter.labels import ZONE
-from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodeclass import NodeClass, is_ec2
 from karptui.kube.node import Node
 
 T = TypeVar("T")

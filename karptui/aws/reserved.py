@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from karptui.aws.nodeclass import GIB, KIND, Ec2NodeClass, NodeClassError
+from karptui.aws.nodeclass import GIB, Ec2NodeClass, NodeClassError
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.quantity import NANO, Quantity, QuantityError, QuantityFormat, of_millis, of_units, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 
@@ -87,7 +88,7 @@ def _threshold(nodeclass: Ec2NodeClass, signal: str, text: str, capacity: Quanti
     percent = float(number) if _FLOAT.fullmatch(number) else math.inf
     if math.isinf(percent):
         field = f"spec.kubelet.evictionHard[{signal}]"
-        raise NodeClassError(f"{KIND} {nodeclass.name}: {field}: {text!r} is not a percentage")
+        raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: {field}: {text!r} is not a percentage")
     # All of the capacity means that the threshold is switched off.
     share = 0.0 if percent == 100 else percent
     # The order of the operations decides the last byte.
@@ -109,4 +110,4 @@ def _quantity(nodeclass: Ec2NodeClass, field: str, text: str) -> Quantity:
     try:
         return parse_quantity(text)
     except QuantityError as error:
-        raise NodeClassError(f"{KIND} {nodeclass.name}: spec.kubelet.{field}: {error}") from None
+        raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: spec.kubelet.{field}: {error}") from None

@@ -23,9 +23,9 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.termination import commanded_names
+from karptui.provisioning.order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import solve
-from karptui.provisioning.template import served_pools
 
 SIMULATED_METHODS: Final = (Method.EMPTINESS, Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE)
 """The methods whose answers are compared with Karpenter's: StaticDrift needs no decision about places and prices."""

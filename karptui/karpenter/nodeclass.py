@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from karptui.karpenter.labels import AWS_GROUP
 from karptui.kube.objects import EMPTY, Condition, KubeObject, condition_of
+
+EC2_KIND: Final = "EC2NodeClass"
+"""The kind of the AWS provider."""
 
 
 class NodeClassRef(msgspec.Struct, frozen=True, gc=False):
@@ -45,3 +49,8 @@ class NodeClass(KubeObject, frozen=True, kw_only=True, gc=False):
 def nodeclass_key(kind: str, name: str) -> str:
     """Return the key of a NodeClass among those of every provider."""
     return f"{kind}/{name}"
+
+
+def is_ec2(nodeclass: NodeClass | NodeClassRef) -> bool:
+    """Tell whether a NodeClass, or what refers to one, is the AWS provider's; a reference may leave the group out."""
+    return nodeclass.kind == EC2_KIND and nodeclass.group in ("", AWS_GROUP)

@@ -20,9 +20,9 @@ from karptui.provisioning.claim_check import Fit
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import FilledNode
+from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.pod_class import Stage, Wishes
 from karptui.provisioning.ports import clash
-from karptui.provisioning.prepared import QueuedPod
 from karptui.provisioning.rejection import Gate, LimitReached, PodError, Rejection, TypesExhausted
 from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
@@ -227,7 +227,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
             position=-1,
             takes_no_part=bystander(pool, left_out=run.prepared.left_out),
         )
-        for pool in sorted(run.prepared.inventory.nodepools, key=lambda pool: (-pool.weight, pool.name))
+        for pool in run.prepared.inventory.nodepools
     ]
     pools.sort(key=lambda one: (one.position < 0, one.position, one.nodepool))
     return PodExplanation(

@@ -10,8 +10,9 @@ from typing import Final, Literal
 from karptui.kube.pod import Pod
 from karptui.provisioning.amounts import Ladder, roomy
 from karptui.provisioning.destination import Destination
+from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.ports import OwnedPorts, clash
-from karptui.provisioning.prepared import Prepared, QueuedPod, Variant
+from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
 from karptui.provisioning.stage_run import StageRun
 from karptui.provisioning.topology import Topology

@@ -29,9 +29,10 @@ from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, daemon_pods, group_by_daemons, pool_daemonsets
 from karptui.provisioning.limits import remaining_limits
+from karptui.provisioning.order import served_pools, usable_pools
 from karptui.provisioning.overlays import overlaid
 from karptui.provisioning.state_node import StateNode, track_nodes
-from karptui.provisioning.template import served_pools, template_requirements, unmet_min_values, usable_pools
+from karptui.provisioning.template import template_requirements, unmet_min_values
 from karptui.provisioning.type_index import NO_PRICE
 from karptui.provisioning.type_verdict import (
     Filter,

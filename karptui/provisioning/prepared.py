@@ -19,12 +19,13 @@ from karptui.provisioning.claim import reservation_capacity
 from karptui.provisioning.daemonsets import daemon_pods
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.limits import LimitsLeft
+from karptui.provisioning.order import QueuedPod, usable_pools
 from karptui.provisioning.pod_class import PodClasses, Stage
 from karptui.provisioning.pool_types import InstanceTypes, catalogues_of, types_by_pool
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.state_node import is_under_consolidate_after, track_nodes
-from karptui.provisioning.template import Template, make_templates, pool_requirements, usable_pools
+from karptui.provisioning.template import Template, make_templates, pool_requirements
 from karptui.provisioning.topology import InverseBase, Topology
 from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
@@ -43,24 +44,6 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Whether pods may go without a reservation that others hold; so in disruption, not in provisioning."""
     enforces_consolidate_after: bool = False
     """Whether nodes within consolidateAfter take only pods that are pending or leave a node that goes away."""
-
-
-class QueuedPod:
-    """A pod to place."""
-
-    __slots__ = ("first", "is_counted", "is_exempt", "last_length", "owner", "pod")
-
-    def __init__(self, pod: Pod, first: Stage, *, is_exempt: bool, is_counted: bool) -> None:
-        self.pod = pod
-        self.first = first
-        """With all its wishes."""
-        self.owner = first.owner
-        self.is_exempt = is_exempt
-        """Whether it may go to nodes that wait for consolidateAfter."""
-        self.is_counted = is_counted
-        """Whether its topology rules hold: if its volumes cannot be found they do only after it failed once."""
-        self.last_length = 0
-        """Queue length after it was last put back, 0 if never."""
 
 
 class Prepared:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from karptui.provisioning.claim import Claim, ClaimOrder, Hostnames, Reservations
+from karptui.provisioning.claim import Claim, Hostnames, Reservations
 from karptui.provisioning.claim_check import ClaimCheck, Fit
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import NodeCheck
+from karptui.provisioning.order import ClaimOrder, QueuedPod, queue_order
 from karptui.provisioning.pod_class import Stage
-from karptui.provisioning.prepared import Prepared, QueuedPod, Variant
+from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import (
     DynamicResourcesUnsupported,
     LimitReached,
@@ -70,19 +71,7 @@ class Run:
         for queued in pods:
             if queued.is_counted:
                 self.topology.own(queued.first)
-        row = self.prepared.columns.index
-        cpu, memory = row.get("cpu"), row.get("memory")
-        queue = deque(
-            sorted(
-                pods,
-                key=lambda queued: (
-                    -queued.owner.row[cpu] if cpu is not None else 0,
-                    -queued.owner.row[memory] if memory is not None else 0,
-                    queued.pod.created_ns,
-                    queued.pod.uid,
-                ),
-            )
-        )
+        queue = deque(queue_order(pods, self.prepared.columns.index))
         total = len(queue)
         steps = 0
         while queue and queue[0].last_length != len(queue):

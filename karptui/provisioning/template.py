@@ -5,9 +5,9 @@ Rules: ``nodeclaimtemplate.go`` and ``NewScheduler`` in ``pkg/controllers/provis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from karptui.karpenter.labels import AWS_GROUP, INITIALIZED, NODEPOOL, REGISTERED
+from karptui.karpenter.labels import INITIALIZED, NODEPOOL, REGISTERED
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.taints import Taint
@@ -15,28 +15,6 @@ from karptui.provisioning.amounts import Columns, Ladder
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_daemons
 from karptui.provisioning.requirement_set import Interner, RequirementSet
-
-
-def served_pools(pools: Iterable[NodePool]) -> list[NodePool]:
-    """Return the NodePools that this Karpenter manages.
-
-    A controller serves the NodeClasses of its own provider only: EC2NodeClass where any NodePool refers to AWS's group.
-    """
-    pools = tuple(pools)
-    is_aws = any(pool.node_class_ref.group == AWS_GROUP for pool in pools)
-    return [pool for pool in pools if _is_aws(pool) is is_aws]
-
-
-def usable_pools(pools: Iterable[NodePool]) -> list[NodePool]:
-    """Return the NodePools that take part, heaviest first; of equal weight the one whose name comes last."""
-    usable = [pool for pool in served_pools(pools) if not pool.is_static and pool.is_ready and not pool.is_deleting]
-    usable.sort(key=lambda pool: pool.name, reverse=True)
-    usable.sort(key=lambda pool: -pool.weight)
-    return usable
-
-
-def _is_aws(pool: NodePool) -> bool:
-    return pool.node_class_ref.group == AWS_GROUP and pool.node_class_ref.kind == "EC2NodeClass"
 
 
 def pool_requirements(pool: NodePool) -> Requirements:

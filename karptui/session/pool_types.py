@@ -10,11 +10,11 @@ import msgspec
 from karptui.aws.cluster_types import ClusterTypes, cluster_types
 from karptui.aws.evidence import Evidence, markets_of
 from karptui.aws.live import live_instance_types
-from karptui.aws.nodeclass import KIND, is_ec2
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import ARCH, CAPACITY_TYPE, INSTANCE_TYPE, OS, ZONE
+from karptui.karpenter.nodeclass import EC2_KIND, is_ec2
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.node import Node
@@ -84,7 +84,7 @@ def offered_types(inventory: Inventory, settings: Settings, evidence: Evidence) 
             by_pool[pool.name] = seen = seen_types(inventory.nodes) if seen is None else seen
             notes.append(f"NodePool {pool.name}: its instance types are taken from what nodes report")
         else:
-            notes.append(f"NodePool {pool.name}: no instance types are known for {KIND} {pool.node_class_ref.name}")
+            notes.append(f"NodePool {pool.name}: no instance types are known for {EC2_KIND} {pool.node_class_ref.name}")
     return OfferedTypes(by_pool, resolved, tuple(notes))
 
 

@@ -20,13 +20,13 @@ from karptui.aws.lint.pool_types import reserved_more_than_node, too_few_pod_slo
 from karptui.aws.lint.user_data import user_data_settings
 from karptui.aws.live import live_instance_types
 from karptui.aws.market import OfferingKey
-from karptui.aws.nodeclass import KIND, Ec2NodeClass, NodeClassError, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.observed import ObservedType, observed_types
 from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSource
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, WELL_KNOWN, ZONE
-from karptui.karpenter.nodeclass import nodeclass_key
+from karptui.karpenter.nodeclass import EC2_KIND, is_ec2, nodeclass_key
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.karpenter.settings import Settings
@@ -362,7 +362,7 @@ def _origin(pool: NodePool, evidence: Evidence) -> str:
     if not is_ec2(pool.node_class_ref):
         return "what nodes report: the provider's list is not known"
     has_facts = evidence.facts.instance_types is not None
-    return f"{KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"
+    return f"{EC2_KIND} {ref.name}, {'EC2' if has_facts else 'built-in catalogue'}"
 
 
 def _problem(pool: NodePool, resolved: ClusterTypes, evidence: Evidence, *, has_types: bool) -> str:

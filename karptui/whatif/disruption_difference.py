@@ -12,9 +12,9 @@ from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budgets import UNLIMITED, Reason, budget_state
 from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
+from karptui.provisioning.order import served_pools
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.state_node import StateNode
-from karptui.provisioning.template import served_pools
 from karptui.whatif.drift.drift import with_drift
 from karptui.whatif.lines import BudgetLine, CommandLine, NextLines
 from karptui.whatif.outcome import ReplayOutcome

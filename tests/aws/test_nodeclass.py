@@ -14,11 +14,10 @@ from karptui.aws.nodeclass import (
     WINDOWS_2022,
     NodeClassError,
     SubnetZone,
-    is_ec2,
     parse_nodeclass,
     parse_spec_and_status,
 )
-from karptui.karpenter.nodeclass import NodeClass, NodeClassRef
+from karptui.karpenter.nodeclass import NodeClass, NodeClassRef, is_ec2
 from tests.aws.builders import a_nodeclass
 
 

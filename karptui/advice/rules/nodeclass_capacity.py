@@ -12,8 +12,9 @@ from karptui.advice.rule import rule
 from karptui.advice.words import counted, memory, share, verb
 from karptui.aws.lint.pool_types import reserved_more_than_node
 from karptui.aws.lint.user_data import user_data_settings
-from karptui.aws.nodeclass import KIND, BlockDevice, Ec2NodeClass
+from karptui.aws.nodeclass import BlockDevice, Ec2NodeClass
 from karptui.karpenter.labels import AWS_GROUP
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, memory_bytes, pod_count
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.whatif.edits import ObjectRef
@@ -37,9 +38,9 @@ def _eviction_soft(context: AdviceContext) -> Iterator[Finding]:
         said = ", ".join(f"{signal} {value}" for signal, value in sorted(soft.items()))
         yield Finding(
             severity=Severity.INFO,
-            objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-            fact=f"{KIND} {nodeclass.name} sets evictionSoft ({said}): the kubelet obeys it, and Karpenter subtracts "
-            "only evictionHard from what a node offers.",
+            objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
+            fact=f"{EC2_KIND} {nodeclass.name} sets evictionSoft ({said}): the kubelet obeys it, and Karpenter "
+            "subtracts only evictionHard from what a node offers.",
         )
 
 
@@ -77,9 +78,9 @@ def _max_pods_memory(context: AdviceContext) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.INFO,
-            objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, pools)),
-            fact=f"{KIND} {nodeclass.name} sets maxPods {limit}; memory for the kubelet is still reserved by the pods "
-            f"that a type's network interfaces could address: on {name} that is {memory(most << 20)} away from "
+            objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
+            fact=f"{EC2_KIND} {nodeclass.name} sets maxPods {limit}; memory for the kubelet is still reserved by the "
+            f"pods that a type's network interfaces could address: on {name} that is {memory(most << 20)} away from "
             f"{by_limit_mib:,}Mi, which {limit} pods would come to.",
         )
 
@@ -114,8 +115,8 @@ def _raid0_size(context: AdviceContext) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.INFO,
-            objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, pools)),
-            fact=f"{KIND} {nodeclass.name} puts pods' storage on local disks (RAID0), and {share(without, total)} "
+            objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, pools)),
+            fact=f"{EC2_KIND} {nodeclass.name} puts pods' storage on local disks (RAID0), and {share(without, total)} "
             f"available types of {counted(len(pools), 'NodePool')} {verb(without, 'has', 'have')} none: there the EBS "
             "volume's size counts, elsewhere the disks' alone.",
         )
@@ -144,7 +145,7 @@ def _reserved_node(context: AdviceContext) -> Iterator[Finding]:
         for one in reserved_more_than_node(nodeclass.name, types):
             yield Finding(
                 severity=Severity(str(one.severity)),
-                objects=(ObjectRef(KIND, nodeclass.name), pool_ref(pool)),
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), pool_ref(pool)),
                 fact=f"In {pool.name} {one.fact}",
                 remedy=one.remedy,
             )
@@ -177,7 +178,7 @@ def _userdata_kubelet(context: AdviceContext) -> Iterator[Finding]:
         for one in user_data_settings(nodeclass):
             yield Finding(
                 severity=Severity(str(one.severity)),
-                objects=(ObjectRef(KIND, nodeclass.name), *users),
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), *users),
                 fact=one.fact,
                 remedy=one.remedy,
             )
@@ -200,9 +201,9 @@ def _volume_size(context: AdviceContext) -> Iterator[Finding]:
             size = nodeclass.family.default_storage_bytes >> 30
             yield Finding(
                 severity=Severity.WARNING,
-                objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-                fact=f"{KIND} {nodeclass.name} ({nodeclass.family.name}) {problem}: Karpenter plans with {size}Gi of "
-                "ephemeral storage for pods.",
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
+                fact=f"{EC2_KIND} {nodeclass.name} ({nodeclass.family.name}) {problem}: Karpenter plans with {size}Gi "
+                "of ephemeral storage for pods.",
             )
 
 

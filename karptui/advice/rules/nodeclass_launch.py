@@ -10,9 +10,9 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, joined, listed
-from karptui.aws.nodeclass import AL2023, KIND, Ec2NodeClass, NodeClassError, is_ec2, parse_nodeclass
+from karptui.aws.nodeclass import AL2023, Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.karpenter.labels import AWS_GROUP
-from karptui.karpenter.nodeclass import NodeClass
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.edits import ObjectRef, SetField
 
@@ -38,7 +38,7 @@ def _a1_al2023(context: AdviceContext) -> Iterator[Finding]:
             rest = f"the other {counted(others, 'family', 'families')} may" if others else "nothing is left"
             yield Finding(
                 severity=Severity.WARNING if others else Severity.ERROR,
-                objects=(pool_ref(pool), ObjectRef(KIND, nodeclass.name)),
+                objects=(pool_ref(pool), ObjectRef(EC2_KIND, nodeclass.name)),
                 fact=f"{pool.name} asks for the family a1, and a1 types never launch with AL2023: {rest}.",
             )
 
@@ -55,11 +55,11 @@ def _a1_al2023(context: AdviceContext) -> Iterator[Finding]:
 def _no_interfaces(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
         if nodeclass.spec.network_interfaces == ():
-            ref = ObjectRef(KIND, nodeclass.name)
+            ref = ObjectRef(EC2_KIND, nodeclass.name)
             yield Finding(
                 severity=Severity.WARNING,
                 objects=(ref, *map(pool_ref, context.pools_with(nodeclass.name))),
-                fact=f"{KIND} {nodeclass.name} has networkInterfaces: []: every type counts as having no EFA, and "
+                fact=f"{EC2_KIND} {nodeclass.name} has networkInterfaces: []: every type counts as having no EFA, and "
                 "types without an Elastic Network Adapter are ruled out.",
                 edits=(SetField(ref, ("spec", "networkInterfaces")),),
             )
@@ -122,8 +122,9 @@ def _panics(context: AdviceContext) -> Iterator[Finding]:
         if problems:
             yield Finding(
                 severity=Severity.ERROR,
-                objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-                fact=f"{KIND} {nodeclass.name}: {joined(problems)}; version 1.14.1 panics where it resolves the types.",
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
+                fact=f"{EC2_KIND} {nodeclass.name}: {joined(problems)}; version 1.14.1 panics where it resolves the "
+                "types.",
             )
 
 
@@ -154,8 +155,8 @@ def _subnet_zone_id(context: AdviceContext) -> Iterator[Finding]:
         if len(zones) > 1:
             yield Finding(
                 severity=Severity.WARNING,
-                objects=(ObjectRef(KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
-                fact=f"{counted(len(bare), 'subnet')} in status.subnets of {KIND} {nodeclass.name} have no zoneID: "
+                objects=(ObjectRef(EC2_KIND, nodeclass.name), *map(pool_ref, context.pools_with(nodeclass.name))),
+                fact=f"{counted(len(bare), 'subnet')} in status.subnets of {EC2_KIND} {nodeclass.name} have no zoneID: "
                 f"{joined(zones)} count as one zone, {zones[0]}, and nothing is offered in the others.",
             )
 

@@ -13,8 +13,9 @@ from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import amount, at_cost, counted, joined, listed, memory, share, verb
 from karptui.aws.lint.pool_types import unknown_operators, wildcard_values
-from karptui.aws.nodeclass import KIND, Ec2NodeClass
+from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.nodepool import WHEN_EMPTY, NodePool
 from karptui.karpenter.requirements import OPERATORS, Requirement, Requirements
 from karptui.kube.resources import PODS, cpu_millis, memory_bytes
@@ -49,8 +50,8 @@ def _arm64_image(context: AdviceContext) -> Iterator[Finding]:
         count = sum(lost.values())
         yield Finding(
             severity=Severity.ERROR if count == offered else Severity.WARNING,
-            objects=(pool_ref(pool), ObjectRef(KIND, nodeclass.name)),
-            fact=f"{pool.name} allows {share(count, offered)} types of {joined(sorted(lost))}, and {KIND} "
+            objects=(pool_ref(pool), ObjectRef(EC2_KIND, nodeclass.name)),
+            fact=f"{pool.name} allows {share(count, offered)} types of {joined(sorted(lost))}, and {EC2_KIND} "
             f"{nodeclass.name} has no image for it: Karpenter plans with them and drops them at launch.",
         )
 

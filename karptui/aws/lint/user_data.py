@@ -18,7 +18,8 @@ import msgspec
 import yaml
 
 from karptui.aws.lint.finding import Finding, Severity
-from karptui.aws.nodeclass import KIND, Ec2NodeClass
+from karptui.aws.nodeclass import Ec2NodeClass
+from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.quantity import QuantityError, parse_quantity
 
 MAPS: Final = ("kubeReserved", "systemReserved", "evictionHard")
@@ -252,7 +253,7 @@ def _finding(nodeclass: Ec2NodeClass, fact: str, remedy: str) -> Finding:
     return Finding(
         rule=RULE,
         severity=Severity.WARNING,
-        object=f"{KIND} {nodeclass.name}",
+        object=f"{EC2_KIND} {nodeclass.name}",
         field=_FIELD,
         fact=fact,
         remedy=remedy,

@@ -37,7 +37,7 @@ from karptui.whatif.schema.validate import check
 from karptui.whatif.yaml.parse import parse
 from karptui.whatif.yaml.splice import EditRefusedError, get_value
 from karptui.whatif.yaml.write import as_document
-from tests.whatif.schema.objects import DEPLOYMENT, EC2_NODE_CLASS, NODE_POOL, PDB
+from tests.whatif.schema.objects import DEPLOYMENT, EC2_KIND, NODE_POOL, PDB
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -45,9 +45,7 @@ POD: dict[str, Any] = {
     "metadata": {"name": "web-1", "namespace": "default", "annotations": {"karpenter.sh/do-not-disrupt": "true"}},
     "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}]},
 }
-TEXTS = {
-    body["kind"]: f"# first\n{as_document(body)}# last\n" for body in (NODE_POOL, EC2_NODE_CLASS, DEPLOYMENT, POD, PDB)
-}
+TEXTS = {body["kind"]: f"# first\n{as_document(body)}# last\n" for body in (NODE_POOL, EC2_KIND, DEPLOYMENT, POD, PDB)}
 POOL = TEXTS["NodePool"]
 BARE_POOL = """\
 apiVersion: karpenter.sh/v1

@@ -82,7 +82,7 @@ NODE_OVERLAY: dict[str, Any] = {
     },
 }
 
-EC2_NODE_CLASS: dict[str, Any] = {
+EC2_KIND: dict[str, Any] = {
     "apiVersion": "karpenter.k8s.aws/v1",
     "kind": "EC2NodeClass",
     "metadata": {"name": "default"},
@@ -139,7 +139,7 @@ CAPACITY_BUFFER: dict[str, Any] = {
     },
 }
 
-OBJECTS = (NODE_POOL, NODE_CLAIM, NODE_OVERLAY, EC2_NODE_CLASS, KWOK_NODE_CLASS, CAPACITY_BUFFER)
+OBJECTS = (NODE_POOL, NODE_CLAIM, NODE_OVERLAY, EC2_KIND, KWOK_NODE_CLASS, CAPACITY_BUFFER)
 
 DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",

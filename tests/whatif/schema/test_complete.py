@@ -12,7 +12,7 @@ from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validate import check
 from karptui.whatif.yaml.write import as_document
 
-from .objects import DEPLOYMENT, EC2_NODE_CLASS, NODE_POOL
+from .objects import DEPLOYMENT, EC2_KIND, NODE_POOL
 
 KNOWN = KnownValues(
     labels={
@@ -220,7 +220,7 @@ def test_lists_of_lists_and_unknown_places() -> None:
     assert complete("a", 5, 0, schemas, KNOWN).items == ()
 
 
-@given(st.sampled_from((NODE_POOL, EC2_NODE_CLASS, DEPLOYMENT)), st.integers(0, 2000), st.text(max_size=3))
+@given(st.sampled_from((NODE_POOL, EC2_KIND, DEPLOYMENT)), st.integers(0, 2000), st.text(max_size=3))
 def test_half_typed_text_never_fails(body: dict[str, object], position: int, typed: str) -> None:
     text = as_document(body)
     position = min(position, len(text))
@@ -230,7 +230,7 @@ def test_half_typed_text_never_fails(body: dict[str, object], position: int, typ
     assert 0 <= found.start_column <= len(line)
 
 
-@pytest.mark.parametrize("body", [NODE_POOL, EC2_NODE_CLASS, DEPLOYMENT], ids=lambda body: body["kind"])
+@pytest.mark.parametrize("body", [NODE_POOL, EC2_KIND, DEPLOYMENT], ids=lambda body: body["kind"])
 def test_every_field_of_a_document_is_offered_at_its_place(body: dict[str, object]) -> None:
     text = as_document(body)
     lines = text.split("\n")

@@ -13,7 +13,7 @@ from karptui.whatif.schema.rules import FAILED, MISSING, UNREADABLE, escape, eva
 from karptui.whatif.schema.schema import shipped_schemas
 from karptui.whatif.schema.validate import object_violations
 
-from .objects import CAPACITY_BUFFER, EC2_NODE_CLASS, NODE_CLAIM, NODE_OVERLAY, NODE_POOL, OBJECTS
+from .objects import CAPACITY_BUFFER, EC2_KIND, NODE_CLAIM, NODE_OVERLAY, NODE_POOL, OBJECTS
 
 GONE = object()
 Change = tuple[Path, Any]
@@ -118,105 +118,105 @@ NEW: list[tuple[dict[str, Any], list[Change], Path, str]] = [
         "is restricted",
     ),
     # EC2NodeClass
-    (EC2_NODE_CLASS, [(AMIS, [])], AMIS, "must have"),
-    (EC2_NODE_CLASS, [(AMIS, [{}])], AMIS, "expected at least one"),
-    (EC2_NODE_CLASS, [(AMIS, [{"id": "ami-0123abcd", "name": "a"}])], AMIS, "'id' is mutually exclusive"),
-    (EC2_NODE_CLASS, [(AMIS, [{"alias": "al2023@latest", "name": "a"}])], AMIS, "'alias' is mutually exclusive"),
+    (EC2_KIND, [(AMIS, [])], AMIS, "must have"),
+    (EC2_KIND, [(AMIS, [{}])], AMIS, "expected at least one"),
+    (EC2_KIND, [(AMIS, [{"id": "ami-0123abcd", "name": "a"}])], AMIS, "'id' is mutually exclusive"),
+    (EC2_KIND, [(AMIS, [{"alias": "al2023@latest", "name": "a"}])], AMIS, "'alias' is mutually exclusive"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(AMIS, [{"alias": "al2023@latest"}, {"name": "a"}])],
         AMIS,
         "'alias' is mutually exclusive, cannot be set with a combination of other amiSelectorTerms",
     ),
-    (EC2_NODE_CLASS, [((*AMIS, 0, "alias"), "al2023")], (*AMIS, 0, "alias"), "'alias' is improperly formatted"),
-    (EC2_NODE_CLASS, [((*AMIS, 0, "alias"), "ubuntu@latest")], (*AMIS, 0, "alias"), "family is not supported"),
-    (EC2_NODE_CLASS, [((*AMIS, 0, "alias"), "windows2022@v1")], (*AMIS, 0, "alias"), "windows families may only"),
+    (EC2_KIND, [((*AMIS, 0, "alias"), "al2023")], (*AMIS, 0, "alias"), "'alias' is improperly formatted"),
+    (EC2_KIND, [((*AMIS, 0, "alias"), "ubuntu@latest")], (*AMIS, 0, "alias"), "family is not supported"),
+    (EC2_KIND, [((*AMIS, 0, "alias"), "windows2022@v1")], (*AMIS, 0, "alias"), "windows families may only"),
     *(
-        (EC2_NODE_CLASS, [((*AMIS, 0, "alias"), f"{family}@latest")], ("spec",), "if set, amiFamily must be")
+        (EC2_KIND, [((*AMIS, 0, "alias"), f"{family}@latest")], ("spec",), "if set, amiFamily must be")
         for family in ("al2", "bottlerocket", "windows2019", "windows2022", "windows2025")
     ),
-    (EC2_NODE_CLASS, [(("spec", "amiFamily"), "AL2")], ("spec",), "if set, amiFamily must be"),
+    (EC2_KIND, [(("spec", "amiFamily"), "AL2")], ("spec",), "if set, amiFamily must be"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "amiFamily"), GONE), (AMIS, [{"id": "ami-0123abcd"}])],
         ("spec",),
         "must specify amiFamily if amiSelectorTerms does not contain an alias",
     ),
-    (EC2_NODE_CLASS, [(("spec", "role"), GONE)], ("spec",), "must specify exactly one of"),
-    (EC2_NODE_CLASS, [(("spec", "instanceProfile"), "p")], ("spec",), "must specify exactly one of"),
-    (EC2_NODE_CLASS, [(("spec", "role"), "")], ("spec", "role"), "role cannot be empty"),
+    (EC2_KIND, [(("spec", "role"), GONE)], ("spec",), "must specify exactly one of"),
+    (EC2_KIND, [(("spec", "instanceProfile"), "p")], ("spec",), "must specify exactly one of"),
+    (EC2_KIND, [(("spec", "role"), "")], ("spec", "role"), "role cannot be empty"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "role"), GONE), (("spec", "instanceProfile"), "")],
         ("spec", "instanceProfile"),
         "instanceProfile cannot be empty",
     ),
-    (EC2_NODE_CLASS, [(("spec", "subnetSelectorTerms"), [])], ("spec", "subnetSelectorTerms"), "cannot be empty"),
-    (EC2_NODE_CLASS, [(("spec", "subnetSelectorTerms"), [{}])], ("spec", "subnetSelectorTerms"), "at least one"),
+    (EC2_KIND, [(("spec", "subnetSelectorTerms"), [])], ("spec", "subnetSelectorTerms"), "cannot be empty"),
+    (EC2_KIND, [(("spec", "subnetSelectorTerms"), [{}])], ("spec", "subnetSelectorTerms"), "at least one"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "subnetSelectorTerms"), [{"id": "subnet-0123abcd", "tags": {"a": "b"}}])],
         ("spec", "subnetSelectorTerms"),
         "'id' is mutually exclusive",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "subnetSelectorTerms", 0, "tags"), {"a": ""})],
         ("spec", "subnetSelectorTerms", 0, "tags"),
         "empty tag keys or values",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "securityGroupSelectorTerms"), [])],
         ("spec", "securityGroupSelectorTerms"),
         "cannot be",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "securityGroupSelectorTerms"), [{}])],
         ("spec", "securityGroupSelectorTerms"),
         "at least one",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "securityGroupSelectorTerms"), [{"id": "sg-0123abcd", "name": "a"}])],
         ("spec", "securityGroupSelectorTerms"),
         "'id' is mutually exclusive",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "securityGroupSelectorTerms"), [{"name": "a", "tags": {"a": "b"}}])],
         ("spec", "securityGroupSelectorTerms"),
         "'name' is mutually exclusive",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "securityGroupSelectorTerms", 1, "tags"), {"a": ""})],
         ("spec", "securityGroupSelectorTerms", 1, "tags"),
         "empty tag keys or values",
     ),
-    (EC2_NODE_CLASS, [((*AMIS, 0), {"tags": {"": "a"}})], (*AMIS, 0, "tags"), "empty tag keys or values"),
+    (EC2_KIND, [((*AMIS, 0), {"tags": {"": "a"}})], (*AMIS, 0, "tags"), "empty tag keys or values"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "capacityReservationSelectorTerms"), [{}])],
         ("spec", "capacityReservationSelectorTerms"),
         "expected at least one",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "capacityReservationSelectorTerms", 0, "tags"), {"a": "b"})],
         ("spec", "capacityReservationSelectorTerms"),
         "'id' is mutually exclusive",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "capacityReservationSelectorTerms"), [{"tags": {"a": ""}}])],
         ("spec", "capacityReservationSelectorTerms", 0, "tags"),
         "empty tag keys or values",
     ),
-    (EC2_NODE_CLASS, [(("spec", "tags", ""), "a")], ("spec", "tags"), "empty tag keys"),
+    (EC2_KIND, [(("spec", "tags", ""), "a")], ("spec", "tags"), "empty tag keys"),
     *(
-        (EC2_NODE_CLASS, [(("spec", "tags", key), "a")], ("spec", "tags"), "restricted tag matching")
+        (EC2_KIND, [(("spec", "tags", key), "a")], ("spec", "tags"), "restricted tag matching")
         for key in (
             "eks:eks-cluster-name",
             "kubernetes.io/cluster/prod",
@@ -226,50 +226,50 @@ NEW: list[tuple[dict[str, Any], list[Change], Path, str]] = [
         )
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [((*KUBELET, "imageGCLowThresholdPercent"), 85)],
         KUBELET,
         "imageGCHighThresholdPercent must be greater",
     ),
-    (EC2_NODE_CLASS, [((*KUBELET, "evictionSoft", "pid.available"), "5%")], KUBELET, "evictionSoft OwnerKey does not"),
+    (EC2_KIND, [((*KUBELET, "evictionSoft", "pid.available"), "5%")], KUBELET, "evictionSoft OwnerKey does not"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [((*KUBELET, "evictionSoftGracePeriod", "pid.available"), "1m")],
         KUBELET,
         "evictionSoftGracePeriod OwnerKey does not",
     ),
     *(
-        (EC2_NODE_CLASS, [((*KUBELET, field, "x"), "1")], (*KUBELET, field), "valid keys for")
+        (EC2_KIND, [((*KUBELET, field, "x"), "1")], (*KUBELET, field), "valid keys for")
         for field in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "systemReserved", "kubeReserved")
     ),
     *(
-        (EC2_NODE_CLASS, [((*KUBELET, field, "cpu"), "-1")], (*KUBELET, field), "cannot be a negative")
+        (EC2_KIND, [((*KUBELET, field, "cpu"), "-1")], (*KUBELET, field), "cannot be a negative")
         for field in ("systemReserved", "kubeReserved")
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(DEVICES, [{"rootVolume": True, "deviceName": "/dev/a"}, {"rootVolume": True, "deviceName": "/dev/b"}])],
         DEVICES,
         "must have only one blockDeviceMappings with rootVolume",
     ),
-    (EC2_NODE_CLASS, [((*DEVICES, 0, "ebs", "volumeSize"), GONE)], (*DEVICES, 0, "ebs"), "snapshotID or volumeSize"),
+    (EC2_KIND, [((*DEVICES, 0, "ebs", "volumeSize"), GONE)], (*DEVICES, 0, "ebs"), "snapshotID or volumeSize"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [((*DEVICES, 0, "ebs", "volumeInitializationRate"), 100)],
         (*DEVICES, 0, "ebs"),
         "snapshotID must be set when volumeInitializationRate",
     ),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(NETWORKS, [interface(deviceIndex=1)])],
         NETWORKS,
         "must include",
     ),
-    (EC2_NODE_CLASS, [(NETWORKS, [interface(), interface()])], NETWORKS, "must not have duplicate"),
-    (EC2_NODE_CLASS, [(("spec", "connectionTracking"), {})], ("spec", "connectionTracking"), "at least one of tcp"),
-    (EC2_NODE_CLASS, [(("spec", "placementGroupSelector"), {})], ("spec", "placementGroupSelector"), "at least one"),
+    (EC2_KIND, [(NETWORKS, [interface(), interface()])], NETWORKS, "must not have duplicate"),
+    (EC2_KIND, [(("spec", "connectionTracking"), {})], ("spec", "connectionTracking"), "at least one of tcp"),
+    (EC2_KIND, [(("spec", "placementGroupSelector"), {})], ("spec", "placementGroupSelector"), "at least one"),
     (
-        EC2_NODE_CLASS,
+        EC2_KIND,
         [(("spec", "placementGroupSelector"), {"id": "pg-1", "name": "a"})],
         ("spec", "placementGroupSelector"),
         "mutually exclusive",

@@ -24,7 +24,7 @@ from karptui.whatif.yaml.tree import Severity
 from karptui.whatif.yaml.write import as_document
 
 from .mutations import mutate
-from .objects import DEPLOYMENT, EC2_NODE_CLASS, NODE_POOL, OBJECTS, PDB
+from .objects import DEPLOYMENT, EC2_KIND, NODE_POOL, OBJECTS, PDB
 
 POOL = """\
 apiVersion: karpenter.sh/v1
@@ -209,7 +209,7 @@ def test_shipped_schemas_know_their_kinds() -> None:
 
 
 def test_an_empty_value_is_marked_by_its_name() -> None:
-    text = as_document(EC2_NODE_CLASS).replace("role: karpenter-node", "role:")
+    text = as_document(EC2_KIND).replace("role: karpenter-node", "role:")
     found = seen(text)
     assert [words for _, words, _ in found] == ["spec"]
 

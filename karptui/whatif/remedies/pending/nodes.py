@@ -7,8 +7,8 @@ from typing import Final
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.ledger import PERCENT_DIGITS, build_ledger, fitting_overhead_percent, rounded_down
-from karptui.aws.nodeclass import KIND, NodeClassError, is_ec2, parse_nodeclass
-from karptui.karpenter.nodeclass import NodeClass
+from karptui.aws.nodeclass import NodeClassError, parse_nodeclass
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, is_ec2
 from karptui.karpenter.nodepool import NodePool
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import MEMORY, PODS
@@ -112,5 +112,5 @@ def _max_pods(question: Question, pool: NodePool, miss: PoolExplanation) -> Iter
         return
     count = short.need.nano // NANO
     words = f"set kubelet.maxPods to {count}; the nodes' network must have that many addresses"
-    edit = SetField(ObjectRef(KIND, nodeclass.name), ("spec", "kubelet", "maxPods"), count)
-    yield once(RemedyKind.MAX_PODS, f"{KIND} {nodeclass.name}", words, (edit,))
+    edit = SetField(ObjectRef(EC2_KIND, nodeclass.name), ("spec", "kubelet", "maxPods"), count)
+    yield once(RemedyKind.MAX_PODS, f"{EC2_KIND} {nodeclass.name}", words, (edit,))
