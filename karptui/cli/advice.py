@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import Final
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags, add_usage_flag
 from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused
 from karptui.cli.listing import ROW_FLAGS, print_rows, report, rows_of
@@ -66,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
     from karptui.decode.kinds import Kind
     from karptui.session.advising import advice_of
     from karptui.session.readiness import unready_because
+    from karptui.views.advice.columns import TABLE
     from karptui.views.advice.entry import AdviceEntry, advice_entries
-    from karptui.views.advice.table import TABLE, advice_values, flat_values
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
     try:
@@ -82,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, advice_entries(found), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "advice")
-    print_rows(rows, args, values=flat_values if args.output == "csv" else advice_values, columns=csv_columns.ADVICE)
+    print_rows(rows, args)
     _say((*notes, *found.failures))
     status = report("advice", loaded)
     shown = [line for line in rows.items if isinstance(line, AdviceEntry)]

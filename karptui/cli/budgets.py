@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
@@ -25,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     from karptui.cli.loading import analysed, load
     from karptui.clock import LocalZone
     from karptui.decode.kinds import Kind
+    from karptui.views.budgets.columns import budgets_table
     from karptui.views.budgets.entry import budget_entries
-    from karptui.views.budgets.table import budget_values, budgets_table
 
     try:
         loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD))
@@ -36,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(budgets_table(LocalZone()), budget_entries(view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "budgets")
-    print_rows(rows, args, values=lambda entry: budget_values(entry, loaded.now_ns), columns=csv_columns.BUDGETS)
+    print_rows(rows, args)
     return report("budgets", loaded)

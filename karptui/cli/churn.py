@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
@@ -34,30 +33,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the churn; 1 where something is missing from it."""
+    from karptui.views.churn.columns import TABLE as POOLS
     from karptui.views.churn.entry import pool_entries, replacements
-    from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
-    from karptui.views.churn.replacements_table import replacement_values
-    from karptui.views.churn.table import TABLE as POOLS
-    from karptui.views.churn.table import pool_values
+    from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 
     try:
         loaded, churn = _load(args)
         if args.replacements or args.pool is not None:
             removed = rows_of(REPLACEMENTS, replacements(churn, args.pool), args, loaded.now_ns)
             if args.output == "json":
-                _print_json(churn, {"replacements": [replacement_values(item) for item in removed.items]})
+                _print_json(churn, {"replacements": removed.values()})
             else:
                 _print_lines(churn, args, loaded)
-                print_rows(removed, args, values=replacement_values, columns=csv_columns.REPLACEMENTS)
+                print_rows(removed, args)
             return report("churn", loaded)
         rows = rows_of(POOLS, pool_entries(loaded.view, churn), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "churn")
     if args.output == "json":
-        _print_json(churn, _details(churn, [pool_values(item) for item in rows.items]))
+        _print_json(churn, _details(churn, rows.values()))
     else:
         _print_lines(churn, args, loaded)
-        print_rows(rows, args, values=pool_values, columns=csv_columns.CHURN)
+        print_rows(rows, args)
     return report("churn", loaded)
 
 
@@ -88,7 +85,7 @@ def _print_lines(churn: Churn, args: argparse.Namespace, loaded: Loaded) -> None
     import shutil
 
     from karptui.session.churn import events_hidden
-    from karptui.views.churn.words import summary_lines
+    from karptui.views.churn.sentences import summary_lines
 
     if args.output not in ("table", "wide") or args.no_headers:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from karptui.cli import csv_columns
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
@@ -20,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the time line; 1 where something is missing from it."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.events.table import TABLE, event_values
+    from karptui.views.events.columns import TABLE
     from karptui.views.events.timeline import Timeline
 
     try:
@@ -29,5 +28,5 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, Timeline().entries(loaded.view), args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "events")
-    print_rows(rows, args, values=lambda entry: event_values(entry, loaded.now_ns), columns=csv_columns.EVENTS)
+    print_rows(rows, args)
     return report("events", loaded)

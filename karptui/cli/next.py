@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, report, rows_of
@@ -25,8 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the next command and the nodes; 1 where something is missing from them."""
-    from karptui.views.next.document import node_values, report_values
-    from karptui.views.next.table import TABLE, going_nodes
+    from karptui.views.next.columns import TABLE, going_nodes, report_values
 
     try:
         loaded = _load(args)
@@ -34,11 +32,10 @@ def run(args: argparse.Namespace) -> int:
     except UsageError as error:
         fail(str(error), "next")
     if args.output == "json":
-        nodes = [node_values(entry) for entry in rows.items]
-        _print_json({"next": report_values(loaded.view), "nodes": nodes})
+        _print_json({"next": report_values(loaded.view), "nodes": rows.values()})
     else:
         _print_lines(args, loaded)
-        print_rows(rows, args, values=lambda entry: _with_words(node_values(entry)), columns=csv_columns.NEXT)
+        print_rows(rows, args)
     return report("next", loaded)
 
 
@@ -70,15 +67,9 @@ def _load(args: argparse.Namespace) -> Loaded:
     return replace(loaded, view=view, notes=(*loaded.notes, *notes))
 
 
-def _with_words(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a node's values with its replacements as ``pool:type``, the cheapest type of each."""
-    made = [f"{one['pool']}:{one['types'][0] if one['types'] else '-'}" for one in values["replaced_by"]]
-    return {**values, "replaced_by": made}
-
-
 def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
     """Print the command above a table."""
-    from karptui.views.next.command import next_lines
+    from karptui.views.next.sentences import next_lines
 
     if args.output not in ("table", "wide") or args.no_headers:
         return

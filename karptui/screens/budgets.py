@@ -12,9 +12,9 @@ from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
+from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.entry import BudgetEntry, budget_entries
-from karptui.views.budgets.table import budgets_table
-from karptui.views.budgets.words import budget_story, detail_text
+from karptui.views.budgets.sentences import budget_story, detail_text
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 

@@ -15,10 +15,10 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.churn import ChurnBook, events_hidden, unknown_because
 from karptui.session.cluster_view import ClusterView
+from karptui.views.churn.columns import TABLE as POOLS
 from karptui.views.churn.entry import PoolEntry, Replacement, pool_entries, replacements
-from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
-from karptui.views.churn.table import TABLE as POOLS
-from karptui.views.churn.words import came, pool_story, replacement_story, summary_lines
+from karptui.views.churn.replacements import TABLE as REPLACEMENTS
+from karptui.views.churn.sentences import came, pool_story, replacement_story, summary_lines
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase

@@ -12,8 +12,9 @@ from karptui.clock import LocalZone
 from karptui.screens import routes
 from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.session.cluster_view import ClusterView
+from karptui.views.events.columns import TABLE
 from karptui.views.events.entry import EventEntry
-from karptui.views.events.table import TABLE, event_story, event_text
+from karptui.views.events.sentences import event_story, event_text
 from karptui.views.events.timeline import Timeline
 from karptui.views.row import Pieces, Tone
 

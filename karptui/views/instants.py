@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import duration_text
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -61,3 +61,18 @@ def _there(moment: datetime, local: tzinfo | None) -> datetime | None:
     """Return the local time, None where it is the same as UTC."""
     there = moment.astimezone(local) if local is not None else None
     return there if there is not None and there.utcoffset() else None
+
+
+def instant_value(instant_ns: int | None) -> str | None:
+    """Return an instant as scripts read it, ``2026-11-20T12:00:07Z``; None where it is not known."""
+    return format_timestamp(instant_ns) if instant_ns else None
+
+
+def seconds_since(instant_ns: int | None, now_ns: int) -> int | None:
+    """Return the whole seconds since an instant, None where it is not known."""
+    return (now_ns - instant_ns) // NS_PER_SECOND if instant_ns else None
+
+
+def seconds_of(span_ns: int | None) -> int | None:
+    """Return a span in whole seconds, None where it is not known."""
+    return span_ns // NS_PER_SECOND if span_ns is not None else None

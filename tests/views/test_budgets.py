@@ -13,10 +13,10 @@ from karptui.disruption.budgets import PoolUse, Reason
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.session.cluster_view import ClusterView
+from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.entry import BudgetEntry, budget_entries, line_text
+from karptui.views.budgets.sentences import budget_story, detail_text
 from karptui.views.budgets.strip import strip_text
-from karptui.views.budgets.table import FIELDS, budget_values, budgets_table
-from karptui.views.budgets.words import budget_story, detail_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -189,19 +189,28 @@ def test_sort_and_filter() -> None:
         test = compile_query(parse_query(text, table.subject), table.subject, NOW_NS)
         assert sum(map(test, rows)) == count, text
     assert [table.is_notable(one, NOW_NS) for one in rows] == [False, True, False]
-    assert set(FIELDS) == {"pool", "reason", "left", "allowed", "deleting", "notready", "node", "next"}
+    assert set(budgets_table().subject.fields) == {
+        "pool",
+        "reason",
+        "left",
+        "allowed",
+        "deleting",
+        "notready",
+        "node",
+        "next",
+    }
 
 
 def test_values() -> None:
-    unknown = budget_values(UNKNOWN, NOW_NS)
+    unknown = budgets_table().values(UNKNOWN, NOW_NS)
     assert unknown["allowed"] is unknown["left"] is unknown["deleting"] is unknown["problem"] is None
-    free = budget_values(entry(), NOW_NS)
+    free = budgets_table().values(entry(), NOW_NS)
     assert (free["is_limited"], free["allowed"], free["left"]) == (False, None, None)
-    shut = budget_values(entry(DisruptionBudget("2"), CLOSED_BY_DAY), NOW_NS)
+    shut = budgets_table().values(entry(DisruptionBudget("2"), CLOSED_BY_DAY), NOW_NS)
     assert (shut["window_start"], shut["window_end"]) == ("2026-11-24T09:00:00Z", "2026-11-24T17:00:00Z")
     assert (shut["next_change"], shut["next_allowed"]) == ("2026-11-24T17:00:00Z", 2)
     assert (shut["binding_index"], shut["left"], shut["not_ready_nodes"]) == (1, 0, "sick")
-    assert budget_values(entry(DisruptionBudget("x")), NOW_NS)["problem"].startswith('nodes is "x"')
+    assert budgets_table().values(entry(DisruptionBudget("x")), NOW_NS)["problem"].startswith('nodes is "x"')
 
 
 def test_at_length() -> None:

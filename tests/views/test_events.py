@@ -12,8 +12,9 @@ from karptui.kube.event import Event
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
+from karptui.views.events.columns import TABLE
 from karptui.views.events.entry import EventEntry, folded, transitions
-from karptui.views.events.table import TABLE, event_story, event_text, event_values
+from karptui.views.events.sentences import event_story, event_text
 from karptui.views.events.timeline import Timeline
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
@@ -197,9 +198,9 @@ def test_at_length() -> None:
 
 
 def test_values() -> None:
-    values = event_values(entry(), NOW_NS)
+    values = TABLE.values(entry(), NOW_NS)
     assert (values["last"], values["last_seconds"], values["count"]) == ("2026-11-24T11:59:07Z", 60, 1_200)
-    none = event_values(TIMELESS, NOW_NS)
+    none = TABLE.values(TIMELESS, NOW_NS)
     assert none["last"] is none["first"] is none["last_seconds"] is none["source"] is None
 
 

@@ -10,7 +10,7 @@ from karptui.disruption.churn.moves import Moved
 from karptui.disruption.churn.report import Churn, Window
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.views.churn.chart import chart_of
-from karptui.views.churn.words import window_limits
+from karptui.views.churn.sentences import window_limits
 
 BINS: Final = 24
 """The most bins of a chart."""

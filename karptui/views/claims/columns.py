@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, duration_text
 from karptui.views.claims.entry import ClaimEntry, Step
 from karptui.views.claims.sentences import waiting_on
 from karptui.views.column import NOTHING, Column, Heading, Value, Words
 from karptui.views.fields import Field, FieldKind
-from karptui.views.instants import in_text
+from karptui.views.instants import in_text, instant_value, seconds_of, seconds_since
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
@@ -107,14 +107,6 @@ def _pool_words(entry: ClaimEntry, _: int) -> tuple[str, Tone]:
 def _took(entry: ClaimEntry, name: str, now_ns: int) -> int | None:
     """Return the seconds from creation until a step of its life was done."""
     return next((step.seconds for step in entry.steps(now_ns) if step.name == name and step.is_done), None)
-
-
-def _instant(at_ns: int | None) -> str | None:
-    return format_timestamp(at_ns) if at_ns is not None else None
-
-
-def _seconds(span_ns: int | None) -> int | None:
-    return span_ns // NS_PER_SECOND if span_ns is not None else None
 
 
 def _left(at_ns: int | None, now_ns: int) -> float | None:
@@ -231,7 +223,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         ),
         _expires,
         lambda entry: float(entry.expires_ns) if entry.expires_ns is not None else None,
-        values=(Value("expires", lambda entry, _: _instant(entry.expires_ns), INSTANT_OR_NULL),),
+        values=(Value("expires", lambda entry, _: instant_value(entry.expires_ns), INSTANT_OR_NULL),),
         filters={
             "expires": Field(
                 FieldKind.DURATION, lambda entry, now_ns: _left(entry.expires_ns, now_ns), help="until it expires"
@@ -253,12 +245,12 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         values=(
             Value(
                 "termination_grace_seconds",
-                lambda entry, _: _seconds(entry.claim.termination_grace_period_ns),
+                lambda entry, _: seconds_of(entry.claim.termination_grace_period_ns),
                 INTEGER_OR_NULL,
             ),
             Value(
                 "deadline",
-                lambda entry, _: _instant(entry.deadline.at_ns if entry.deadline is not None else None),
+                lambda entry, _: instant_value(entry.deadline.at_ns if entry.deadline is not None else None),
                 INSTANT_OR_NULL,
                 "When terminationGracePeriod ends the drain.",
             ),
@@ -291,9 +283,7 @@ COLUMNS: Final[tuple[Column[ClaimEntry], ...]] = (
         values=(
             Value(
                 "age_seconds",
-                lambda entry, now_ns: (
-                    (now_ns - entry.claim.created_ns) // NS_PER_SECOND if entry.claim.created_ns else None
-                ),
+                lambda entry, now_ns: seconds_since(entry.claim.created_ns, now_ns),
                 INTEGER_OR_NULL,
             ),
         ),

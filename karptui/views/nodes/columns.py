@@ -13,6 +13,7 @@ from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.state.usage import Share
 from karptui.views.column import Column, Heading, Value, Words, cell_words
 from karptui.views.fields import Field, FieldKind
+from karptui.views.instants import seconds_since
 from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.cells import (
     accelerators_cell,
@@ -100,8 +101,7 @@ def _share_values(
 
 
 def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
-    since_ns = node_status(entry).since_ns
-    return (now_ns - since_ns) // NS_PER_SECOND if since_ns else None
+    return seconds_since(node_status(entry).since_ns, now_ns)
 
 
 def _expires_seconds(entry: NodeEntry, now_ns: int) -> int | None:
@@ -395,7 +395,7 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         values=(
             Value(
                 "age_seconds",
-                lambda entry, now_ns: (now_ns - entry.created_ns) // NS_PER_SECOND if entry.created_ns else None,
+                lambda entry, now_ns: seconds_since(entry.created_ns, now_ns),
                 INTEGER_OR_NULL,
                 after="pods_in_last_hour",
             ),

@@ -9,6 +9,7 @@ from karptui.kube.units import age_text, counted, cpu_text, memory_text
 from karptui.session.pods import PodEntry
 from karptui.views.column import NOTHING, Column, Heading, Value, Words, cell_words
 from karptui.views.fields import Field, FieldKind
+from karptui.views.instants import seconds_since
 from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
 from karptui.views.names import short_name
 from karptui.views.pods.sentences import pod_status, pod_status_text
@@ -44,8 +45,7 @@ def _amount(text: str) -> Cell:
 
 
 def _status_seconds(entry: PodEntry, now_ns: int) -> int | None:
-    since_ns = pod_status(entry)[2]
-    return (now_ns - since_ns) // NS_PER_SECOND if since_ns else None
+    return seconds_since(pod_status(entry)[2], now_ns)
 
 
 def _owner_words(entry: PodEntry, _: int) -> tuple[str, Tone]:
@@ -253,9 +253,7 @@ COLUMNS: Final[tuple[Column[PodEntry], ...]] = (
         values=(
             Value(
                 "age_seconds",
-                lambda entry, now_ns: (
-                    (now_ns - entry.pod.created_ns) // NS_PER_SECOND if entry.pod.created_ns else None
-                ),
+                lambda entry, now_ns: seconds_since(entry.pod.created_ns, now_ns),
                 INTEGER_OR_NULL,
             ),
         ),

@@ -10,11 +10,11 @@ from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import Analysis
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.sources.base import Phase, SourceStatus
+from karptui.views.advice.columns import TABLE
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, advice_entries, counts_text
 from karptui.views.advice.groups import AdviceGrouping, grouped
 from karptui.views.advice.objects import TABLE as OBJECTS
 from karptui.views.advice.story import detail_lines, freshness, story_lines
-from karptui.views.advice.table import TABLE, advice_values, flat_values
 from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
@@ -146,7 +146,7 @@ def test_only_errors_and_warnings_are_notable() -> None:
 
 def test_plain_values() -> None:
     edit = SetField(POOL, ("spec", "weight"), 5)
-    values = advice_values(an_entry(objects=(PDB, POOL), per_hour=1.0, edits=(edit,)))
+    values = TABLE.values(an_entry(objects=(PDB, POOL), per_hour=1.0, edits=(edit,)), 0)
     assert values["objects"] == [
         {"kind": "PodDisruptionBudget", "namespace": "data", "name": "db"},
         {"kind": "NodePool", "name": "general"},
@@ -160,7 +160,7 @@ def test_plain_values() -> None:
         }
     ]
     assert values["docs"] == "docs/advice.md#pool-weight-tie"
-    flat = flat_values(an_entry(objects=(PDB, POOL), edits=(edit,)))
+    (flat,) = build_rows(TABLE, [an_entry(objects=(PDB, POOL), edits=(edit,))], now_ns=0).flat_values()
     assert flat["objects"] == "PodDisruptionBudget/data/db NodePool/general"
     assert flat["edits"].startswith('[{"edit":"set"')
     assert not any(isinstance(value, list) for value in flat.values())

@@ -15,8 +15,8 @@ from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_cou
 from karptui.views.blockers.groups import BlockerGrouping, group_name, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.grouping import Folding
-from karptui.views.next.table import TABLE as NEXT_TABLE
-from karptui.views.next.table import going_nodes
+from karptui.views.next.columns import TABLE as NEXT_TABLE
+from karptui.views.next.columns import going_nodes
 from karptui.views.pods.columns import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone

@@ -14,12 +14,11 @@ from karptui.disruption.churn.moves import Move, Moved
 from karptui.disruption.churn.report import Churn, PoolChurn, Window
 from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
 from karptui.session.cluster_view import ClusterView
+from karptui.views.churn.columns import TABLE
 from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values
 from karptui.views.churn.entry import Counters, PoolEntry, Replacement, per_hour, pool_entries, replacements
-from karptui.views.churn.replacements_table import TABLE as REPLACEMENTS
-from karptui.views.churn.replacements_table import replacement_values
-from karptui.views.churn.table import TABLE, pool_values
-from karptui.views.churn.words import (
+from karptui.views.churn.replacements import TABLE as REPLACEMENTS
+from karptui.views.churn.sentences import (
     counters_text,
     pool_story,
     rate_text,
@@ -178,19 +177,21 @@ def test_orders_of_pools(column: str) -> None:
 
 
 def test_values_of_pools() -> None:
-    assert pool_values(ENTRY) == {
+    assert TABLE.values(ENTRY, NOW_NS) == {
         "pool": "general", "nodes": 4, "created": 5, "removed": 4, "created_per_hour": 5.0, "removed_per_hour": 4.0,
         "reasons": {"Underutilized": 3, "Drifted": 1}, "median_life_seconds": 540, "lives_known": 3,
         "removed_within_30m": 3, "same_type_again": 2, "pods_moved": 7, "pods_moved_per_hour": 7.0,
         "loops": ["short-lived", "same-type"], "karpenter_since": "2026-11-20T11:00:00Z", "karpenter_created": 40,
         "karpenter_disrupted": {"drifted": 3, "expired": 1}, "karpenter_terminated": 38,
     }  # fmt: skip
-    quiet = pool_values(QUIET)
+    quiet = TABLE.values(QUIET, NOW_NS)
     assert {name for name, value in quiet.items() if value is None} == {
         "pool", "created_per_hour", "removed_per_hour", "median_life_seconds", "pods_moved_per_hour",
         "karpenter_since", "karpenter_created", "karpenter_disrupted", "karpenter_terminated",
     }  # fmt: skip
-    assert pool_values(PoolEntry(figures(), HOUR, None, replace(COUNTERS, since_ns=0)))["karpenter_since"] is None
+    assert (
+        TABLE.values(PoolEntry(figures(), HOUR, None, replace(COUNTERS, since_ns=0)), NOW_NS)["karpenter_since"] is None
+    )
 
 
 def test_rows_with_karpenters_own_counters() -> None:
@@ -295,13 +296,13 @@ def test_what_is_notable_of_replacements() -> None:
 
 
 def test_values_of_replacements() -> None:
-    assert replacement_values(one("left")) == {
+    assert REPLACEMENTS.values(one("left"), NOW_NS) == {
         "removed": "2026-11-20T11:30:00Z", "nodeclaim": "left", "node": "node-left", "pool": "general",
         "type": "m5.large", "capacity_type": "spot", "zone": "us-east-1a", "created": "2026-11-20T11:20:00Z",
         "reason": "Underutilized", "lived_seconds": 600, "pods_moved": 1, "successors": ["for-left"],
         "same_type": True, "by_events": False,
     }  # fmt: skip
-    told = replacement_values(one("told"))
+    told = REPLACEMENTS.values(one("told"), NOW_NS)
     assert (told["created"], told["lived_seconds"], told["by_events"]) == (None, None, True)
 
 

@@ -5,8 +5,7 @@ from karptui.disruption.verdict import Replacement
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import prepare_view
-from karptui.views.next.document import node_values, replacement_values, report_values
-from karptui.views.next.table import going_nodes
+from karptui.views.next.columns import TABLE, going_nodes, replacement_values, report_values
 from tests.builders import NOW_NS, a_node
 from tests.story_e import story_view
 from tests.views.why.test_words import analysed
@@ -42,7 +41,7 @@ def test_the_next_command() -> None:
 
 
 def test_nodes_that_would_go() -> None:
-    runner, *_, draining = [node_values(entry) for entry in going_nodes(analysed())[:3]]
+    runner, *_, draining = [TABLE.values(entry, NOW_NS) for entry in going_nodes(analysed())[:3]]
     assert runner == {
         "name": "ip-10-0-71-204",
         "pool": "runners",
@@ -67,5 +66,5 @@ def test_a_node_that_would_be_launched() -> None:
 
 
 def test_a_node_of_which_nothing_is_known() -> None:
-    values = node_values(NodeEntry(a_node(pool=""), None))
+    values = TABLE.values(NodeEntry(a_node(pool=""), None), NOW_NS)
     assert [name for name, value in values.items() if value not in (None, [])] == ["name", "type"]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry
-from karptui.views.next.table import TABLE, going_nodes, saved_per_hour
+from karptui.views.next.columns import TABLE, going_nodes, saved_per_hour
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.views.why.held import held_fact, held_text

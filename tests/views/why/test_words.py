@@ -18,11 +18,11 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
+from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.entry import budget_entries
-from karptui.views.budgets.table import budgets_table
-from karptui.views.budgets.words import budget_story
-from karptui.views.next.command import next_lines, replacement_text
-from karptui.views.next.table import going_nodes, saved_per_hour
+from karptui.views.budgets.sentences import budget_story
+from karptui.views.next.columns import going_nodes, saved_per_hour
+from karptui.views.next.sentences import next_lines, replacement_text
 from karptui.views.nodes.explain import explain_node
 from karptui.views.row import Tone
 from karptui.views.table import build_rows

@@ -1,23 +1,24 @@
-"""The table of replacements: NodeClaims that were removed, in time order."""
+"""The table of removed NodeClaims: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from karptui.disruption.churn.life import FAILED, VOLUNTARY, Removal
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text
 from karptui.views.churn.entry import Replacement
-from karptui.views.churn.words import came, span_text, successors_text
-from karptui.views.column import Column, Heading
+from karptui.views.churn.sentences import came, span_text, successors_text
+from karptui.views.column import Column, Heading, Value
 from karptui.views.fields import Field, FieldKind
+from karptui.views.instants import instant_value, seconds_of
 from karptui.views.names import short_name
+from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
+from karptui.views.schema import BOOLEAN, INSTANT, INSTANT_OR_NULL, INTEGER, INTEGER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 
-_CAPACITY_TONES: Final = {"spot": Tone.SPOT, "reserved": Tone.RESERVED}
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}
 
 
@@ -58,6 +59,21 @@ COLUMNS: Final[tuple[Column[Replacement], ...]] = (
         Heading("age", "AGO", "How long ago its deletion began.", 5, 7, is_right_aligned=True),
         lambda item, now_ns: Cell(age_text(item.life.removed_ns, now_ns)),
         lambda item: -float(item.life.removed_ns),
+        values=(
+            Value(
+                "removed",
+                lambda item, _: format_timestamp(item.life.removed_ns // NS_PER_SECOND * NS_PER_SECOND),
+                INSTANT,
+                "When its deletion began.",
+            ),
+        ),
+        filters={
+            "age": Field(
+                FieldKind.DURATION,
+                lambda item, now_ns: (now_ns - item.life.removed_ns) / NS_PER_SECOND,
+                help="since its end",
+            )
+        },
     ),
     Column(
         Heading("time", "TIME", "The same as the time of day.", 9, 9, drop_order=4),
@@ -68,79 +84,117 @@ COLUMNS: Final[tuple[Column[Replacement], ...]] = (
         Heading("name", "NODECLAIM", "The NodeClaim that was removed.", 13, 40, is_name=True),
         lambda item, _: text_cell(item.life.claim, Tone.STRONG),
         lambda item: natural_key(item.life.claim),
+        values=(Value("nodeclaim", lambda item, _: item.life.claim, TEXT),),
+        filters={"name": Field(FieldKind.TEXT, lambda item, _: item.life.claim, help="NodeClaim")},
     ),
     Column(
         Heading("node", "NODE", "Its node.", 13, 48, drop_order=6, is_name=True),
         lambda item, _: _unknown(item.life.node, short=short_name(clean(item.life.node))),
         lambda item: natural_key(item.life.node) if item.life.node else None,
+        values=(Value("node", lambda item, _: item.life.node or None, TEXT_OR_NULL),),
+        filters={"node": Field(FieldKind.TEXT, lambda item, _: item.life.node, help="node")},
     ),
     Column(
         Heading("pool", "POOL", "Its NodePool.", 7, 24, drop_order=8),
         lambda item, _: _unknown(item.life.pool),
         lambda item: item.life.pool or None,
+        values=(Value("pool", lambda item, _: item.life.pool or None, TEXT_OR_NULL),),
+        filters={"pool": Field(FieldKind.TEXT, lambda item, _: item.life.pool, help="NodePool")},
     ),
     Column(
         Heading("type", "TYPE", "Its instance type.", 10, 20, drop_order=5),
         lambda item, _: _unknown(item.life.instance_type),
         lambda item: natural_key(item.life.instance_type) if item.life.instance_type else None,
+        values=(Value("type", lambda item, _: item.life.instance_type or None, TEXT_OR_NULL),),
+        filters={"type": Field(FieldKind.TEXT, lambda item, _: item.life.instance_type, help="instance type")},
     ),
     Column(
         Heading("cap", "CAP", "Spot (sp), on-demand (od) or reserved (rs).", 3, 9, drop_order=7),
         lambda item, _: _unknown(
             item.life.capacity_type,
-            _CAPACITY_TONES.get(item.life.capacity_type, Tone.NORMAL),
+            CAPACITY_TONES.get(item.life.capacity_type, Tone.NORMAL),
             short=_CAPACITY_SHORT.get(item.life.capacity_type, ""),
         ),
         lambda item: item.life.capacity_type or None,
+        values=(Value("capacity_type", lambda item, _: item.life.capacity_type or None, TEXT_OR_NULL),),
+        filters={
+            "cap": Field(FieldKind.TEXT, lambda item, _: item.life.capacity_type, help="spot, on-demand, reserved")
+        },
     ),
     Column(
         Heading("zone", "ZONE", "Its zone.", 10, 16, is_wide_only=True),
         lambda item, _: _unknown(item.life.zone),
         lambda item: item.life.zone or None,
+        values=(Value("zone", lambda item, _: item.life.zone or None, TEXT_OR_NULL),),
     ),
     Column(
         Heading("status", "WHY", "Why it was removed.", 13, 16),
         lambda item, _: text_cell(str(item.life.why), _why_tone(item.life.why)),
         lambda item: str(item.life.why),
+        values=(Value("reason", lambda item, _: str(item.life.why), TEXT, after="created"),),
+        filters={
+            "why": Field(FieldKind.TEXT, lambda item, _: str(item.life.why), help="Drifted, Underutilized, Expired…")
+        },
     ),
     Column(
         Heading("lived", "LIVED", "From its creation until its deletion.", 5, 7, is_right_aligned=True),
         lambda item, _: _lived(item),
         lambda item: None if item.life.lived_ns is None else float(item.life.lived_ns),
+        values=(
+            Value("created", lambda item, _: instant_value(item.life.created_ns), INSTANT_OR_NULL, after="zone"),
+            Value("lived_seconds", lambda item, _: seconds_of(item.life.lived_ns), INTEGER_OR_NULL, after="reason"),
+        ),
+        filters={
+            "lived": Field(
+                FieldKind.DURATION,
+                lambda item, _: None if item.life.lived_ns is None else item.life.lived_ns / NS_PER_SECOND,
+                help="from creation until deletion",
+            )
+        },
     ),
     Column(
         Heading(
-            "moved", "PODS", "Pods seen to leave it.", 4, 6, drop_order=3, is_right_aligned=True,
+            "moved",
+            "PODS",
+            "Pods seen to leave it.",
+            4,
+            6,
+            drop_order=3,
+            is_right_aligned=True,
             is_descending_first=True,
         ),
         lambda item, _: _pods(item),
         lambda item: float(item.moves),
+        values=(Value("pods_moved", lambda item, _: item.moves, INTEGER),),
+        filters={"pods": Field(FieldKind.COUNT, lambda item, _: item.moves, help="pods seen to leave it")},
     ),
     Column(
         Heading("by", "IN ITS PLACE", "What came, by times and reasons; = is the same type.", 14, 120, drop_order=2),
         lambda item, _: _successors(item),
         lambda item: successors_text(item) or None,
+        values=(
+            Value(
+                "successors",
+                lambda item, _: [one.claim for one in item.successors],
+                TEXTS,
+                "NodeClaims that came in its place, told from times and reasons.",
+            ),
+            Value(
+                "same_type",
+                lambda item, _: item.is_same_type,
+                BOOLEAN,
+                "Whether one of the same type and capacity type came.",
+            ),
+            Value(
+                "by_events",
+                lambda item, _: item.life.is_by_events,
+                BOOLEAN,
+                "Whether only events tell of it: its times are theirs.",
+            ),
+        ),
     ),
-)  # fmt: skip
+)
 """Every column in order."""
-
-FIELDS: Final[Mapping[str, Field[Replacement]]] = {
-    "name": Field(FieldKind.TEXT, lambda item, _: item.life.claim, help="NodeClaim"),
-    "node": Field(FieldKind.TEXT, lambda item, _: item.life.node, help="node"),
-    "pool": Field(FieldKind.TEXT, lambda item, _: item.life.pool, help="NodePool"),
-    "type": Field(FieldKind.TEXT, lambda item, _: item.life.instance_type, help="instance type"),
-    "cap": Field(FieldKind.TEXT, lambda item, _: item.life.capacity_type, help="spot, on-demand, reserved"),
-    "why": Field(FieldKind.TEXT, lambda item, _: str(item.life.why), help="Drifted, Underutilized, Expired…"),
-    "lived": Field(
-        FieldKind.DURATION,
-        lambda item, _: None if item.life.lived_ns is None else item.life.lived_ns / NS_PER_SECOND,
-        help="from creation until deletion",
-    ),
-    "pods": Field(FieldKind.COUNT, lambda item, _: item.moves, help="pods seen to leave it"),
-    "age": Field(
-        FieldKind.DURATION, lambda item, now_ns: (now_ns - item.life.removed_ns) / NS_PER_SECOND, help="since its end"
-    ),
-}
 
 
 def _text(item: Replacement) -> str:
@@ -153,30 +207,8 @@ TABLE: Final[TableSpec[Replacement]] = TableSpec(
     noun="replacements",
     columns=COLUMNS,
     text=_text,
-    more_filters=FIELDS,
     key=lambda item: item.key,
     default_sort=Sort("age"),
     is_notable=lambda item, _: item.is_short or item.back is not None or item.life.why in FAILED,
 )
 """The table of replacements, the latest first."""
-
-
-def replacement_values(item: Replacement) -> dict[str, Any]:
-    """Return a removal as plain values; None is what is not known."""
-    life = item.life
-    return {
-        "removed": format_timestamp(life.removed_ns // NS_PER_SECOND * NS_PER_SECOND),
-        "nodeclaim": life.claim,
-        "node": life.node or None,
-        "pool": life.pool or None,
-        "type": life.instance_type or None,
-        "capacity_type": life.capacity_type or None,
-        "zone": life.zone or None,
-        "created": format_timestamp(life.created_ns) if life.created_ns else None,
-        "reason": str(life.why),
-        "lived_seconds": None if life.lived_ns is None else life.lived_ns // NS_PER_SECOND,
-        "pods_moved": item.moves,
-        "successors": [one.claim for one in item.successors],
-        "same_type": item.is_same_type,
-        "by_events": life.is_by_events,
-    }

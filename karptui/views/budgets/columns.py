@@ -1,21 +1,22 @@
-"""The table of the Budgets screen."""
+"""The table of disruption budgets: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import tzinfo
-from typing import Any, Final
+from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
-from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
+from karptui.views.budgets.sentences import window_text
 from karptui.views.budgets.strip import LEGEND, strip_text
-from karptui.views.budgets.words import window_text
-from karptui.views.column import Column, Heading
+from karptui.views.column import Column, Heading, Value
 from karptui.views.fields import Field, FieldKind
-from karptui.views.instants import in_text, weekday_text
+from karptui.views.instants import in_text, instant_value, weekday_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
+from karptui.views.schema import BOOLEAN, INSTANT_OR_NULL, INTEGER, INTEGER_OR_NULL, TEXT, TEXT_OR_NULL
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _WAITING: Final = Cell("…", Tone.MUTED)
@@ -116,24 +117,19 @@ def _strip(entry: BudgetEntry, _: int) -> Cell:
     return Cell(strip_text(entry.week, 4), Tone.NORMAL, strip_text(entry.week, 6))
 
 
-def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
-    """Return the table, with local times in brackets where a zone other than UTC is given."""
-    return TableSpec(
-        noun="budgets",
-        columns=_columns(local),
-        text=_text,
-        more_filters=FIELDS,
-        labels=lambda entry: entry.pool.labels,
-        key=lambda entry: entry.key,
-        default_sort=Sort("name"),
-        is_notable=lambda entry, _: entry.state is not None and entry.state.left == 0,
-    )
-
-
 def _number(id_: str, title: str, help_: str, drop_order: int) -> Heading:
     return Heading(
         id_, title, help_, len(title), 9, is_right_aligned=True, is_descending_first=True, drop_order=drop_order
     )
+
+
+def _is_limited(entry: BudgetEntry) -> bool:
+    return entry.state is not None and entry.state.allowed < UNLIMITED
+
+
+def _next_sort(entry: BudgetEntry) -> float | None:
+    change = entry.change(entry.found.minute_ns) if entry.found is not None else None
+    return float(change.at_ns) if change is not None else None
 
 
 _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
@@ -141,11 +137,17 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         Heading("name", "POOL", "The NodePool.", 7, 30),
         lambda entry, _: text_cell(entry.pool.name, Tone.STRONG),
         lambda entry: (*natural_key(entry.pool.name), str(entry.reason)),
+        values=(Value("pool", lambda entry, _: entry.pool.name, TEXT),),
+        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool.name, help="NodePool")},
     ),
     Column(
         Heading("reason", "REASON", "Why Karpenter would disrupt a node.", 13, 13),
         lambda entry, _: Cell(str(entry.reason)),
         lambda entry: str(entry.reason),
+        values=(Value("reason", lambda entry, _: str(entry.reason), {"enum": ["Drifted", "Empty", "Underutilized"]}),),
+        filters={
+            "reason": Field(FieldKind.TEXT, lambda entry, _: str(entry.reason), help="Empty, Drifted, Underutilized")
+        },
     ),
     Column(
         Heading(
@@ -160,38 +162,108 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         ),
         lambda entry, _: Cell(f"{entry.state.nodes:,}") if entry.state is not None else _missing(entry),
         lambda entry: float(entry.state.nodes) if entry.state is not None else None,
+        values=(Value("nodes", lambda entry, _: entry.state.nodes if entry.state is not None else None, INTEGER),),
     ),
     Column(
         _number("allowed", "ALLOWED", "Nodes that the binding line allows.", 5),
         _allowed,
         lambda entry: float(entry.state.allowed) if entry.state is not None else None,
+        values=(
+            Value("is_limited", lambda entry, _: _is_limited(entry) if entry.state is not None else None, BOOLEAN),
+            Value(
+                "allowed",
+                lambda entry, _: entry.state.allowed if entry.state is not None and _is_limited(entry) else None,
+                INTEGER_OR_NULL,
+            ),
+        ),
+        filters={
+            "allowed": Field(
+                FieldKind.COUNT, lambda entry, _: entry.state.allowed if entry.state else None, help="nodes allowed"
+            )
+        },
     ),
     Column(
         _number("deleting", "−DEL", "Nodes on their way out, for whatever cause: each uses the budget up.", 6),
         _used(_deleting, Tone.LEAVING),
         lambda entry: float(len(_deleting(entry))),
+        values=(
+            Value("deleting", lambda entry, _: len(_deleting(entry)) if entry.state is not None else None, INTEGER),
+            Value(
+                "deleting_nodes",
+                lambda entry, _: " ".join(_deleting(entry)),
+                TEXT,
+                "Names with blanks between.",
+                after="left",
+            ),
+        ),
+        filters={
+            "deleting": Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), help="nodes on their way out")
+        },
     ),
     Column(
         _number("notready", "−NOTRDY", "Nodes that are not Ready: each uses the budget up.", 6),
         _used(_not_ready, Tone.FAULT),
         lambda entry: float(len(_not_ready(entry))),
+        values=(
+            Value(
+                "not_ready",
+                lambda entry, _: len(_not_ready(entry)) if entry.state is not None else None,
+                INTEGER,
+                after="deleting",
+            ),
+            Value("not_ready_nodes", lambda entry, _: " ".join(_not_ready(entry)), TEXT, after="deleting_nodes"),
+        ),
+        filters={
+            "notready": Field(
+                FieldKind.COUNT, lambda entry, _: len(_not_ready(entry)), help="nodes that are not Ready"
+            ),
+            "node": Field(
+                FieldKind.TEXT, lambda entry, _: (*_deleting(entry), *_not_ready(entry)), help="a node that uses it"
+            ),
+        },
     ),
     Column(
         _number("left", "=LEFT", "Nodes that may still be disrupted now: allowed − deleting − NotReady.", 0),
         _left,
         _left_sort,
+        values=(
+            Value(
+                "left",
+                lambda entry, _: entry.state.left if entry.state is not None and _is_limited(entry) else None,
+                INTEGER_OR_NULL,
+                "Allowed less deleting and not ready nodes.",
+                after="not_ready",
+            ),
+        ),
+        filters={"left": Field(FieldKind.COUNT, lambda entry, _: _left_sort(entry), help="nodes left now")},
     ),
     Column(
         Heading(
-            "line",
-            "BINDING LINE",
-            "The line that allows least, by its number, as it is written.",
-            12,
-            64,
-            drop_order=1,
+            "line", "BINDING LINE", "The line that allows least, by its number, as it is written.", 12, 64, drop_order=1
         ),
         _line,
         lambda entry: _line(entry, 0).text,
+        values=(
+            Value(
+                "binding_index",
+                lambda entry, _: entry.binding.line.index if entry.binding is not None else None,
+                INTEGER_OR_NULL,
+                "Position of the line that binds.",
+                after="not_ready_nodes",
+            ),
+            Value(
+                "binding_line",
+                lambda entry, _: line_text(entry.binding.line.budget) if entry.binding is not None else None,
+                TEXT_OR_NULL,
+            ),
+            Value(
+                "problem",
+                lambda entry, _: (entry.state.problem or None) if entry.state is not None else None,
+                TEXT_OR_NULL,
+                "Why a schedule cannot be read.",
+                after="week",
+            ),
+        ),
     ),
     Column(
         Heading(
@@ -204,6 +276,15 @@ _COLUMNS: Final[tuple[Column[BudgetEntry], ...]] = (
         ),
         _strip,
         lambda entry: _strip(entry, 0).text,
+        values=(
+            Value(
+                "week",
+                lambda entry, _: strip_text(entry.week, 4).replace("│", "") or None,
+                TEXT,
+                "Seven days, six characters a day.",
+                after="next_allowed",
+            ),
+        ),
     ),
 )
 """Those in which no time is written."""
@@ -216,73 +297,70 @@ def _columns(local: tzinfo | None) -> tuple[Column[BudgetEntry], ...]:
             Heading("next", "NEXT CHANGE", "When a window next opens or closes, within a week.", 13, 44, drop_order=3),
             _next(local),
             _next_sort,
+            values=(
+                Value(
+                    "next_change",
+                    lambda entry, now_ns: (
+                        instant_value(change.at_ns) if (change := entry.change(now_ns)) is not None else None
+                    ),
+                    INSTANT_OR_NULL,
+                    after="window_end",
+                ),
+                Value(
+                    "next_allowed",
+                    lambda entry, now_ns: (
+                        change.allowed
+                        if (change := entry.change(now_ns)) is not None and change.allowed < UNLIMITED
+                        else None
+                    ),
+                    INTEGER_OR_NULL,
+                ),
+            ),
+            filters={
+                "next": Field(
+                    FieldKind.DURATION,
+                    lambda entry, now_ns: (
+                        (change.at_ns - now_ns) / NS_PER_SECOND
+                        if (change := entry.change(now_ns)) is not None
+                        else None
+                    ),
+                    help="until a window opens or closes",
+                )
+            },
         ),
         Column(
             Heading("window", "WINDOW", "When that line applies: UTC, local time in brackets.", 13, 44, drop_order=7),
             _window(local),
             lambda entry: float(entry.binding.end_ns) if entry.binding and entry.binding.end_ns else None,
+            values=(
+                Value(
+                    "window_start",
+                    lambda entry, _: instant_value(entry.binding.start_ns) if entry.binding is not None else None,
+                    INSTANT_OR_NULL,
+                    after="binding_line",
+                ),
+                Value(
+                    "window_end",
+                    lambda entry, _: instant_value(entry.binding.end_ns) if entry.binding is not None else None,
+                    INSTANT_OR_NULL,
+                ),
+            ),
         ),
     )
-
-
-def _next_sort(entry: BudgetEntry) -> float | None:
-    change = entry.change(entry.found.minute_ns) if entry.found is not None else None
-    return float(change.at_ns) if change is not None else None
-
-
-def _left_field(entry: BudgetEntry, _: int) -> float | None:
-    return _left_sort(entry)
-
-
-FIELDS: Final[Mapping[str, Field[BudgetEntry]]] = {
-    "pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool.name, help="NodePool"),
-    "reason": Field(FieldKind.TEXT, lambda entry, _: str(entry.reason), help="Empty, Drifted, Underutilized"),
-    "left": Field(FieldKind.COUNT, _left_field, help="nodes left now"),
-    "allowed": Field(
-        FieldKind.COUNT, lambda entry, _: entry.state.allowed if entry.state else None, help="nodes allowed"
-    ),
-    "deleting": Field(FieldKind.COUNT, lambda entry, _: len(_deleting(entry)), help="nodes on their way out"),
-    "notready": Field(FieldKind.COUNT, lambda entry, _: len(_not_ready(entry)), help="nodes that are not Ready"),
-    "node": Field(FieldKind.TEXT, lambda entry, _: (*_deleting(entry), *_not_ready(entry)), help="a node that uses it"),
-    "next": Field(
-        FieldKind.DURATION,
-        lambda entry, now_ns: (
-            (change.at_ns - now_ns) / NS_PER_SECOND if (change := entry.change(now_ns)) is not None else None
-        ),
-        help="until a window opens or closes",
-    ),
-}
 
 
 def _text(entry: BudgetEntry) -> str:
     return f"{entry.pool.name} {entry.reason} {_line(entry, 0).text}".lower()
 
 
-def budget_values(entry: BudgetEntry, now_ns: int) -> dict[str, Any]:
-    """Return a row as plain values; None is what is not known, or no limit."""
-    state, binding, change = entry.state, entry.binding, entry.change(now_ns)
-    is_limited = state is not None and state.allowed < UNLIMITED
-    return {
-        "pool": entry.pool.name,
-        "reason": str(entry.reason),
-        "nodes": state.nodes if state is not None else None,
-        "is_limited": is_limited if state is not None else None,
-        "allowed": state.allowed if state is not None and is_limited else None,
-        "deleting": len(_deleting(entry)) if state is not None else None,
-        "not_ready": len(_not_ready(entry)) if state is not None else None,
-        "left": state.left if state is not None and is_limited else None,
-        "deleting_nodes": " ".join(_deleting(entry)),
-        "not_ready_nodes": " ".join(_not_ready(entry)),
-        "binding_index": binding.line.index if binding is not None else None,
-        "binding_line": line_text(binding.line.budget) if binding is not None else None,
-        "window_start": _instant(binding.start_ns if binding is not None else None),
-        "window_end": _instant(binding.end_ns if binding is not None else None),
-        "next_change": _instant(change.at_ns if change is not None else None),
-        "next_allowed": change.allowed if change is not None and change.allowed < UNLIMITED else None,
-        "week": strip_text(entry.week, 4).replace("│", "") or None,
-        "problem": state.problem or None if state is not None else None,
-    }
-
-
-def _instant(at_ns: int | None) -> str | None:
-    return format_timestamp(at_ns) if at_ns is not None else None
+def budgets_table(local: tzinfo | None = None) -> TableSpec[BudgetEntry]:
+    """Return the table, with local times in brackets where a zone other than UTC is given."""
+    return TableSpec(
+        noun="budgets",
+        columns=_columns(local),
+        text=_text,
+        labels=lambda entry: entry.pool.labels,
+        key=lambda entry: entry.key,
+        default_sort=Sort("name"),
+        is_notable=lambda entry, _: entry.state is not None and entry.state.left == 0,
+    )

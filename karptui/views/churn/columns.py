@@ -1,0 +1,335 @@
+"""The table of churn by NodePool: its columns, and everything that follows from them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.kube.objects import EMPTY_LABELS
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text
+from karptui.views.churn.entry import PoolEntry, per_hour
+from karptui.views.churn.sentences import LOOP_WORDS, rate_text, reasons_text, span_text
+from karptui.views.column import Column, Heading, Value
+from karptui.views.fields import Field, FieldKind
+from karptui.views.instants import instant_value, seconds_of
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.schema import (
+    INSTANT_OR_NULL,
+    INTEGER,
+    INTEGER_OR_NULL,
+    INTEGERS_BY_NAME,
+    NUMBER_OR_NULL,
+    TEXT_OR_NULL,
+)
+from karptui.views.table import Sort, TableSpec, natural_key
+
+
+def _count(count: int, tone: Tone = Tone.NORMAL) -> Cell:
+    return Cell(count_text(count), tone if count else Tone.MUTED)
+
+
+def _rate(entry: PoolEntry) -> Cell:
+    if per_hour(0, entry.window) is None:
+        return NOT_AVAILABLE
+    return Cell(rate_text(entry.figures.removed, entry.window), Tone.NORMAL if entry.figures.removed else Tone.MUTED)
+
+
+def _life(entry: PoolEntry) -> Cell:
+    if not entry.figures.removed:
+        return NOT_APPLICABLE
+    median_ns = entry.figures.median_life_ns
+    return NOT_AVAILABLE if median_ns is None else Cell(span_text(median_ns))
+
+
+def _loop(entry: PoolEntry) -> Cell:
+    words = ", ".join(LOOP_WORDS[loop.kind] for loop in entry.figures.loops)
+    return Cell(f"⟳ {words}", Tone.WARNING) if words else NOT_APPLICABLE
+
+
+def _counters(entry: PoolEntry) -> Cell:
+    counters = entry.counters
+    if counters is None:
+        return NOT_AVAILABLE
+    return Cell(f"{count_text(counters.created)} created, {count_text(counters.terminated)} terminated")
+
+
+def _rounded(rate: float | None) -> float | None:
+    return None if rate is None else round(rate, 2)
+
+
+COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
+    Column(
+        Heading("name", "POOL", "The NodePool.", 8, 32),
+        lambda entry, _: text_cell(entry.name, Tone.STRONG),
+        lambda entry: natural_key(entry.name),
+        values=(
+            Value(
+                "pool",
+                lambda entry, _: entry.figures.pool or None,
+                TEXT_OR_NULL,
+                "Null for NodeClaims of which no NodePool is known.",
+            ),
+        ),
+        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
+    ),
+    Column(
+        Heading("nodes", "NODES", "NodeClaims that are there and stay.", 5, 7, drop_order=4, is_right_aligned=True),
+        lambda entry, _: _count(entry.figures.nodes),
+        lambda entry: float(entry.figures.nodes),
+        values=(Value("nodes", lambda entry, _: entry.figures.nodes, INTEGER, "NodeClaims that are there and stay."),),
+    ),
+    Column(
+        Heading(
+            "created",
+            "CREATED",
+            "NodeClaims created in the time that is known.",
+            7,
+            8,
+            drop_order=2,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: _count(entry.figures.created),
+        lambda entry: float(entry.figures.created),
+        values=(
+            Value("created", lambda entry, _: entry.figures.created, INTEGER),
+            Value(
+                "created_per_hour",
+                lambda entry, _: _rounded(per_hour(entry.figures.created, entry.window)),
+                NUMBER_OR_NULL,
+                "Null over less than ten minutes.",
+                after="removed",
+            ),
+        ),
+        filters={"created": Field(FieldKind.COUNT, lambda entry, _: entry.figures.created, help="NodeClaims created")},
+    ),
+    Column(
+        Heading(
+            "removed",
+            "REMOVED",
+            "NodeClaims removed in the time that is known.",
+            7,
+            8,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: _count(entry.figures.removed),
+        lambda entry: float(entry.figures.removed),
+        values=(Value("removed", lambda entry, _: entry.figures.removed, INTEGER, after="created"),),
+        filters={"removed": Field(FieldKind.COUNT, lambda entry, _: entry.figures.removed, help="NodeClaims removed")},
+    ),
+    Column(
+        Heading(
+            "rate",
+            "/H",
+            "Removed per hour; n/a over less than ten minutes.",
+            4,
+            7,
+            drop_order=5,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: _rate(entry),
+        lambda entry: float(entry.figures.removed),
+        values=(
+            Value(
+                "removed_per_hour",
+                lambda entry, _: _rounded(per_hour(entry.figures.removed, entry.window)),
+                NUMBER_OR_NULL,
+                after="created_per_hour",
+            ),
+        ),
+    ),
+    Column(
+        Heading("why", "WHY", "Why they were removed, the most frequent first.", 15, 60),
+        lambda entry, _: text_cell(reasons_text(entry.figures.reasons)),
+        lambda entry: reasons_text(entry.figures.reasons) or None,
+        values=(
+            Value(
+                "reasons",
+                lambda entry, _: {str(reason): count for reason, count in entry.figures.reasons},
+                INTEGERS_BY_NAME,
+                "By reason: Underutilized, Empty, Drifted, Expired, Interrupted, Repaired, LaunchFailed, "
+                "NeverRegistered, NodePoolDeleted, ScaledDown, Deleted, Unknown.",
+            ),
+        ),
+        filters={
+            "why": Field(
+                FieldKind.TEXT,
+                lambda entry, _: tuple(str(reason) for reason, _ in entry.figures.reasons),
+                help="Drifted, Empty…",
+            )
+        },
+    ),
+    Column(
+        Heading(
+            "life",
+            "LIVED",
+            "Median from creation until deletion, of those removed.",
+            5,
+            7,
+            drop_order=3,
+            is_right_aligned=True,
+        ),
+        lambda entry, _: _life(entry),
+        lambda entry: None if entry.figures.median_life_ns is None else float(entry.figures.median_life_ns),
+        values=(
+            Value(
+                "median_life_seconds",
+                lambda entry, _: seconds_of(entry.figures.median_life_ns),
+                INTEGER_OR_NULL,
+                "Of those removed, from creation until deletion.",
+            ),
+            Value(
+                "lives_known",
+                lambda entry, _: entry.figures.lives_known,
+                INTEGER,
+                "Of how many of those removed the creation is known.",
+            ),
+        ),
+        filters={
+            "life": Field(
+                FieldKind.DURATION,
+                lambda entry, _: (
+                    None if entry.figures.median_life_ns is None else entry.figures.median_life_ns / NS_PER_SECOND
+                ),
+                help="median life of those removed",
+            )
+        },
+    ),
+    Column(
+        Heading(
+            "short",
+            "<30M",
+            "Taken away by Karpenter within half an hour of their creation.",
+            4,
+            6,
+            drop_order=6,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: _count(entry.figures.short, Tone.WARNING),
+        lambda entry: float(entry.figures.short),
+        values=(
+            Value(
+                "removed_within_30m",
+                lambda entry, _: entry.figures.short,
+                INTEGER,
+                "Underutilized, Empty or Drifted within half an hour of their creation.",
+            ),
+        ),
+        filters={
+            "short": Field(FieldKind.COUNT, lambda entry, _: entry.figures.short, help="gone within half an hour")
+        },
+    ),
+    Column(
+        Heading(
+            "again",
+            "AGAIN",
+            "Underutilized or empty, and one of the same type came in its place or within 15 m.",
+            5,
+            6,
+            drop_order=7,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: _count(entry.figures.again, Tone.WARNING),
+        lambda entry: float(entry.figures.again),
+        values=(
+            Value(
+                "same_type_again",
+                lambda entry, _: entry.figures.again,
+                INTEGER,
+                "Underutilized or Empty, and one of the same type came in their place or within 15 minutes.",
+            ),
+        ),
+        filters={"again": Field(FieldKind.COUNT, lambda entry, _: entry.figures.again, help="the same type came back")},
+    ),
+    Column(
+        Heading(
+            "moved",
+            "MOVED",
+            "Pods seen to leave nodes of the pool that were leaving.",
+            5,
+            7,
+            drop_order=8,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        lambda entry, _: _count(entry.figures.moves),
+        lambda entry: float(entry.figures.moves),
+        values=(
+            Value(
+                "pods_moved",
+                lambda entry, _: entry.figures.moves,
+                INTEGER,
+                "Pods seen to leave nodes of the pool that were leaving.",
+            ),
+            Value(
+                "pods_moved_per_hour",
+                lambda entry, _: _rounded(per_hour(entry.figures.moves, entry.window)),
+                NUMBER_OR_NULL,
+            ),
+        ),
+    ),
+    Column(
+        Heading("loop", "LOOP", "What goes round in circles, at least three times.", 8, 32),
+        lambda entry, _: _loop(entry),
+        lambda entry: -float(sum(loop.times for loop in entry.figures.loops)) if entry.figures.loops else None,
+        values=(
+            Value(
+                "loops",
+                lambda entry, _: [str(loop.kind) for loop in entry.figures.loops],
+                {"type": "array", "items": {"enum": ["short-lived", "same-type", "never-joined"]}},
+            ),
+        ),
+        filters={
+            "loop": Field(
+                FieldKind.TEXT,
+                lambda entry, _: tuple(str(loop.kind) for loop in entry.figures.loops),
+                help="short-lived…",
+            )
+        },
+    ),
+    Column(
+        Heading("counters", "KARPENTER", "Its own counters, since its controller began.", 12, 40, is_wide_only=True),
+        lambda entry, _: _counters(entry),
+        lambda entry: float(entry.counters.created) if entry.counters is not None else None,
+        values=(
+            Value(
+                "karpenter_since",
+                lambda entry, _: instant_value(entry.counters.since_ns) if entry.counters is not None else None,
+                INSTANT_OR_NULL,
+                "When Karpenter's own counters began.",
+            ),
+            Value(
+                "karpenter_created",
+                lambda entry, _: entry.counters.created if entry.counters is not None else None,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "karpenter_disrupted",
+                lambda entry, _: dict(entry.counters.disrupted) if entry.counters is not None else None,
+                {"type": ["object", "null"], "additionalProperties": INTEGER},
+                "By Karpenter's reason in lower case.",
+            ),
+            Value(
+                "karpenter_terminated",
+                lambda entry, _: entry.counters.terminated if entry.counters is not None else None,
+                INTEGER_OR_NULL,
+            ),
+        ),
+    ),
+)
+"""Every column in order."""
+
+TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
+    noun="NodePools",
+    columns=COLUMNS,
+    text=lambda entry: f"{entry.name} {reasons_text(entry.figures.reasons)}".lower(),
+    labels=lambda entry: entry.pool.labels if entry.pool is not None else EMPTY_LABELS,
+    key=lambda entry: entry.key,
+    default_sort=Sort("removed", is_descending=True),
+    is_notable=lambda entry, _: bool(entry.figures.loops),
+)
+"""The table of the Churn screen."""

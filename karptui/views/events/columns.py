@@ -1,0 +1,156 @@
+"""The table of events: its columns, and everything that follows from them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, clock_text, count_text
+from karptui.views.column import Column, Heading, Value
+from karptui.views.events.entry import EventEntry
+from karptui.views.fields import Field, FieldKind
+from karptui.views.instants import instant_value, seconds_since
+from karptui.views.names import short_name
+from karptui.views.row import NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.schema import INSTANT_OR_NULL, INTEGER, INTEGER_OR_NULL, TEXT
+from karptui.views.table import Sort, TableSpec, natural_key
+
+_LIFE: Final = ("Created", "Launched", "Registered", "Initialized")
+_TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}
+
+
+def _age(at_ns: int, now_ns: int) -> Cell:
+    return Cell(age_text(at_ns, now_ns)) if at_ns else NOT_AVAILABLE
+
+
+def _first(entry: EventEntry, now_ns: int) -> Cell:
+    return Cell("") if entry.first_ns == entry.last_ns else _age(entry.first_ns, now_ns)
+
+
+def _count(entry: EventEntry, _: int) -> Cell:
+    return Cell(f"×{count_text(entry.count)}") if entry.count > 1 else Cell("")
+
+
+def _newest_first(entry: EventEntry) -> tuple[float, ...] | None:
+    """Return the place in time; steps of a life that fall on one instant in their order."""
+    if not entry.last_ns:
+        return None
+    return -float(entry.last_ns), -float(_LIFE.index(entry.reason) if entry.reason in _LIFE else len(_LIFE))
+
+
+def _seconds_ago(at_ns: int, now_ns: int) -> float | None:
+    return (now_ns - at_ns) / NS_PER_SECOND if at_ns else None
+
+
+COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
+    Column(
+        Heading("age", "LAST", "How long ago it was last said or happened.", 5, 7, is_right_aligned=True),
+        lambda entry, now_ns: _age(entry.last_ns, now_ns),
+        _newest_first,
+        values=(
+            Value("last", lambda entry, _: instant_value(entry.last_ns), INSTANT_OR_NULL),
+            Value(
+                "last_seconds",
+                lambda entry, now_ns: seconds_since(entry.last_ns, now_ns),
+                INTEGER_OR_NULL,
+                after="first",
+            ),
+        ),
+        filters={
+            "age": Field(
+                FieldKind.DURATION, lambda entry, now_ns: _seconds_ago(entry.last_ns, now_ns), help="since the last"
+            )
+        },
+    ),
+    Column(
+        Heading("time", "TIME", "The same as the time of day.", 9, 9, is_wide_only=True),
+        lambda entry, _: Cell(clock_text(entry.last_ns)) if entry.last_ns else NOT_AVAILABLE,
+        _newest_first,
+    ),
+    Column(
+        Heading(
+            "first",
+            "FIRST",
+            "How long ago it was first said, where that is longer.",
+            5,
+            7,
+            drop_order=5,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _first,
+        lambda entry: -float(entry.first_ns) if entry.first_ns else None,
+        values=(Value("first", lambda entry, _: instant_value(entry.first_ns), INSTANT_OR_NULL, after="last"),),
+    ),
+    Column(
+        Heading("count", "TIMES", "How often.", 5, 7, drop_order=3, is_right_aligned=True, is_descending_first=True),
+        _count,
+        lambda entry: float(entry.count),
+        values=(Value("count", lambda entry, _: entry.count, INTEGER, after="last_seconds"),),
+        filters={"count": Field(FieldKind.COUNT, lambda entry, _: entry.count, help="how often")},
+    ),
+    Column(
+        Heading("kind", "KIND", "The kind of object.", 9, 14, drop_order=4),
+        lambda entry, _: text_cell(entry.kind),
+        lambda entry: entry.kind,
+        values=(Value("kind", lambda entry, _: entry.kind, TEXT),),
+        filters={"kind": Field(FieldKind.TEXT, lambda entry, _: entry.kind, help="Node, NodeClaim, NodePool, Pod")},
+    ),
+    Column(
+        Heading("name", "OBJECT", "What it is about.", 16, 48, is_name=True),
+        lambda entry, _: text_cell(entry.object_key, Tone.STRONG, short=short_name(entry.object_key)),
+        lambda entry: natural_key(entry.object_key),
+        values=(Value("object", lambda entry, _: entry.object_key, TEXT, "namespace/name, or the name alone."),),
+        filters={
+            "object": Field(
+                FieldKind.TEXT,
+                lambda entry, _: (entry.object_key, entry.object_key.rpartition("/")[2], short_name(entry.object_key)),
+                help="name, with or without its namespace",
+            )
+        },
+    ),
+    Column(
+        Heading("status", "REASON", "In one word: the event's reason, or the condition.", 18, 30),
+        lambda entry, _: text_cell(entry.reason, entry.tone),
+        lambda entry: (float(_TONE_RANKS.get(entry.tone, 9)), entry.reason),
+        values=(Value("reason", lambda entry, _: entry.reason, TEXT),),
+        filters={
+            "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help="DisruptionBlocked, Drifted, NotReady…")
+        },
+    ),
+    Column(
+        Heading("message", "MESSAGE", "The newest message.", 24, 160),
+        lambda entry, _: text_cell(entry.message, Tone.MUTED if entry.is_transition else Tone.NORMAL),
+        lambda entry: entry.message or None,
+        values=(Value("message", lambda entry, _: entry.message, TEXT),),
+        filters={
+            "message": Field(FieldKind.TEXT, lambda entry, _: entry.messages, help="what was said: *do-not-disrupt*")
+        },
+    ),
+    Column(
+        Heading("source", "SOURCE", "Who said it; condition: the object itself records it.", 9, 24, is_wide_only=True),
+        lambda entry, _: text_cell(entry.source, Tone.MUTED),
+        lambda entry: entry.source,
+        values=(
+            Value(
+                "source",
+                lambda entry, _: entry.source or None,
+                TEXT,
+                "Who said it; condition for what the object itself records.",
+            ),
+        ),
+        filters={"source": Field(FieldKind.TEXT, lambda entry, _: entry.source, help="karpenter, condition")},
+    ),
+)
+"""Every column in order."""
+
+
+TABLE: Final[TableSpec[EventEntry]] = TableSpec(
+    noun="events",
+    columns=COLUMNS,
+    text=lambda entry: f"{entry.kind}/{entry.object_key} {entry.reason} {entry.message}".lower(),
+    key=lambda entry: entry.key,
+    default_sort=Sort("age"),
+    is_notable=lambda entry, _: entry.tone in (Tone.FAULT, Tone.WARNING),
+)
+"""The table of the Events screen."""

@@ -1,0 +1,234 @@
+"""The nodes that would go once everything in their way is lifted, in order of money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from karptui.aws.money import node_price_text
+from karptui.session.cluster_view import ClusterView
+from karptui.session.nodes import NodeEntry
+from karptui.views.column import Column, Heading, Schema, Value
+from karptui.views.fields import Field, FieldKind
+from karptui.views.names import short_name
+from karptui.views.next.sentences import replacement_text
+from karptui.views.prices import price_cell, sort_price
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
+from karptui.views.sanitize import clean
+from karptui.views.schema import NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.why.codes import why_cell, why_sort, why_words
+
+if TYPE_CHECKING:
+    from karptui.disruption.verdict import Replacement, Verdict
+
+
+def saved_per_hour(entry: NodeEntry) -> float | None:
+    """Return what would be saved per hour if a node went, None where that is not known."""
+    found = entry.findings
+    if found is None or found.outlook is None or entry.price is None:
+        return None
+    lifted = found.outlook.lifted
+    if lifted.outcome == "delete" or not found.price_per_hour:
+        return entry.price.per_hour
+    return entry.price.per_hour * min(lifted.savings_per_hour / found.price_per_hour, 1.0)
+
+
+def going_nodes(view: ClusterView) -> tuple[NodeEntry, ...]:
+    """Return the nodes that go, now or once nothing is in their way; as far as they have been simulated."""
+    return tuple(
+        entry
+        for entry in view.node_entries
+        if entry.findings is not None and entry.findings.outlook is not None and entry.findings.outlook.lifted.goes
+    )
+
+
+def _saves(entry: NodeEntry, _: int) -> Cell:
+    saved = saved_per_hour(entry)
+    if saved is None or entry.price is None:
+        return NOT_AVAILABLE
+    text = node_price_text(saved, entry.price.currency)
+    return Cell(text, Tone.STRONG if saved > 0 else Tone.MUTED, text.lstrip("$¥"))
+
+
+def _how(entry: NodeEntry, _: int) -> Cell:
+    found = entry.findings
+    if found is None or found.outlook is None:
+        return NOT_APPLICABLE
+    lifted = found.outlook.lifted
+    if lifted.outcome == "delete":
+        return Cell("delete", Tone.GOOD)
+    made = "; ".join(replacement_text(one) for one in lifted.replacements)
+    return Cell(f"replace by {made}" if made else "replace", Tone.GOOD, "replace")
+
+
+def _method(entry: NodeEntry, _: int) -> Cell:
+    found = entry.findings
+    return text_cell(found.outlook.lifted.method if found is not None and found.outlook is not None else "")
+
+
+_REPLACEMENTS: Final[Schema] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["pool", "types", "price_per_hour", "pods"],
+        "properties": {
+            "pool": TEXT,
+            "types": {"type": "array", "items": TEXT, "description": "Instance types it may have, the cheapest first."},
+            "price_per_hour": {"type": ["number", "null"], "description": "What Karpenter reckons it costs."},
+            "pods": {"type": "integer", "description": "Pods it is for."},
+        },
+    },
+}
+
+
+def _lifted(entry: NodeEntry) -> Verdict | None:
+    found = entry.findings
+    return found.outlook.lifted if found is not None and found.outlook is not None else None
+
+
+def replacement_values(one: Replacement) -> dict[str, Any]:
+    """Return a node that would be launched."""
+    return {
+        "pool": one.pool_name,
+        "types": list(one.type_names),
+        "price_per_hour": one.price_per_hour or None,
+        "pods": one.pods,
+    }
+
+
+def _types_text(replaced_by: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return replacements as ``pool:type``, the cheapest type of each."""
+    return [f"{one['pool']}:{one['types'][0] if one['types'] else '-'}" for one in replaced_by]
+
+
+COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
+    Column(
+        Heading("name", "NODE", "The node that would go.", min_width=14, max_width=44, is_name=True),
+        lambda entry, _: Cell(clean(entry.name), Tone.STRONG, short_name(clean(entry.name))),
+        lambda entry: natural_key(entry.name),
+        values=(Value("name", lambda entry, _: entry.name, TEXT),),
+        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="node")},
+    ),
+    Column(
+        Heading("pool", "POOL", "Its NodePool.", 6, 24, drop_order=3),
+        lambda entry, _: text_cell(entry.pool),
+        lambda entry: entry.pool or None,
+        values=(Value("pool", lambda entry, _: entry.pool or None, TEXT_OR_NULL),),
+        filters={"pool": Field(FieldKind.TEXT, lambda entry, _: entry.pool, help="NodePool")},
+    ),
+    Column(
+        Heading("type", "TYPE", "Its instance type.", 10, 20, drop_order=4),
+        lambda entry, _: text_cell(entry.instance_type),
+        lambda entry: natural_key(entry.instance_type),
+        values=(Value("type", lambda entry, _: entry.instance_type or None, TEXT_OR_NULL),),
+    ),
+    Column(
+        Heading("price", "$/H", "What it costs.", 6, 10, is_right_aligned=True, drop_order=2, is_descending_first=True),
+        lambda entry, _: price_cell(entry),
+        sort_price,
+        values=(
+            Value(
+                "price_per_hour",
+                lambda entry, _: entry.price.per_hour if entry.price is not None else None,
+                NUMBER_OR_NULL,
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "saves", "SAVES", "What would be saved per hour.", 6, 10, is_right_aligned=True, is_descending_first=True
+        ),
+        _saves,
+        saved_per_hour,
+        values=(Value("saves_per_hour", lambda entry, _: saved_per_hour(entry), NUMBER_OR_NULL),),
+        filters={"saves": Field(FieldKind.MONEY, lambda entry, _: saved_per_hour(entry), help="dollars per hour")},
+    ),
+    Column(
+        Heading("why", "HELD BY", "The worst of what keeps it; OK: nothing does.", 9, 20),
+        why_cell,
+        why_sort,
+        values=(
+            Value(
+                "held_by",
+                lambda entry, _: (
+                    [str(code) for code in found.why.codes]
+                    if (found := entry.findings) is not None and found.blockers
+                    else []
+                ),
+                TEXTS,
+                "Codes of what keeps it, the worst first; empty where nothing does.",
+            ),
+        ),
+        filters={"why": Field(FieldKind.TEXT, why_words, help="what keeps it: DND, PDB, OK*…")},
+    ),
+    Column(
+        Heading("how", "WOULD BE", "Deleted, or replaced by what (simulated).", 7, 70),
+        _how,
+        lambda entry: _how(entry, 0).text,
+        values=(
+            Value(
+                "would_be",
+                lambda entry, _: str(lifted.outcome) if (lifted := _lifted(entry)) is not None else None,
+                {"enum": ["delete", "replace", None]},
+            ),
+            Value(
+                "replaced_by",
+                lambda entry, _: (
+                    [replacement_values(one) for one in lifted.replacements]
+                    if (lifted := _lifted(entry)) is not None
+                    else []
+                ),
+                _REPLACEMENTS,
+                "Nodes that would be launched.",
+                flat=_types_text,
+            ),
+        ),
+    ),
+    Column(
+        Heading("method", "METHOD", "Karpenter's method that would take it.", 9, 24, drop_order=5),
+        _method,
+        lambda entry: _method(entry, 0).text,
+        values=(
+            Value(
+                "method",
+                lambda entry, _: (lifted.method or None) if (lifted := _lifted(entry)) is not None else None,
+                TEXT_OR_NULL,
+            ),
+        ),
+    ),
+)
+TABLE: Final[TableSpec[NodeEntry]] = TableSpec(
+    noun="nodes that would go",
+    columns=COLUMNS,
+    text=lambda entry: f"{entry.name} {entry.pool} {entry.instance_type}".lower(),
+    labels=lambda entry: entry.labels,
+    key=lambda entry: entry.key,
+    default_sort=Sort("saves", is_descending=True),
+    is_notable=lambda entry, _: entry.findings is not None and bool(entry.findings.blockers),
+)
+
+
+def report_values(view: ClusterView) -> dict[str, Any] | None:
+    """Return the next command; None where it has not been asked for."""
+    report = view.analysis.next if view.analysis is not None else None
+    if report is None:
+        return None
+    has_prices = not view.evidence.price_settings.is_disabled
+    return {
+        "method": report.method or None,
+        "reason": report.reason or None,
+        "savings_per_hour": sum(one.savings_per_hour for one in report.commands) if has_prices else None,
+        "commands": [
+            {
+                "decision": one.decision,
+                "nodes": list(one.node_names),
+                "savings_per_hour": one.savings_per_hour if has_prices else None,
+                "replacements": [replacement_values(made) for made in one.replacements],
+            }
+            for one in report.commands
+        ],
+        "asked": [{"method": method, "candidates": count} for method, count in report.asked],
+        "waits_for": list(report.paused_by),
+        "error": report.error or None,
+    }
