@@ -41,7 +41,7 @@ from karptui.widgets.textual_compat.signals import Signals
 if TYPE_CHECKING:
     from textual.theme import Theme
 
-    from karptui.screens.whatif.desk import Desk
+    from karptui.screens.whatif.controller import WhatIf
     from karptui.views.whatif.opening import Opening
 
 POLL_SECONDS: Final = 0.25
@@ -182,8 +182,8 @@ class KarptuiApp(ClusterApp):
         """Stop the source."""
         KEYBOARD.rested(is_over=True)
         self.session.stop()
-        if "desk" in self.__dict__:
-            self.desk.replayer.stop()
+        if "whatif" in self.__dict__:
+            self.whatif.replayer.stop()
 
     def first_rows_shown(self) -> None:
         """Begin what the first rows of a cluster must not wait for: other screens are imported as well."""
@@ -225,11 +225,11 @@ class KarptuiApp(ClusterApp):
         return TopBarValues(session.title, settings.banner, settings.label, cluster_facts(session.view.totals), health)
 
     @cached_property
-    def desk(self) -> Desk:
+    def whatif(self) -> WhatIf:
         """What is being worked on in the what-if."""
-        from karptui.screens.whatif.desk import Desk  # noqa: PLC0415 - only when asked for
+        from karptui.screens.whatif.controller import WhatIf  # noqa: PLC0415 - only when asked for
 
-        return Desk()
+        return WhatIf(self)
 
     def open_whatif(self, opening: Opening) -> None:
         """Show the what-if, beginning with some documents and edits."""
@@ -238,7 +238,7 @@ class KarptuiApp(ClusterApp):
         if isinstance(self.screen, WhatIfScreen):
             self.screen.use_opening(opening)
         else:
-            self.push_screen(WhatIfScreen(self.desk, opening))
+            self.push_screen(WhatIfScreen(self.whatif, opening))
 
     def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
         """Say something in the information line."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from karptui.config import Config
     from karptui.screens.commands import Command
-    from karptui.screens.whatif.desk import Desk
     from karptui.session.analyst import Focus
     from karptui.session.cluster_view import ClusterView
     from karptui.views.whatif.opening import Opening
@@ -68,11 +67,6 @@ class Host(Protocol):
 
     async def crds(self) -> tuple[dict[str, Any], ...]:
         """Return the cluster's CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a sentence."""
-        ...
-
-    @property
-    def desk(self) -> Desk:
-        """What is being worked on in the what-if."""
         ...
 
     def open_whatif(self, opening: Opening) -> None:

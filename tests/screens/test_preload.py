@@ -27,7 +27,7 @@ def test_every_screen_is_there_before_it_is_opened() -> None:
 
 def test_screens_of_packages_are_found_too() -> None:
     names = set(screen_modules())
-    assert {"karptui.screens.nodes", "karptui.screens.whatif.screen", "karptui.screens.whatif.desk"} <= names
+    assert {"karptui.screens.nodes", "karptui.screens.whatif.screen", "karptui.screens.whatif.controller"} <= names
 
 
 def test_is_stopped_before_it_begins() -> None:

@@ -65,7 +65,7 @@ async def answered(pilot: Pilot[Any]) -> None:
     await pilot.pause()
     for screen in pilot.app.screen_stack:
         if isinstance(screen, WhatIfScreen):
-            assert await asyncio.to_thread(screen.desk.replayer.wait_until_at_rest, PATIENCE_SECONDS)
+            assert await asyncio.to_thread(screen.whatif.replayer.wait_until_at_rest, PATIENCE_SECONDS)
             await pilot.pause()
 
 

@@ -14,7 +14,7 @@ from textual.content import Content
 
 from karptui.kube.units import count_text
 from karptui.screens.frame import FrameScreen
-from karptui.screens.whatif.desk import Desk
+from karptui.screens.whatif.controller import WhatIf
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.compare import COLUMN_WIDTH, LABEL_WIDTH, MOST_COMPARED, Compared, compare_lines
 from karptui.widgets.sentences import Sentences
@@ -38,14 +38,15 @@ class CompareScreen(FrameScreen):
     panel = getters.query_one("#compare-panel", VerticalScroll)
     table = getters.query_one("#compare-table", Sentences)
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, whatif: WhatIf) -> None:
         """Make the screen.
 
         Args:
-            desk: whose scenarios are compared.
+            whatif: whose scenarios are compared.
         """
         super().__init__()
-        self._desk = desk
+        self._book = whatif.book
+        self._shared = whatif.replayer.shared_base
         self._first = 0
         self._compared: list[Compared] = []
 
@@ -64,17 +65,17 @@ class CompareScreen(FrameScreen):
         from karptui.provisioning.reporter import silent  # noqa: PLC0415 - only when scenarios are compared
         from karptui.whatif.answer import Answer, answer  # noqa: PLC0415 - as above
 
-        indices = range(self._first, min(self._first + self._room, len(self._desk.sheets)))
-        self._compared = [Compared(self._desk.sheets[at].name, None) for at in indices]
+        indices = range(self._first, min(self._first + self._room, len(self._book.sheets)))
+        self._compared = [Compared(self._book.sheets[at].name, None) for at in indices]
         self._show()
-        shared, view, now_ns = self._desk.replayer.shared_base, self.host.view, self.host.now_ns()
+        shared, view, now_ns = self._shared, self.host.view, self.host.now_ns()
 
         def replayed(scenario: Scenario) -> Answer:
             with shared.borrowed(view, now_ns) as base:
                 return answer(base, scenario, silent, time.monotonic)
 
         for place, at in enumerate(indices):
-            scenario = self._desk.scenario_at(at)
+            scenario = self._book.scenario_at(at)
             found = await asyncio.to_thread(replayed, scenario)
             self._compared[place] = Compared(scenario.name, found.difference, found.problem)
             self._show()
@@ -92,19 +93,19 @@ class CompareScreen(FrameScreen):
         lines = list(compare_lines(self._compared, self._width))
         lines += [((f"✘ {one.name}: {one.problem}", Tone.FAULT),) for one in self._compared if one.problem]
         self.table.set_lines(lines)
-        shown = f"{self._first + 1}-{self._first + len(self._compared)} of {count_text(len(self._desk.sheets))}"
+        shown = f"{self._first + 1}-{self._first + len(self._compared)} of {count_text(len(self._book.sheets))}"
         self.panel.border_title = Content(f" Scenarios compared ─ {shown} ")
 
     def on_resize(self) -> None:
         """Draw the columns as wide as there is room for."""
-        if self._compared and len(self._compared) not in (self._room, len(self._desk.sheets) - self._first):
+        if self._compared and len(self._compared) not in (self._room, len(self._book.sheets) - self._first):
             self._replay()
         elif self._compared:
             self._show()
 
     def explain(self) -> Pieces:
         """Say what is compared."""
-        if len(self._desk.sheets) == 1:
+        if len(self._book.sheets) == 1:
             return (("there is one scenario; s in the what-if duplicates it or begins another", Tone.MUTED),)
         return (("each scenario against the cluster as it is now", Tone.MUTED),)
 
@@ -115,7 +116,7 @@ class CompareScreen(FrameScreen):
     def action_page(self, step: int) -> None:
         """Show the next scenarios; after the last the first again."""
         following = self._first + step * self._room
-        self._first = following if following < len(self._desk.sheets) else 0
+        self._first = following if following < len(self._book.sheets) else 0
         self._replay()
 
     def action_scroll(self, step: int) -> None:

@@ -1,35 +1,39 @@
-"""The what-if pane: what is edited on the left, what it changes on the right."""
+"""The what-if screen: the editor on the left, the result on the right, and the keys that ask in front of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
-from textual import work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import TextArea
 
-from karptui.kube.units import count_text
-from karptui.screens.whatif.adding import Adding
-from karptui.screens.whatif.answering import Answering
-from karptui.screens.whatif.desk import Desk
-from karptui.screens.whatif.documents import Documents
-from karptui.screens.whatif.exporting import Exporting
-from karptui.screens.whatif.result import ResultPane
-from karptui.screens.whatif.sweeping import Sweeping
+from karptui.screens.frame import FrameScreen, HelpSections
+from karptui.screens.whatif.controller import WhatIf
+from karptui.screens.whatif.dialogs import Dialogs, ask_aside
+from karptui.screens.whatif.edit_dialogs import EditDialogs
+from karptui.screens.whatif.editor_pane import EditorPane
+from karptui.screens.whatif.quick_edits import QuickEdits
+from karptui.screens.whatif.result_pane import ResultPane
+from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
-from karptui.views.sanitize import clean
-from karptui.views.whatif.notes import problem_at
 from karptui.views.whatif.opening import NOTHING, Opening
 from karptui.views.whatif.totals import mode_sentence, mode_text
-from karptui.whatif.yaml.tree import Severity
+from karptui.whatif.answer import Answer
+from karptui.whatif.scenario import Replay
 from karptui.widgets.control_list import ControlList
-from karptui.widgets.titled_pane import TitledPane
-from karptui.widgets.yaml_editor import CompletionList, YamlEditor
+from karptui.widgets.yaml_editor import CompletionList
+
+REPLAY_AFTER_SECONDS: Final = 0.08
+"""How long after the last key a scenario is replayed."""
 
 
-class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
+class WhatIfScreen(FrameScreen):
     """Edits and their consequences."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -56,80 +60,170 @@ class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
     BINDING_GROUP_TITLE = "What-if"
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012 - as Textual declares it
 
-    def __init__(self, desk: Desk, opening: Opening = NOTHING) -> None:
+    @dataclass
+    class Answered(Message):
+        """A replay has come to its end."""
+
+        answer: Answer
+
+    def __init__(self, whatif: WhatIf, opening: Opening = NOTHING) -> None:
         """Make the screen.
 
         Args:
-            desk: what is being worked on.
+            whatif: what is being worked on.
             opening: what to begin with.
         """
         super().__init__()
-        self.desk = desk
-        self.documents = Documents(desk.originals)
+        self.whatif = whatif
+        quick = QuickEdits(whatif)
+        self.edit_pane = EditorPane(whatif, quick)
+        self.result = ResultPane()
+        self._dialogs = Dialogs(self, whatif, quick)
+        self._edit_dialogs = EditDialogs(self, whatif, quick, self.edit_pane)
         self._opening = opening
+        self._timer: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
         """Yield editor and result side by side."""
-        with Horizontal(id="whatif-panes"):
-            with TitledPane(id="whatif-edit"):
-                yield ControlList(id="controls")
-                editor = YamlEditor(self.complete, self.focus_body)
-                editor.id = "editor"
-                yield editor
-            yield ResultPane()
+        yield Horizontal(self.edit_pane, self.result, id="whatif-panes")
         yield CompletionList()
 
     def prepare(self) -> None:
         """Take over the text, then open what is asked for."""
-        self.desk.listen(self.heard)
-        self.follow_names()
-        self.load_sheet()
-        self.controls.focus()
-        self.read_schemas()
+        self.whatif.show_to(self)
+        self.whatif.follow_names()
+        self._show_sheet(has_new_text=True)
+        self.focus_body()
+        self._read_schemas()
         self._begin()
+
+    def on_unmount(self) -> None:
+        """Hear no more."""
+        self.whatif.leave(self)
 
     @work(exclusive=True, group="opening")
     async def _begin(self) -> None:
         if self._opening is not NOTHING:
             self.result.say("reading the documents…")
-            failed = await self.open_documents(self._opening)
-            self.controls.move_to_start()
+            failed = await self.whatif.open(self._opening)
+            self.edit_pane.controls.move_to_start()
             if failed:
                 self.say(failed, Tone.WARNING)
         self.ask()
 
+    @work(exclusive=True, group="schemas")
+    async def _read_schemas(self) -> None:
+        try:
+            is_read = await self.whatif.read_schemas()
+        except SourceError as error:
+            self.say(f"the schemas shipped with karptui are used: {error}", Tone.WARNING)
+        else:
+            if is_read:
+                self._show_sheet()
+
+    def use_opening(self, opening: Opening) -> None:
+        """Add to the sheet in front what somebody looked at elsewhere."""
+        self._opening = opening
+        self._begin()
+
+    # What has changed
+
+    def typed(self) -> None:
+        """Ask once no key has come for a moment."""
+        self._ask_soon()
+
+    def text_changed(self) -> None:
+        """Show the text; what is wrong with it is said when no key has come for a moment."""
+        self.edit_pane.put_text()
+        self.edit_pane.show_controls()
+        self._ask_soon()
+
+    def sheet_changed(self) -> None:
+        """Show the sheet in front."""
+        self._show_sheet(has_new_text=True)
+        self._ask_soon()
+
+    def heard(self, answer: Answer) -> None:
+        """Take an answer over from the replayer's thread."""
+        self.post_message(self.Answered(answer))
+
+    def _show_sheet(self, *, has_new_text: bool = False) -> None:
+        """Show what the sheet in front says: notes, quick edits, titles."""
+        if has_new_text:
+            self.edit_pane.put_text()
+        self.edit_pane.show_notes()
+        self._show_heading()
+        self.refresh_info()
+
+    def _show_heading(self) -> None:
+        self.result.show_heading(self.whatif.book.sheet.replay, self.whatif.answer)
+
+    # Asking
+
+    def _ask_soon(self) -> None:
+        """Replay once no key has come for a moment, and say before what the text says."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(REPLAY_AFTER_SECONDS, self.ask)
+
+    def ask(self) -> None:
+        """Say what the text says, and replay it now."""
+        if self.is_attached:
+            self._show_sheet()
+            self.whatif.ask()
+            self.result.show_busy(self.whatif.replayer)
+
+    @on(Answered)
+    def _answered(self, event: Answered) -> None:
+        event.stop()
+        if self.whatif.take(event.answer):
+            self.result.show_busy(self.whatif.replayer)
+            self.result.show_answer(self.whatif.answer, event.answer.problem)
+            self.edit_pane.show_heading()
+            self._show_heading()
+            self.refresh_info()
+
+    def show_state(self) -> None:
+        """Follow the cluster: replay again when it has changed, and say how far a replay has come."""
+        self.result.show_busy(self.whatif.replayer)
+        if self.whatif.follow():
+            self.result.note_change()
+            self.ask()
+
+    # Words
+
     def explain(self) -> Pieces:
         """Say what is wrong at the cursor, else what is replayed."""
-        if self._opening is NOTHING and not self.editor.text and not self.desk.sheet.edits:
-            return ((f"{mode_text(self.desk.sheet.replay)}: {mode_sentence(self.desk.sheet.replay)}", Tone.MUTED),)
-        if not self.documents.is_taken_apart:
-            return self.info.pieces  # while letters come, what was said of the text before
-        problem = problem_at(self.documents.problems, self.editor.cursor_location[0]) or self._problem_elsewhere()
-        last_good = " · last good result" if self.documents.is_broken else ""
-        if problem:
-            return ((f"✘ {problem}", Tone.FAULT), (last_good, Tone.WARNING))
-        if self.problem:
-            return ((f"✘ {clean(self.problem)}", Tone.FAULT), (" · last good result", Tone.WARNING))
-        mode = self.desk.sheet.replay
-        return ((f"{mode_text(mode)}: {mode_sentence(mode)}", Tone.MUTED), (" · nothing is applied", Tone.MUTED))
+        sheet = self.whatif.book.sheet
+        if self._opening is NOTHING and not self.edit_pane.editor.text and not sheet.edits:
+            return ((f"{mode_text(sheet.replay)}: {mode_sentence(sheet.replay)}", Tone.MUTED),)
+        said = self.whatif.explain(self.edit_pane.line)
+        return self.info.pieces if said is None else said
 
-    def _problem_elsewhere(self) -> str:
-        """Return the first thing that is wrong with another line than that of the cursor."""
-        wrong = [one for one in self.documents.problems if one.severity is Severity.ERROR]
-        if not wrong:
-            return ""
-        more = f" · {count_text(len(wrong) - 1)} more" if len(wrong) > 1 else ""
-        return f"line {wrong[0].line + 1}: {problem_at(wrong[:1], wrong[0].line)}{more}"
+    def help_text(self) -> HelpSections:
+        """Explain what is replayed."""
+        return (("What is replayed", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)
 
-    def focus_body(self) -> None:
-        """Give the keys back to the quick edits."""
-        self.controls.focus()
+    @on(TextArea.SelectionChanged)
+    def _moved(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        if self.edit_pane.is_settled:
+            self.refresh_info()
+
+    @on(events.DescendantFocus)
+    def _keys_went(self) -> None:
+        """Give the room to the text while it has the keys, where there is not enough for quick edits as well."""
+        self.edit_pane.set_class(self.focused is self.edit_pane.editor, "-typing")
 
     # Keys
 
+    def focus_body(self) -> None:
+        """Give the keys back to the quick edits."""
+        self.edit_pane.focus_controls()
+
     def action_edit_text(self) -> None:
         """Give the keys to the text."""
-        self.editor.focus()
+        self.edit_pane.editor.focus()
 
     def action_focus_result(self) -> None:
         """Give the keys to the result."""
@@ -137,26 +231,45 @@ class WhatIfScreen(Answering, Adding, Exporting, Sweeping):
 
     def action_undo(self) -> None:
         """Go one step back."""
-        self._went(self.desk.undo(), "undone", "nothing to undo")
+        self.whatif.undo()
 
     def action_redo(self) -> None:
         """Go one step forward again."""
-        self._went(self.desk.redo(), "done again", "nothing to do again")
+        self.whatif.redo()
 
-    def _went(self, what: str, done: str, nothing: str) -> None:
-        if what:
-            self.changed()
-            self.say(f"{done}: {what}", Tone.MUTED)
-        else:
-            self.say(nothing, Tone.MUTED)
+    @on(ControlList.Chosen)
+    def _chosen(self, event: ControlList.Chosen) -> None:
+        event.stop()
+        ask_aside(self, lambda: self._edit_dialogs.choose(event.control_id))
 
-    def use_opening(self, opening: Opening) -> None:
-        """Add to the sheet in front what somebody looked at elsewhere."""
-        self._opening = opening
-        self._begin()
+    def action_add(self) -> None:
+        """Choose what to add."""
+        ask_aside(self, self._edit_dialogs.add)
 
-    def help_text(self) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
-        """Explain what is replayed."""
-        from karptui.whatif.scenario import Replay  # noqa: PLC0415 - only when asked for
+    def action_mode(self) -> None:
+        """Choose what is replayed."""
+        ask_aside(self, self._dialogs.mode)
 
-        return (("What is replayed", tuple((mode_text(mode), mode_sentence(mode)) for mode in Replay)),)
+    def action_scenarios(self) -> None:
+        """Go to another scenario, begin one, or throw one away."""
+        ask_aside(self, self._dialogs.scenarios)
+
+    def action_rename(self) -> None:
+        """Give the scenario a name."""
+        ask_aside(self, self._dialogs.rename)
+
+    def action_compare(self) -> None:
+        """Show scenarios side by side."""
+        self._dialogs.compare()
+
+    def action_sweep(self) -> None:
+        """Ask for a parameter and its values."""
+        ask_aside(self, lambda: self._dialogs.sweep(self.edit_pane.document))
+
+    def action_export(self) -> None:
+        """Choose a form and show it."""
+        ask_aside(self, self._dialogs.export)
+
+    def action_verify(self) -> None:
+        """Put the model to the test on the NodeClaims created lately."""
+        ask_aside(self, self._dialogs.verify)

@@ -44,7 +44,7 @@ class HandClock:
 
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have pictures say how long an answer took, whatever it took."""
-    monkeypatch.setattr("karptui.screens.whatif.desk.Replayer", counting_replayer)
+    monkeypatch.setattr("karptui.screens.whatif.controller.Replayer", counting_replayer)
 
 
 def make_app(**given: Any) -> KarptuiApp:
@@ -57,7 +57,11 @@ async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the source has been heard, documents are read and answers shown; what keeps nodes is not asked."""
     app = pilot.app
     assert isinstance(app, KarptuiApp)
-    app.poll_now()
+    before: object = None
+    while app.view is not before:
+        before = app.view
+        await answered(pilot)
+        app.poll_now()
     await answered(pilot)
 
 

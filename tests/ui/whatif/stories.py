@@ -20,19 +20,21 @@ async def scale(pilot: Pilot[Any], workload: str, replicas: int) -> None:
 async def story_a(pilot: Pilot[Any]) -> None:
     """Weight is an order: with room in both pools every new node comes from the heavier one."""
     screen = await begin(pilot)
-    screen.put_text(screen.editor.text.replace('cpu: "480"', 'cpu: "4800"'), "limit")
+    screen.whatif.put_text(screen.edit_pane.editor.text.replace('cpu: "480"', 'cpu: "4800"'), "limit")
     await scale(pilot, "Deployment web/front", 1200)
     await press(pilot, "a", *"open", "enter", *"NodePool spare", "enter")
-    text = screen.editor.text.replace('- "*"', "- m7i").replace('["*"]', "[m7i]").replace("['*']", "[m7i]")
-    screen.put_text(text, "families")
-    screen.editor.show_place(next(row for row, line in enumerate(text.split("\n")) if line == "  name: spare"))
+    text = screen.edit_pane.editor.text.replace('- "*"', "- m7i").replace('["*"]', "[m7i]").replace("['*']", "[m7i]")
+    screen.whatif.put_text(text, "families")
+    screen.edit_pane.editor.show_place(
+        next(row for row, line in enumerate(text.split("\n")) if line == "  name: spare")
+    )
     await control(pilot, "weight", "enter", "ctrl+u", *"60", "enter")
 
 
 async def story_b(pilot: Pilot[Any]) -> None:
     """Flex first, the rest as fallback: once flex is out, the fallback takes over."""
     screen = await begin(pilot)
-    screen.put_text(screen.editor.text.replace('cpu: "480"', 'cpu: "4800"'), "limit")
+    screen.whatif.put_text(screen.edit_pane.editor.text.replace('cpu: "480"', 'cpu: "4800"'), "limit")
     await scale(pilot, "Deployment web/front", 1200)
     await press(pilot, "a", *"split", "enter", "enter")
     options = pilot.app.screen.query_one("OptionList")

@@ -30,21 +30,21 @@ async def test_it_opens_with_the_object_under_the_cursor_and_goes_back() -> None
         await press(pilot, "ctrl+t")
         screen = app.screen
         assert isinstance(screen, WhatIfScreen)
-        assert isinstance(app.desk.sheet.edits[0], RemoveNode)
-        assert app.desk.sheet.replay is Replay.REMOVE
-        assert "kind: NodePool" in screen.editor.text
+        assert isinstance(app.whatif.book.sheet.edits[0], RemoveNode)
+        assert app.whatif.book.sheet.replay is Replay.REMOVE
+        assert "kind: NodePool" in screen.edit_pane.editor.text
         await press(pilot, "escape")
         assert isinstance(app.screen, NodesScreen)
         await press(pilot, "ctrl+t")
-        assert len(app.desk.sheet.edits) == 1
+        assert len(app.whatif.book.sheet.edits) == 1
 
 
 async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        assert [document.kind for document in screen.documents.parsed.documents] == ["NodePool", "EC2NodeClass"]
-        assert app.desk.is_untouched
+        assert [document.kind for document in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass"]
+        assert app.whatif.book.is_untouched
         assert delta(screen, "nodes")[2] == "0"
         assert "Still without a place" in shown(screen)
         assert "How far this can be trusted" in shown(screen)
@@ -54,17 +54,17 @@ async def test_a_quick_edit_changes_one_line_and_says_what_it_was() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        before = screen.editor.text
+        before = screen.edit_pane.editor.text
         await control(pilot, "weight", "right", "right", "left")
-        lines = zip(before.split("\n"), screen.editor.text.split("\n"), strict=True)
+        lines = zip(before.split("\n"), screen.edit_pane.editor.text.split("\n"), strict=True)
         changed = [(old, new) for old, new in lines if old != new]
         assert changed == [("  weight: 50", "  weight: 51")]
-        row = screen.editor.text.split("\n").index("  weight: 51")
-        assert screen.editor.notes[row].text == "was 50"
+        row = screen.edit_pane.editor.text.split("\n").index("  weight: 51")
+        assert screen.edit_pane.editor.notes[row].text == "was 50"
         assert value(pilot, "weight") == "51"
         await press(pilot, "backspace")
-        assert screen.editor.text == before
-        assert app.desk.is_untouched
+        assert screen.edit_pane.editor.text == before
+        assert app.whatif.book.is_untouched
 
 
 async def test_undo_and_redo_go_step_by_step() -> None:
@@ -73,16 +73,16 @@ async def test_undo_and_redo_go_step_by_step() -> None:
         screen = await begin(pilot)
         await control(pilot, "weight", "right")
         await control(pilot, "VM overhead", "right")
-        assert app.desk.sheet.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.08"),)
+        assert app.whatif.book.sheet.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.08"),)
         await press(pilot, "u")
-        assert app.desk.sheet.edits == ()
+        assert app.whatif.book.sheet.edits == ()
         await press(pilot, "u")
-        assert "weight: 50" in screen.editor.text
+        assert "weight: 50" in screen.edit_pane.editor.text
         await press(pilot, "U", "U", "U")
-        assert "weight: 51" in screen.editor.text
+        assert "weight: 51" in screen.edit_pane.editor.text
         assert value(pilot, "VM overhead") == "0.08"
         await control(pilot, "VM overhead", "left")
-        assert app.desk.sheet.edits == ()
+        assert app.whatif.book.sheet.edits == ()
 
 
 async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
@@ -93,7 +93,7 @@ async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
         assert "must be a whole number from 1 to 100" in str(app.screen.query_one("Static").render())
         await press(pilot, "backspace", "enter")
         assert app.screen is screen
-        assert "weight: 50" in screen.editor.text
+        assert "weight: 50" in screen.edit_pane.editor.text
         await control(pilot, "policy", "enter", "down", "enter")
         assert value(pilot, "policy") != "WhenEmptyOrUnderutilized"
         await control(pilot, "capacity type", "enter", "space", "enter")
@@ -103,7 +103,7 @@ async def test_values_are_asked_for_and_refused_with_a_sentence() -> None:
         await control(pilot, "taints", "enter", "enter")
         assert value(pilot, "taints") == "-"
         await control(pilot, "preferences", "enter", "down", "enter")
-        assert SetSetting("PREFERENCE_POLICY", "Ignore") in app.desk.sheet.edits
+        assert SetSetting("PREFERENCE_POLICY", "Ignore") in app.whatif.book.sheet.edits
 
 
 async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
@@ -112,27 +112,27 @@ async def test_a_half_typed_document_keeps_the_last_good_result() -> None:
         screen = await begin(pilot)
         result = shown(screen)
         await press(pilot, "e")
-        screen.editor.show_place(screen.editor.text.split("\n").index("  weight: 50"), 12)
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
         await press(pilot, "enter", *"limi", "escape")
-        assert screen.documents.is_broken
+        assert screen.whatif.documents.is_broken
         assert shown(screen) == result
         assert "last good result" in "".join(text for text, _ in screen.explain())
         await press(pilot, "u")
-        assert not screen.documents.is_broken
+        assert not screen.whatif.documents.is_broken
 
 
 async def test_wrong_fields_are_named_at_their_line() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        screen.put_text(screen.editor.text.replace("  weight: 50", "  wieght: 500"), "typing")
+        screen.whatif.put_text(screen.edit_pane.editor.text.replace("  weight: 50", "  wieght: 500"), "typing")
         await settled(pilot)
-        row = screen.editor.text.split("\n").index("  wieght: 500")
-        assert "weight" in screen.editor.notes[row].text
-        screen.put_text(screen.editor.text.replace("  wieght: 500", "  weight: 500"), "typing")
+        row = screen.edit_pane.editor.text.split("\n").index("  wieght: 500")
+        assert "weight" in screen.edit_pane.editor.notes[row].text
+        screen.whatif.put_text(screen.edit_pane.editor.text.replace("  wieght: 500", "  weight: 500"), "typing")
         await settled(pilot)
-        assert "100" in screen.editor.notes[row].text
-        screen.editor.show_place(row)
+        assert "100" in screen.edit_pane.editor.notes[row].text
+        screen.edit_pane.editor.show_place(row)
         await settled(pilot)
         assert "spec.weight" in "".join(text for text, _ in screen.explain())
 
@@ -142,10 +142,10 @@ async def test_a_mode_is_chosen_from_a_list() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
         await press(pilot, "m", "down", "down", "down", "enter")
-        assert app.desk.sheet.replay is Replay.NEXT
+        assert app.whatif.book.sheet.replay is Replay.NEXT
         assert "Karpenter's next command" in shown(screen)
         await press(pilot, "m", "up", "up", "enter")
-        assert app.desk.sheet.replay is Replay.SCRATCH
+        assert app.whatif.book.sheet.replay is Replay.SCRATCH
         assert "New nodes" in shown(screen)
 
 
@@ -166,11 +166,11 @@ async def test_offerings_are_taken_out_and_an_edit_is_taken_back() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await begin(pilot)
         await press(pilot, "a", *"offering", "enter", *"m7i*", "enter", "enter", *"spot", "enter")
-        assert app.desk.sheet.edits == (TakeOut("m7i*", "", "spot"),)
+        assert app.whatif.book.sheet.edits == (TakeOut("m7i*", "", "spot"),)
         await control(pilot, "edit", "backspace")
-        assert app.desk.sheet.edits == ()
+        assert app.whatif.book.sheet.edits == ()
         await press(pilot, "a", *"offering", "enter", "enter", "enter", "enter")
-        assert app.desk.sheet.edits == ()
+        assert app.whatif.book.sheet.edits == ()
 
 
 async def test_a_workload_is_scaled_and_a_document_opened() -> None:
@@ -181,7 +181,7 @@ async def test_a_workload_is_scaled_and_a_document_opened() -> None:
         assert delta(screen, "pending")[2].startswith("+")
         assert "web/front" in shown(screen)
         await press(pilot, "a", *"open", "enter", *"PodDisruptionBudget web/front", "enter")
-        assert "kind: PodDisruptionBudget" in screen.editor.text
+        assert "kind: PodDisruptionBudget" in screen.edit_pane.editor.text
 
 
 async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
         screen = await begin(pilot)
         await control(pilot, "VM overhead", "left", "left", "left", "left", "left", "left")
         await press(pilot, "n", "ctrl+u", *"less", "enter")
-        assert app.desk.sheet.name == "less"
+        assert app.whatif.book.sheet.name == "less"
         await press(pilot, "s", *["down"] * 2, "enter")
-        assert [one.name for one in app.desk.sheets] == ["less", "less (2)"]
+        assert [one.name for one in app.whatif.book.sheets] == ["less", "less (2)"]
         await control(pilot, "VM overhead", "right")
         await press(pilot, "c")
         assert isinstance(app.screen, CompareScreen)
@@ -205,9 +205,9 @@ async def test_scenarios_are_named_duplicated_compared_and_thrown_away(tmp_path:
         await press(pilot, "s", *["down"] * 4, "enter", "ctrl+u", *str(target), "enter")
         assert target.read_text().count("VM_MEMORY_OVERHEAD_PERCENT") == 2
         await press(pilot, "s", *["down"] * 6, "enter")
-        assert len(app.desk.sheets) == 1
+        assert len(app.whatif.book.sheets) == 1
         await press(pilot, "s", *["down"] * 5, "enter", *str(target), "enter")
-        assert [one.name for one in app.desk.sheets] == ["less", "less (2)", "less (3)"]
+        assert [one.name for one in app.whatif.book.sheets] == ["less", "less (2)", "less (3)"]
         assert app.screen is screen
 
 
@@ -231,11 +231,11 @@ async def test_the_base_follows_the_cluster() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        first = app.desk.answers[0]
+        first = app.whatif.book.answers[0]
         app._clock.forward(30)  # type: ignore[attr-defined]
         app.session.source.step()  # type: ignore[union-attr]
         await settled(pilot)
-        assert app.desk.answers[0] is not first
+        assert app.whatif.book.answers[0] is not first
         assert "cluster changed" in str(screen.result.border_title)
 
 
@@ -256,28 +256,28 @@ async def test_undo_goes_back_line_by_line_of_what_was_typed() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        before = screen.editor.text
+        before = screen.edit_pane.editor.text
         await press(pilot, "e")
-        screen.editor.show_place(screen.editor.text.split("\n").index("  weight: 50"), 12)
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
         await press(pilot, "backspace", "1", "enter", *"limits", "escape")
         await press(pilot, "u")
-        assert "  weight: 51\n" in screen.editor.text
+        assert "  weight: 51\n" in screen.edit_pane.editor.text
         assert "undone: typing in line" in "".join(text for text, _ in screen.info.pieces)
         await press(pilot, "u")
-        assert screen.editor.text == before
+        assert screen.edit_pane.editor.text == before
 
 
 async def test_quick_edits_wait_while_the_text_cannot_be_read() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        titles = [one.title for one in screen.controls.controls]
-        broken = screen.editor.text.replace("  weight: 50", "  weight 50")
-        screen.put_text(broken, "typing")
+        titles = [one.title for one in screen.edit_pane.controls.controls]
+        broken = screen.edit_pane.editor.text.replace("  weight: 50", "  weight 50")
+        screen.whatif.put_text(broken, "typing")
         await settled(pilot)
-        assert [one.title for one in screen.controls.controls] == titles
+        assert [one.title for one in screen.edit_pane.controls.controls] == titles
         await control(pilot, "weight", "right")
-        assert screen.editor.text == broken
+        assert screen.edit_pane.editor.text == broken
         assert "cannot be read yet" in "".join(text for text, _ in screen.info.pieces)
 
 
@@ -285,7 +285,7 @@ async def test_a_problem_elsewhere_is_said_with_its_line() -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await begin(pilot)
-        screen.put_text(screen.editor.text.replace("  weight: 50", "  weight: 500"), "typing")
+        screen.whatif.put_text(screen.edit_pane.editor.text.replace("  weight: 50", "  weight: 500"), "typing")
         await settled(pilot)
         assert "✘ line 8: spec.weight" in "".join(text for text, _ in screen.explain())
 
@@ -294,10 +294,10 @@ async def test_a_small_terminal_gives_the_room_to_what_has_the_keys() -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await begin(pilot)
-        assert (screen.controls.size.height, screen.editor.size.height) == (8, 0)
+        assert (screen.edit_pane.controls.size.height, screen.edit_pane.editor.size.height) == (8, 0)
         await press(pilot, "e")
-        assert screen.controls.size.height == 0
-        assert screen.editor.size.height >= 6
+        assert screen.edit_pane.controls.size.height == 0
+        assert screen.edit_pane.editor.size.height >= 6
 
 
 async def test_what_was_said_of_a_key_makes_room_for_what_is_wrong_with_the_text() -> None:

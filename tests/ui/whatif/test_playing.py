@@ -19,13 +19,13 @@ async def test_story_a_weight_is_an_order_not_a_share() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await story_a(pilot)
         screen = app.screen
-        pools = {line.pool_name for line in app.desk.answers[0].difference.claims}  # type: ignore[union-attr]
+        pools = {line.pool_name for line in app.whatif.book.answers[0].difference.claims}  # type: ignore[union-attr]
         assert pools == {"spare", "general"}, "spare is full at 64 cores, and general takes the rest"
-        first = [line for line in app.desk.answers[0].difference.claims if line.pool_name == "spare"]  # type: ignore[union-attr]
+        first = [line for line in app.whatif.book.answers[0].difference.claims if line.pool_name == "spare"]  # type: ignore[union-attr]
         assert first
-        screen.controls.focus()  # type: ignore[attr-defined]
+        screen.edit_pane.controls.focus()  # type: ignore[attr-defined]
         await control(pilot, "weight", "enter", "ctrl+u", *"40", "enter")
-        claims = app.desk.answers[0].difference.claims  # type: ignore[union-attr]
+        claims = app.whatif.book.answers[0].difference.claims  # type: ignore[union-attr]
         pods = {pod for line in claims if line.pool_name == "general" for pod in line.pods}
         assert sum(pod.startswith("web/front") for pod in pods) > 500
 
@@ -34,11 +34,11 @@ async def test_story_b_the_fallback_takes_over_when_flex_is_out() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await story_b(pilot)
-        claims = app.desk.answers[0].difference.claims  # type: ignore[union-attr]
+        claims = app.whatif.book.answers[0].difference.claims  # type: ignore[union-attr]
         assert {line.pool_name for line in claims} == {"flex"}
         assert all("-flex." in option.name for line in claims for option in line.types)
         await press(pilot, "a", *"offering", "enter", *"*-flex.*", "enter", "enter", "enter")
-        claims = app.desk.answers[0].difference.claims  # type: ignore[union-attr]
+        claims = app.whatif.book.answers[0].difference.claims  # type: ignore[union-attr]
         assert {line.pool_name for line in claims} == {"general"}
         assert not any("-flex." in option.name for line in claims for option in line.types)
 
@@ -47,9 +47,9 @@ async def test_story_c_one_more_daemonset_leaves_fewer_types() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await story_c(pilot)
-        after = app.desk.answers[0].difference  # type: ignore[union-attr]
+        after = app.whatif.book.answers[0].difference  # type: ignore[union-attr]
         await press(pilot, "u")
-        before = app.desk.answers[0].difference  # type: ignore[union-attr]
+        before = app.whatif.book.answers[0].difference  # type: ignore[union-attr]
         assert after is not None
         assert before is not None
         assert len(after.claims) >= len(before.claims)
@@ -74,7 +74,7 @@ async def test_story_e_a_pinned_node_and_the_remedies() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await story_e(pilot)
-        found, answer = shown(app.screen), app.desk.answers[0]  # type: ignore[arg-type]
+        found, answer = shown(app.screen), app.whatif.book.answers[0]  # type: ignore[arg-type]
         assert delta(app.screen, "nodes")[2] == "-1"  # type: ignore[arg-type]
         assert {line.code for line in answer.blockers_lost or ()} >= {"POD_DND"}
         assert "of runners  spec.template.spec.terminationGracePeriod changed  NodePoolDrifted" in found
@@ -90,20 +90,20 @@ async def test_story_e_a_pool_of_its_own_for_a_protected_job() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await story_e_own_pool(pilot)
-        screen, found = app.screen, app.desk.answers[0].difference
+        screen, found = app.screen, app.whatif.book.answers[0].difference
         assert found is not None
         (claim,) = found.claims
         assert (claim.pool_name, tuple(claim.pods)) == ("ci-long", ("gitlab/ci-4700-7z74t",))
         elsewhere = {line.after.node_name for line in found.moves if "gitlab/ci-4700-7z74t" not in line.pods}
         assert elsewhere <= {"ip-10-0-102-46.ec2.internal", "ip-10-0-56-201.ec2.internal"}
-        assert screen.documents.problems == ()  # type: ignore[attr-defined]
-        assert screen.focused_document().name == "ci-long"  # type: ignore[attr-defined]
+        assert screen.whatif.documents.problems == ()  # type: ignore[attr-defined]
+        assert screen.edit_pane.document.name == "ci-long"  # type: ignore[attr-defined]
         await press(pilot, "x", "enter")
         said = app.screen.area.text  # type: ignore[attr-defined]
         assert "ci-long" in said
         assert "kubectl patch jobs.batch ci-4700 -n gitlab" in said
         await press(pilot, "escape", "u")
-        assert screen.documents.parsed.find(ObjectRef("NodePool", "ci-long")) is None  # type: ignore[attr-defined]
+        assert screen.whatif.documents.parsed.find(ObjectRef("NodePool", "ci-long")) is None  # type: ignore[attr-defined]
 
 
 async def test_a_document_that_is_open_is_gone_to_and_not_opened_twice() -> None:
@@ -112,5 +112,5 @@ async def test_a_document_that_is_open_is_gone_to_and_not_opened_twice() -> None
         screen = await begin(pilot)
         for _ in range(2):
             await press(pilot, "a", *"open", "enter", *"Job gitlab/ci-4700", "enter")
-            assert screen.focused_document().kind == "Job"  # type: ignore[union-attr]
-        assert [one.kind for one in screen.documents.parsed.documents] == ["NodePool", "EC2NodeClass", "Job"]
+            assert screen.edit_pane.document.kind == "Job"  # type: ignore[union-attr]
+        assert [one.kind for one in screen.whatif.documents.parsed.documents] == ["NodePool", "EC2NodeClass", "Job"]

@@ -8,8 +8,9 @@ import pytest
 
 from karptui.app import KarptuiApp
 from karptui.decode.kinds import Kind
-from karptui.screens.whatif import answering
-from karptui.screens.whatif.answering import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS
+from karptui.screens.whatif import controller
+from karptui.screens.whatif import screen as whatif_screen
+from karptui.screens.whatif.controller import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.session.cluster_view import ClusterView
 from karptui.state.deltas import Batch, KindDelta
@@ -31,7 +32,7 @@ class Keys:
 def keys(monkeypatch: pytest.MonkeyPatch) -> Keys:
     prepare(monkeypatch)
     made = Keys()
-    monkeypatch.setattr(answering, "KEYBOARD", made)
+    monkeypatch.setattr(controller, "KEYBOARD", made)
     return made
 
 
@@ -50,22 +51,22 @@ async def test_while_letters_come_nothing_is_taken_apart(monkeypatch: pytest.Mon
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
         await press(pilot, "e")
-        screen.editor.show_place(screen.editor.text.split("\n").index("  weight: 50"), 12)
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("  weight: 50"), 12)
         await settled(pilot)
-        before, controls = said(screen), screen.controls.controls
-        monkeypatch.setattr(answering, "REPLAY_AFTER_SECONDS", 3600.0)
+        before, controls = said(screen), screen.edit_pane.controls.controls
+        monkeypatch.setattr(whatif_screen, "REPLAY_AFTER_SECONDS", 3600.0)
         await pilot.press("0")
         await pilot.pause()
-        assert screen.documents.text == screen.editor.text
-        assert "  weight: 500\n" in screen.documents.text
-        assert not screen.documents.is_taken_apart
+        assert screen.whatif.documents.text == screen.edit_pane.editor.text
+        assert "  weight: 500\n" in screen.whatif.documents.text
+        assert not screen.whatif.documents.is_taken_apart
         assert said(screen) == before
-        assert screen.controls.controls == controls
+        assert screen.edit_pane.controls.controls == controls
         await pilot.press("left")
         await pilot.pause()
-        assert not screen.documents.is_taken_apart, "nor when the cursor moves meanwhile"
+        assert not screen.whatif.documents.is_taken_apart, "nor when the cursor moves meanwhile"
         screen.ask()
-        assert screen.documents.is_taken_apart
+        assert screen.whatif.documents.is_taken_apart
         assert "spec.weight" in said(screen)
 
 
@@ -73,10 +74,10 @@ async def test_quick_edits_follow_the_cursor_into_another_document() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        titles = [one.title for one in screen.controls.controls]
-        screen.editor.show_place(screen.editor.text.split("\n").index("---") + 2)
+        titles = [one.title for one in screen.edit_pane.controls.controls]
+        screen.edit_pane.editor.show_place(screen.edit_pane.editor.text.split("\n").index("---") + 2)
         await settled(pilot)
-        assert [one.title for one in screen.controls.controls] != titles
+        assert [one.title for one in screen.edit_pane.controls.controls] != titles
 
 
 async def test_the_cluster_that_was_made_ready_is_asked_until_it_is_too_old(
@@ -85,21 +86,21 @@ async def test_the_cluster_that_was_made_ready_is_asked_until_it_is_too_old(
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
-        first = screen._asked
+        first = screen.whatif._asked
         assert first is app.view
         pod = a_pod(name="new")
         state = reduce(first.state, Batch({Kind.POD: KindDelta({pod.key: pod})}))
         newer = ClusterView(state, first.statuses, first, evidence=first.evidence)
         monkeypatch.setattr(KarptuiApp, "view", newer)
-        assert screen._view_to_ask() is first
+        assert screen.whatif.view_to_ask() is first
         keys.is_typing = True
         forward(app, FOLLOW_AFTER_NS)
-        assert screen._view_to_ask() is first, "somebody types"
+        assert screen.whatif.view_to_ask() is first, "somebody types"
         keys.is_typing = False
-        assert screen._view_to_ask() is newer
+        assert screen.whatif.view_to_ask() is newer
         keys.is_typing = True
         forward(app, FOLLOW_TYPED_NS - FOLLOW_AFTER_NS)
-        assert screen._view_to_ask() is newer
+        assert screen.whatif.view_to_ask() is newer
 
 
 async def test_other_prices_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +110,9 @@ async def test_other_prices_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -
         view = app.view
         priced = ClusterView(view.state, view.statuses, view, evidence=copy(view.evidence))
         monkeypatch.setattr(KarptuiApp, "view", priced)
-        assert screen._view_to_ask() is priced
+        assert screen.whatif.view_to_ask() is priced
         same = ClusterView(view.state, view.statuses, view, evidence=view.evidence)
         monkeypatch.setattr(KarptuiApp, "view", same)
-        assert screen._view_to_ask() is same, "it is the cluster that was asked"
-        screen._asked = None
-        assert screen._view_to_ask() is same
+        assert screen.whatif.view_to_ask() is same, "it is the cluster that was asked"
+        screen.whatif._asked = None
+        assert screen.whatif.view_to_ask() is same

@@ -1,14 +1,13 @@
-"""What is being worked on: sheets with their past, and what their documents were opened from."""
+"""What is being worked on: sheets, each with what was done to it, and what is known of the objects in them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from karptui.session.replayer import Replayer
 from karptui.whatif.answer import Answer
 from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.history import TYPING, History
@@ -18,8 +17,8 @@ from karptui.whatif.sheet import Sheet, scenario_of
 from karptui.whatif.yaml.parse import Parsed, parse
 
 
-class Desk:
-    """Keeps the work while other screens are in front, for as long as karptui runs."""
+class Workbook:
+    """The sheets, one of them in front; kept for as long as karptui runs."""
 
     def __init__(self) -> None:
         self.histories: list[History[Sheet]] = [History(Sheet())]
@@ -32,8 +31,6 @@ class Desk:
         """The cluster's own; None until they have been read, or where they cannot be."""
         self.answers: dict[int, Answer] = {}
         """The last good answer of each sheet, by its position."""
-        self._listener: Callable[[Answer], None] = lambda _: None
-        self.replayer = Replayer(self._heard)
 
     @property
     def sheet(self) -> Sheet:
@@ -49,13 +46,6 @@ class Desk:
     def is_untouched(self) -> bool:
         """Whether the sheet in front changes nothing yet."""
         return not self.scenario(parse(self.sheet.text)).edits
-
-    def listen(self, listener: Callable[[Answer], None]) -> None:
-        """Have answers told, in the replayer's thread."""
-        self._listener = listener
-
-    def _heard(self, answer: Answer) -> None:
-        self._listener(answer)
 
     def scenario(self, parsed: Parsed) -> Scenario:
         """Return what the sheet in front asks."""

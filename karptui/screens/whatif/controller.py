@@ -1,0 +1,474 @@
+"""The what-if without its screen: what is edited, what is asked, and what was answered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from msgspec.structs import replace
+
+from karptui.kube.units import count_text
+from karptui.screens.whatif.documents import Documents
+from karptui.screens.whatif.files import open_scenarios, save_scenarios
+from karptui.screens.whatif.workbook import Workbook
+from karptui.session.cluster_view import ClusterView
+from karptui.session.known_values import known_values
+from karptui.session.pace import KEYBOARD
+from karptui.session.replayer import Replayer
+from karptui.sources.base import SourceError
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.whatif.controls import focused
+from karptui.views.whatif.notes import problem_at
+from karptui.views.whatif.opening import Opening
+from karptui.views.whatif.totals import mode_sentence, mode_text
+from karptui.whatif.answer import Answer
+from karptui.whatif.edits import AnyEdit, ObjectRef, PutObject, SetField
+from karptui.whatif.history import TYPING
+from karptui.whatif.scenario import Replay, Scenario
+from karptui.whatif.scenario_file import write_scenarios
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.schema.schema import schemas_from_crds
+from karptui.whatif.sheet import Sheet, joined, sheet_of, with_document
+from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
+from karptui.whatif.yaml.parse import Document, parse
+from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
+from karptui.whatif.yaml.tree import Severity
+from karptui.whatif.yaml.write import as_document
+
+FOLLOW_AFTER_NS: Final = 2_000_000_000
+"""How long the base may be behind a cluster that keeps changing."""
+FOLLOW_TYPED_NS: Final = 8_000_000_000
+"""How long it may while somebody types."""
+NAMES_AFTER_NS: Final = 5_000_000_000
+"""How long names may be behind a cluster that keeps changing; reading a large one takes half a second."""
+NO_DOCUMENTS: Final = frozenset({"Pod", "Node", "NodeClaim"})
+"""Objects of which there are many: edits of them are listed, not typed."""
+
+
+class Cluster(Protocol):
+    """The cluster, as the what-if asks about it."""
+
+    @property
+    def view(self) -> ClusterView:
+        """One generation of it."""
+        ...
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since the epoch."""
+        ...
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it; raises SourceError with a sentence."""
+        ...
+
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the CustomResourceDefinitions of Karpenter's kinds; raises SourceError with a sentence."""
+        ...
+
+
+class Listener(Protocol):
+    """Whoever shows the work."""
+
+    def typed(self) -> None:
+        """Note that the text is what was typed last."""
+        ...
+
+    def text_changed(self) -> None:
+        """Note that an edit has changed the text."""
+        ...
+
+    def sheet_changed(self) -> None:
+        """Note that another sheet is in front, or another state of it."""
+        ...
+
+    def heard(self, answer: Answer) -> None:
+        """Note an answer, in the replayer's thread."""
+        ...
+
+    def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        """Say something to the reader."""
+        ...
+
+
+class Nobody:
+    """Listens while nothing is shown."""
+
+    def typed(self) -> None:
+        """Take no note."""
+
+    def text_changed(self) -> None:
+        """Take no note."""
+
+    def sheet_changed(self) -> None:
+        """Take no note."""
+
+    def heard(self, answer: Answer) -> None:
+        """Take no note."""
+
+    def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        """Take no note."""
+
+
+@dataclass
+class _Made:
+    """What opening comes to."""
+
+    text: str
+    edits: tuple[AnyEdit, ...]
+    failed: str = ""
+    """Why the first document or edit that cannot be had is missing."""
+
+
+class WhatIf:
+    """Keeps the work while other screens are in front, asks the replayer, and tells a listener what has changed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Begin with an empty sheet.
+
+        Args:
+            cluster: what scenarios are replayed on.
+        """
+        self.cluster = cluster
+        self.book = Workbook()
+        self.documents = Documents(self.book.originals)
+        self.replayer = Replayer(self._heard)
+        self.listener: Listener = Nobody()
+        self.problem = ""
+        """Why the last question has no answer."""
+        self._question: Scenario | None = None
+        """What was asked last."""
+        self._is_asked = False
+        """Whether that is still what the sheet in front asks."""
+        self._asked: ClusterView | None = None
+        """The cluster of the last question."""
+        self._asked_ns = 0
+        self._reading: asyncio.Task[None] | None = None
+        self._read_state: object = None
+        """State that names are read from."""
+        self._read_ns = 0
+
+    def show_to(self, listener: Listener) -> None:
+        """Tell somebody what changes from now on; nothing counts as asked yet."""
+        self.listener = listener
+        self._question = self._asked = None
+        self._is_asked, self.problem = False, ""
+
+    def leave(self, listener: Listener) -> None:
+        """Tell somebody nothing more."""
+        if self.listener is listener:
+            self.listener = Nobody()
+
+    # The text
+
+    def typed(self, text: str, line: int) -> None:
+        """Take over at once what was typed; what it says is worked out when no key has come for a moment."""
+        self.book.write(text, why=f"{TYPING} in line {line + 1}")
+        self.documents.read(text)
+        self._is_asked = False
+        self.listener.typed()
+
+    def put_text(self, text: str, why: str) -> None:
+        """Take over a text that an edit made."""
+        self.book.write(text, why=why)
+        self.documents.read(text)
+        self._is_asked = False
+        self.listener.text_changed()
+
+    def put_edits(self, edits: tuple[AnyEdit, ...], why: str) -> None:
+        """Take over the edits that are not text."""
+        self.book.put_edits(edits, why)
+        self.changed()
+
+    def changed(self) -> None:
+        """Have the sheet in front shown and asked after something other than typing has changed it."""
+        self.documents.read(self.book.sheet.text)
+        self._is_asked = False
+        self.listener.sheet_changed()
+
+    def document_at(self, line: int) -> Document | None:
+        """Return the document that a line belongs to, None while it cannot be read."""
+        return focused(self.documents.parsed, line)
+
+    def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        """Say something to whoever looks."""
+        self.listener.say(text, tone)
+
+    def explain(self, line: int) -> Pieces | None:
+        """Return what is wrong at a line, else what is replayed; None where what was said before stands.
+
+        Args:
+            line: that the cursor is in.
+        """
+        mode, documents = self.book.sheet.replay, self.documents
+        plain = (f"{mode_text(mode)}: {mode_sentence(mode)}", Tone.MUTED)
+        if not documents.is_taken_apart:
+            return None  # while letters come, what was said of the text before
+        problem = problem_at(documents.problems, line) or self._problem_elsewhere()
+        last_good = " · last good result" if documents.is_broken else ""
+        if problem:
+            return ((f"✘ {problem}", Tone.FAULT), (last_good, Tone.WARNING))
+        if self.problem:
+            return ((f"✘ {clean(self.problem)}", Tone.FAULT), (" · last good result", Tone.WARNING))
+        return (plain, (" · nothing is applied", Tone.MUTED))
+
+    def _problem_elsewhere(self) -> str:
+        """Return the first thing that is wrong with another line than that of the cursor."""
+        wrong = [one for one in self.documents.problems if one.severity is Severity.ERROR]
+        if not wrong:
+            return ""
+        more = f" · {count_text(len(wrong) - 1)} more" if len(wrong) > 1 else ""
+        return f"line {wrong[0].line + 1}: {problem_at(wrong[:1], wrong[0].line)}{more}"
+
+    # Going back
+
+    def undo(self) -> None:
+        """Go one step back."""
+        self._went(self.book.undo(), "undone", "nothing to undo")
+
+    def redo(self) -> None:
+        """Go one step forward again."""
+        self._went(self.book.redo(), "done again", "nothing to do again")
+
+    def _went(self, what: str, done: str, nothing: str) -> None:
+        if what:
+            self.changed()
+            self.say(f"{done}: {what}", Tone.MUTED)
+        else:
+            self.say(nothing, Tone.MUTED)
+
+    # Asking
+
+    def scenario(self) -> Scenario:
+        """Return what the sheet in front asks."""
+        return self.book.scenario(self.documents.parsed)
+
+    def ask(self) -> None:
+        """Ask what the sheet in front asks, unless a document cannot be read: then the last good result stays."""
+        if self.documents.is_broken:
+            return
+        scenario, self._is_asked = self.scenario(), True
+        view = self.view_to_ask()
+        if not self._is_known(scenario, view):
+            if view is not self._asked:
+                self._asked, self._asked_ns = view, self.cluster.now_ns()
+            self._question = scenario
+            self.replayer.ask(view, self._asked_ns, scenario)
+
+    def view_to_ask(self) -> ClusterView:
+        """Return the cluster as it is; while somebody edits, as it was a moment ago, which has been made ready."""
+        view, asked = self.cluster.view, self._asked
+        if asked is None or view.evidence is not asked.evidence or self._is_behind:
+            return view
+        is_later = view.state.generation > asked.state.generation  # else it is another cluster
+        return asked if is_later else view
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether it is time for the base to follow the cluster."""
+        allowed_ns = FOLLOW_TYPED_NS if KEYBOARD.is_busy(time.monotonic()) else FOLLOW_AFTER_NS
+        return self.cluster.now_ns() - self._asked_ns >= allowed_ns
+
+    def _is_asked_of(self, view: ClusterView) -> bool:
+        """Whether the last question was about a cluster as it is here."""
+        asked = self._asked
+        return asked is not None and asked.state is view.state and asked.evidence is view.evidence
+
+    def _is_known(self, scenario: Scenario, view: ClusterView) -> bool:
+        """Whether the answer is there or on its way: a comment changes the text and asks nothing new."""
+        if scenario != self._question or not self._is_asked_of(view):
+            return False
+        answer = self.answer
+        is_there = answer is not None and answer.scenario is self._question and answer.blockers_gained is not None
+        return is_there or self.replayer.is_busy
+
+    def follow(self) -> bool:
+        """Read names again where the cluster has changed, and return whether it is time to ask again."""
+        if self._asked is None or self._is_asked_of(self.cluster.view):
+            return False
+        self.follow_names()
+        return self._is_behind and not self.replayer.is_busy
+
+    # Answers
+
+    @property
+    def answer(self) -> Answer | None:
+        """The last good answer of the sheet in front."""
+        return self.book.answers.get(self.book.index)
+
+    def _heard(self, answer: Answer) -> None:
+        self.listener.heard(answer)
+
+    def take(self, answer: Answer) -> bool:
+        """Take an answer over and return whether it is that of the last question."""
+        if answer.scenario is not self._question or not self._is_asked:
+            return False
+        self.problem = answer.problem
+        if answer.difference is not None:
+            self.book.answers[self.book.index] = answer
+        return True
+
+    # Names and schemas of the cluster
+
+    def follow_names(self) -> None:
+        """Begin to read names unless they are those of the cluster as it is, or of a moment ago."""
+        view, now_ns = self.cluster.view, self.cluster.now_ns()
+        is_fresh = self._read_state is not None and now_ns - self._read_ns < NAMES_AFTER_NS
+        is_reading = self._reading is not None and not self._reading.done()
+        if view.state is not self._read_state and not is_fresh and not is_reading:
+            self._read_state, self._read_ns = view.state, now_ns
+            self._reading = asyncio.create_task(self._read_names())
+
+    async def _read_names(self) -> None:
+        self.documents.known_values = await asyncio.to_thread(known_values, self.cluster.view)
+        self._read_ns = self.cluster.now_ns()
+
+    async def names(self) -> KnownValues:
+        """Return what the cluster knows, once that has been read."""
+        self.follow_names()
+        if self._reading is not None:
+            await self._reading
+        return self.documents.known_values
+
+    async def read_schemas(self) -> bool:
+        """Hold documents against the cluster's own schemas and return whether there are any.
+
+        Raises:
+            SourceError: when they cannot be read, with a sentence.
+        """
+        if self.book.schemas is None:
+            crds = await self.cluster.crds()
+            if not crds:
+                return False
+            self.book.schemas = schemas_from_crds(crds)
+        self.documents.use_schemas(self.book.schemas)
+        return True
+
+    # Documents of the cluster
+
+    async def open(self, opening: Opening) -> str:
+        """Add documents and edits to the sheet in front; return why one could not be read."""
+        book, sheet = self.book, self.book.sheet
+        is_fresh = book.is_untouched
+        made = _Made("" if is_fresh else sheet.text, () if is_fresh else sheet.edits)
+        for ref in opening.documents:
+            await self._add_document(made, ref)
+        for edit in opening.edits:
+            await self._add_edit(made, edit)
+        replay = opening.replay if is_fresh or opening.edits else sheet.replay
+        name = opening.name if is_fresh else sheet.name
+        book.put(Sheet(name, made.text, made.edits, replay), f"opening {opening.name}")
+        self.changed()
+        return made.failed
+
+    async def _add_document(self, made: _Made, ref: ObjectRef) -> bool:
+        """Add an object's document to a text unless it is there; return whether it is there then."""
+        if parse(made.text).find(ref) is not None:
+            return True
+        try:
+            made.text = joined([made.text, await self.read_document(ref)])
+        except SourceError as error:
+            made.failed = made.failed or str(error)
+            return False
+        return True
+
+    async def _add_edit(self, made: _Made, edit: AnyEdit) -> None:
+        """Add an edit: as text where its object can be a document, so that it is seen and can be changed."""
+        if isinstance(edit, PutObject):
+            await self._remember_originals(edit.text)
+            made.text = with_document(made.text, edit.text)
+        elif isinstance(edit, SetField) and edit.object.kind not in NO_DOCUMENTS:
+            if await self._add_document(made, edit.object):
+                try:
+                    value = REMOVE if edit.value is None else edit.value
+                    made.text = set_value(made.text, edit.object, edit.path, value)
+                except EditRefusedError as error:
+                    made.failed = made.failed or str(error)
+        elif edit not in made.edits:
+            made.edits = (*made.edits, edit)
+
+    async def read_document(self, ref: ObjectRef) -> str:
+        """Return an object of the cluster as a document, and remember what it was.
+
+        Raises:
+            SourceError: when it cannot be read.
+        """
+        raw = await self.cluster.fetch_object(ref.kind, ref.key)
+        text = as_document(raw)
+        for document in parse(text).documents:
+            if document.body is not None:
+                self.book.originals[document.ref] = document.body
+                self.book.opened_texts[document.ref] = text
+        return text
+
+    async def add_document(self, ref: ObjectRef) -> None:
+        """Add an object's document to the sheet in front unless it is there already.
+
+        Raises:
+            SourceError: when it cannot be read.
+        """
+        if self.documents.parsed.find(ref) is None:
+            text = await self.read_document(ref)
+            self.put_text(joined([self.book.sheet.text, text]), f"{ref.kind} {ref.key} opened")
+
+    async def _remember_originals(self, text: str) -> None:
+        """Read what documents are in the cluster; those that are not there are new."""
+        for document in parse(text).documents:
+            if document.body is not None and document.ref not in self.book.originals:
+                with suppress(SourceError):
+                    await self.read_document(document.ref)
+
+    # Scenarios
+
+    def choose_replay(self, mode: Replay) -> None:
+        """Take over what is replayed."""
+        self.book.choose_replay(mode)
+        self.changed()
+
+    def scenarios(self) -> list[Scenario]:
+        """Return what every sheet asks."""
+        return [self.book.scenario_at(at) for at in range(len(self.book.sheets))]
+
+    def duplicate(self) -> None:
+        """Put a copy of the sheet in front, under a name of its own."""
+        sheet = self.book.sheet
+        self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
+
+    def save_scenarios(self, target: str, *, replaces: bool = False) -> Path:
+        """Write every scenario to a file and return its path.
+
+        Raises:
+            FileIsThereError: when the file is there and is not to be replaced.
+            FileError: when it cannot be written.
+        """
+        return save_scenarios(target, self.scenarios(), replaces=replaces)
+
+    async def open_scenarios(self, target: str) -> int:
+        """Begin a sheet for each scenario of a file and return how many there are.
+
+        Raises:
+            FileError: when it cannot be read, or does not hold scenarios.
+        """
+        scenarios: Sequence[Scenario] = open_scenarios(target)
+        for scenario in scenarios:
+            sheet = sheet_of(scenario)
+            await self._remember_originals(sheet.text)
+            self.book.begin(replace(sheet, name=self.book.free_name(sheet.name)))
+        return len(scenarios)
+
+    def exported(self, form: str) -> str:
+        """Return the scenario in front as ``patch``, ``yaml``, ``diff`` or ``scenario``."""
+        if form == "scenario":
+            return write_scenarios([self.scenario()])
+        changes = changes_of(self.documents.parsed, self.book.originals, self.book.opened_texts)
+        if form == "yaml":
+            return export_yaml(changes) or "# no document is edited\n"
+        if form == "diff":
+            return export_diff(changes) or "# no document is edited\n"
+        commands = export_commands(changes, self.book.sheet.edits, self.documents.schemas)
+        return f"# Nothing has been applied. Check each line before you run it.\n{commands}"

@@ -1,0 +1,263 @@
+"""What is asked in front of the what-if: modes, scenarios, files, forms of export, parameters of sweeps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+from textual.app import App
+
+from karptui.kube.units import counted
+from karptui.screens import routes
+from karptui.screens.dialogs import AskScreen, Choice, PickScreen
+from karptui.screens.frame import FrameScreen
+from karptui.screens.whatif.controller import WhatIf
+from karptui.screens.whatif.files import FileError, FileIsThereError
+from karptui.screens.whatif.quick_edits import QuickEdits
+from karptui.views.row import Tone
+from karptui.views.whatif.self_check import self_check_text
+from karptui.views.whatif.totals import mode_sentence, mode_text
+from karptui.whatif.path import path_text
+from karptui.whatif.quick_edits.actions import SETTING_EDITS
+from karptui.whatif.quick_edits.catalogue import quick_edits_for
+from karptui.whatif.quick_edits.quick_edit import Input
+from karptui.whatif.scenario import Replay
+from karptui.whatif.sheet import Sheet
+from karptui.whatif.sweep import SweepError, parse_sweep
+from karptui.whatif.yaml.parse import Document
+
+GROUP: Final = "asking"
+FORMS: Final = (
+    Choice("patch", "kubectl commands", "a patch for each object, and what else can be done by hand"),
+    Choice("yaml", "YAML", "the edited objects, whole"),
+    Choice("diff", "difference", "what is there now against what is edited"),
+    Choice("scenario", "scenario", "for karptui simulate --scenario"),
+)
+SWEPT: Final = frozenset({Input.NUMBER, Input.QUANTITY, Input.DURATION})
+EXAMPLES: Final = {
+    Input.NUMBER: "1..100/10, or 1,50,100",
+    Input.QUANTITY: "100..500/50, or 100Gi..400Gi/50Gi",
+    Input.DURATION: "30s..10m/30s, or 0s,5m,1h",
+}
+
+
+def ask_aside(screen: FrameScreen, talk: Callable[[], Awaitable[None]]) -> None:
+    """Ask beside the screen's messages; what is asked while another question is open is not asked.
+
+    Keys that come faster than a dialog would otherwise open a second one before it, and the first never be answered;
+    or a dialog would come up in front of a screen that was opened meanwhile.
+    """
+
+    async def run() -> None:
+        if screen.is_current:
+            await talk()
+
+    if not any(one.group == GROUP and one.node is screen and not one.is_finished for one in screen.app.workers):
+        screen.run_worker(run(), group=GROUP)
+
+
+def needed(text: str) -> str:
+    """Return what is wrong with an answer that may be anything but empty."""
+    return "" if text.strip() else "it cannot be empty"
+
+
+class Dialogs:
+    """Asks in front of the what-if, and has done what is answered."""
+
+    def __init__(self, screen: FrameScreen, whatif: WhatIf, quick: QuickEdits) -> None:
+        """Make the dialogs.
+
+        Args:
+            screen: in front of which is asked.
+            whatif: what is asked about.
+            quick: knows what values are.
+        """
+        self._screen = screen
+        self._whatif = whatif
+        self._quick = quick
+
+    @property
+    def _app(self) -> App[None]:
+        return self._screen.app
+
+    async def _pick(self, title: str, choices: Sequence[Choice], current: str = "") -> str | None:
+        return await self._app.push_screen_wait(PickScreen(title, choices, current=current))
+
+    # What is replayed
+
+    async def mode(self) -> None:
+        """Choose what is replayed."""
+        choices = [Choice(str(mode), mode_text(mode), mode_sentence(mode)) for mode in Replay]
+        chosen = await self._pick("What is replayed", choices, str(self._whatif.book.sheet.replay))
+        if chosen is not None:
+            self._whatif.choose_replay(Replay(chosen))
+
+    # Scenarios
+
+    async def scenarios(self) -> None:
+        """Go to another scenario, begin one, or throw one away."""
+        book = self._whatif.book
+        choices = [Choice(f"at {at}", sheet.name, self._summary(at)) for at, sheet in enumerate(book.sheets)]
+        choices += [
+            Choice("new", "+ begin a new one", "with nothing in it"),
+            Choice("duplicate", "+ duplicate this one", book.sheet.name),
+            Choice("rename", "  name this one"),
+            Choice("save", "↓ save to a file", "all of them, as YAML; karptui simulate --scenario replays it"),
+            Choice("open", "↑ open a file"),
+            Choice("drop", "− throw this one away", "esc leaves it"),
+        ]
+        chosen = await self._pick("Scenarios", choices, f"at {book.index}")
+        match chosen:
+            case None:
+                return
+            case "new":
+                book.begin(Sheet(book.free_name("unnamed")))
+            case "duplicate":
+                self._whatif.duplicate()
+            case "rename":
+                await self._name()
+            case "save":
+                await self._save()
+            case "open":
+                await self._open()
+            case "drop":
+                book.drop()
+            case _:
+                book.choose(int(chosen.removeprefix("at ")))
+        self._whatif.changed()
+
+    def _summary(self, index: int) -> str:
+        book = self._whatif.book
+        count = len(book.scenario_at(index).edits)
+        edits = f"{counted(count, 'edit')} · {mode_text(book.sheets[index].replay)}"
+        answer = book.answers.get(index)
+        if answer is None or answer.difference is None:
+            return edits
+        return f"{edits} · {answer.difference.price_delta_per_hour:+,.2f} $/h"
+
+    async def rename(self) -> None:
+        """Give the scenario a name."""
+        await self._name()
+        self._whatif.changed()
+
+    async def _name(self) -> None:
+        asked = AskScreen("Name of the scenario", value=self._whatif.book.sheet.name, check=needed)
+        name = await self._app.push_screen_wait(asked)
+        if name is not None:
+            self._whatif.book.rename(name.strip())
+
+    # Files
+
+    async def _save(self) -> None:
+        """Ask for a file and write every scenario to it; one that is there is replaced only when that is confirmed."""
+        asked = AskScreen("File to save the scenarios to", value="scenarios.yaml", check=needed)
+        target = await self._app.push_screen_wait(asked)
+        if target is None:
+            return
+        try:
+            path = await self._saved(target)
+        except FileError as error:
+            self._whatif.say(str(error), Tone.FAULT)
+            return
+        if path is not None:
+            self._whatif.say(f"{counted(len(self._whatif.book.sheets), 'scenario')} saved to {path}", Tone.GOOD)
+
+    async def _saved(self, target: str) -> Path | None:
+        try:
+            return self._whatif.save_scenarios(target)
+        except FileIsThereError:
+            choices = (Choice("replace", f"replace {target}"), Choice("keep", "leave it as it is"))
+            chosen = await self._pick("The file is there already", choices)
+        return self._whatif.save_scenarios(target, replaces=True) if chosen == "replace" else None
+
+    async def _open(self) -> None:
+        target = await self._app.push_screen_wait(AskScreen("File of scenarios to open", check=needed))
+        if target is None:
+            return
+        try:
+            count = await self._whatif.open_scenarios(target)
+        except FileError as error:
+            self._whatif.say(str(error), Tone.FAULT)
+        else:
+            self._whatif.say(f"{counted(count, 'scenario')} opened from {target}", Tone.GOOD)
+
+    # Export
+
+    async def export(self) -> None:
+        """Choose a form and show it; c copies it there."""
+        if self._whatif.book.is_untouched:
+            self._whatif.say("nothing is edited yet", Tone.MUTED)
+            return
+        chosen = await self._pick("Export as", FORMS)
+        if chosen is not None:
+            text = self._whatif.exported(chosen)
+            title = next(one.title for one in FORMS if one.id == chosen)
+            language = "yaml" if chosen in ("yaml", "scenario") else None
+            routes.show_made_text(self._screen, f"{title} ─ {self._whatif.book.sheet.name}", lambda: text, language)
+
+    # Sweeps, comparisons, and how well the model does
+
+    def compare(self) -> None:
+        """Show scenarios side by side."""
+        from karptui.screens.whatif.compare import CompareScreen  # noqa: PLC0415 - only when asked for
+
+        if len(self._whatif.book.sheets) == 1:
+            self._whatif.say("there is one scenario; s duplicates it or begins another", Tone.MUTED)
+        self._app.push_screen(CompareScreen(self._whatif))
+
+    async def sweep(self, document: Document | None) -> None:
+        """Ask for a parameter and its values.
+
+        Args:
+            document: the one that the cursor is in.
+        """
+        from karptui.screens.whatif.sweep import SweepScreen  # noqa: PLC0415 - only when asked for
+
+        offers = list(_parameters(document))
+        chosen = await self._pick("Sweep over", [choice for choice, _ in offers])
+        if chosen is None:
+            return
+        kind = next(kind for choice, kind in offers if choice.id == chosen)
+
+        def fault(text: str) -> str:
+            try:
+                parse_sweep(f"{chosen}={text}")
+            except SweepError as error:
+                return str(error)
+            return ""
+
+        asked = AskScreen(f"Values of {chosen}", hint=f"a range or a list: {EXAMPLES[kind]}", check=fault)
+        values = await self._app.push_screen_wait(asked)
+        if values is not None:
+            scenario = self._whatif.scenario()
+            sweep = replace(parse_sweep(f"{chosen}={values}"), edits=scenario.edits)
+            current = self._quick.current_value(chosen, document)
+            shared = self._whatif.replayer.shared_base
+            self._app.push_screen(SweepScreen(shared, sweep, scenario.replay, current))
+
+    async def verify(self) -> None:
+        """Put the model to the test on the NodeClaims created lately."""
+        from karptui.whatif.self_check import self_check  # noqa: PLC0415 - only when asked for
+
+        cluster = self._whatif.cluster
+        shared, view, now_ns = self._whatif.replayer.shared_base, cluster.view, cluster.now_ns()
+
+        async def checked() -> str:
+            return self_check_text(await asyncio.to_thread(lambda: self_check(shared.take(view, now_ns))))
+
+        routes.show_text(self._screen, "does the model make the NodeClaims that Karpenter made?", checked)
+
+
+def _parameters(document: Document | None) -> Iterator[tuple[Choice, Input]]:
+    if document is not None and document.body is not None:
+        ref = document.ref
+        for quick in quick_edits_for(document.kind):
+            if quick.input in SWEPT:
+                id_ = f"{ref.kind}/{ref.key}:{path_text(quick.path)}"
+                yield Choice(id_, f"{quick.title} of {document.name}", quick.current(document.body)), quick.input
+    for setting in SETTING_EDITS:
+        if setting.stride:
+            yield Choice(setting.name, setting.name, setting.hint), Input.NUMBER

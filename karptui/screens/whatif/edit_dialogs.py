@@ -1,0 +1,291 @@
+"""What is asked before an edit is made: values of quick edits, and what can be added to a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from textual.app import App
+
+from karptui.decode.kinds import Kind
+from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
+from karptui.screens.frame import FrameScreen
+from karptui.screens.whatif.controller import WhatIf
+from karptui.screens.whatif.dialogs import needed
+from karptui.screens.whatif.editor_pane import EditorPane
+from karptui.screens.whatif.quick_edits import QuickEdits, control_of
+from karptui.sources.base import SourceError
+from karptui.state.cluster import ClusterState
+from karptui.state.inventory import WORKLOAD_KINDS
+from karptui.views.row import Tone
+from karptui.views.whatif.opening import ref_of
+from karptui.whatif.edits import ObjectRef
+from karptui.whatif.quick_edits.actions import QUICK_ACTIONS, SETTING_EDITS, QuickAction, SettingEdit
+from karptui.whatif.quick_edits.pools import add_daemonset, own_pool, split_pool
+from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.yaml.parse import Document
+
+MOST_PODS: Final = 2_000
+"""Pods that are offered: those without a node first, then one of each workload."""
+SPLIT_KEYS: Final = (
+    ("karpenter.k8s.aws/instance-family", "instance families"),
+    ("karpenter.k8s.aws/instance-category", "instance categories"),
+    ("karpenter.sh/capacity-type", "capacity types"),
+    ("topology.kubernetes.io/zone", "zones"),
+    ("kubernetes.io/arch", "architectures"),
+)
+ADD: Final = "+ add"
+
+
+class EditDialogs:
+    """Asks in front of the what-if, and makes the edits that are answered."""
+
+    def __init__(self, screen: FrameScreen, whatif: WhatIf, quick: QuickEdits, pane: EditorPane) -> None:
+        """Make the dialogs.
+
+        Args:
+            screen: in front of which is asked.
+            whatif: what is edited.
+            quick: makes the edits.
+            pane: knows the document in focus.
+        """
+        self._screen = screen
+        self._whatif = whatif
+        self._quick = quick
+        self._pane = pane
+
+    @property
+    def _app(self) -> App[None]:
+        return self._screen.app
+
+    async def _pick(self, title: str, choices: Sequence[Choice], current: str = "") -> str | None:
+        return await self._app.push_screen_wait(PickScreen(title, choices, current=current))
+
+    # A control
+
+    async def choose(self, control_id: str) -> None:
+        """Ask for the value of a control."""
+        control, document = control_of(control_id), self._pane.document
+        if control.setting is not None:
+            await self._setting(control.setting)
+        elif control.quick is None:
+            self._whatif.say("⌫ takes the edit back", Tone.MUTED)
+        elif document is None:
+            self._quick.say_unreadable()
+        else:
+            await self._value(control.quick, document)
+
+    async def _value(self, quick: QuickEdit, document: Document) -> None:
+        body = document.body or {}
+        current = quick.current(body)
+        match quick.input:
+            case Input.CHOICE:
+                options = quick.options(body, KnownValues())
+                chosen = await self._pick(
+                    quick.title, [Choice(one.value, one.value, one.detail) for one in options], current
+                )
+                if chosen is not None:
+                    self._quick.put(quick, document, chosen)
+            case Input.TOGGLES:
+                await self._toggles(quick, document)
+            case Input.ITEMS:
+                await self._items(quick, document)
+            case _:
+                title = f"{quick.title} of {document.kind} {document.name}"
+                hint = f"{quick.hint}; empty takes it away"
+                asked = AskScreen(title, value=current, hint=hint, check=quick.fault)
+                answer = await self._app.push_screen_wait(asked)
+                if answer is not None:
+                    self._quick.put(quick, document, answer.strip())
+
+    async def _toggles(self, quick: QuickEdit, document: Document) -> None:
+        options = quick.options(document.body or {}, await self._whatif.names())
+        before = {one.value for one in options if one.is_on}
+        choices = [Choice(one.value, one.value, one.detail) for one in options]
+        asked = ChecklistScreen(f"{quick.title} of {document.name}", choices, before)
+        chosen = await self._app.push_screen_wait(asked)
+        if chosen is not None:
+            self._quick.put_toggles(quick, document, before, chosen)
+
+    async def _items(self, quick: QuickEdit, document: Document) -> None:
+        options = quick.options(document.body or {}, await self._whatif.names())
+        choices = [Choice(one.value, one.value, one.detail or "enter takes it away") for one in options if one.is_on]
+        chosen: str | None = ADD
+        if choices:
+            chosen = await self._pick(quick.title, [*choices, Choice(ADD, ADD, quick.hint)])
+        if chosen == ADD:
+            asked = AskScreen(f"{quick.title}: one more", hint=quick.hint, check=quick.fault)
+            answer = await self._app.push_screen_wait(asked)
+            if answer:
+                self._quick.put(quick, document, answer.strip())
+        elif chosen is not None:
+            self._quick.drop(quick, document, chosen)
+
+    async def _setting(self, setting: SettingEdit) -> None:
+        current = self._quick.setting_value(setting)
+        if setting.choices:
+            answer = await self._pick(setting.name, [Choice(one, one) for one in setting.choices], current)
+        else:
+            asked = AskScreen(setting.name, value=current, hint=setting.hint, check=setting.fault)
+            answer = await self._app.push_screen_wait(asked)
+        if answer is not None:
+            self._quick.put_setting(setting, answer.strip())
+
+    # Adding
+
+    async def add(self) -> None:
+        """Choose what to add."""
+        document = self._pane.document
+        chosen = await self._pick("Add to the scenario", list(_offers(document)))
+        if chosen is None:
+            return
+        sort, _, name = chosen.partition("/")
+        match sort:
+            case "open":
+                await self._open_object()
+            case "setting":
+                await self._choose_setting()
+            case "split" if document is not None:
+                await self._split(document)
+            case "own" if document is not None:
+                await self._own_pool(document)
+            case "daemonset":
+                await self._daemonset()
+            case _:
+                await self._act(next(one for one in QUICK_ACTIONS if one.id == name), document)
+
+    async def _open_object(self) -> None:
+        chosen = await self._pick_object("Which document", _openable(self._whatif.cluster.view.state))
+        if chosen is not None and await self._have_document(chosen):
+            self._show_document(chosen)
+
+    async def _have_document(self, ref: ObjectRef) -> bool:
+        """Add an object's document unless it is there already; return whether it is there then."""
+        try:
+            await self._whatif.add_document(ref)
+        except SourceError as error:
+            self._whatif.say(str(error), Tone.WARNING)
+            return False
+        return True
+
+    def _show_document(self, ref: ObjectRef) -> None:
+        self._pane.show_document(self._whatif.documents.parsed.find(ref))
+
+    async def _pick_object(self, title: str, refs: Iterator[ObjectRef]) -> ObjectRef | None:
+        found = list(refs)
+        if not found:
+            self._whatif.say(f"{title}: the cluster has none", Tone.MUTED)
+            return None
+        chosen = await self._pick(title, [Choice(str(at), f"{ref.kind} {ref.key}") for at, ref in enumerate(found)])
+        return found[int(chosen)] if chosen is not None else None
+
+    async def _split(self, document: Document) -> None:
+        """Ask what the preferred pool takes, and write the two pools."""
+        key = await self._pick("Prefer some values of", [Choice(key, title, key) for key, title in SPLIT_KEYS])
+        if key is None:
+            return
+        values = (await self._whatif.names()).labels.get(key, ())
+        asked = ChecklistScreen("What the preferred pool takes", [Choice(value, value) for value in values], ())
+        chosen = await self._app.push_screen_wait(asked)
+        name = chosen and await self._ask_name("Name of the preferred pool", f"{document.name}-preferred")
+        if name:
+            taken = tuple(sorted(chosen or ()))
+            self._write(
+                lambda text: split_pool(text, document.index, name=name, key=key, values=taken),
+                f"{document.name} split",
+                ObjectRef("NodePool", name),
+            )
+
+    async def _own_pool(self, document: Document) -> None:
+        """Ask which pool is copied for a workload, and write pool, toleration and selector."""
+        pools = sorted(self._whatif.cluster.view.state.nodepools)
+        pool = await self._pick("Copy which NodePool", [Choice(one, one) for one in pools])
+        name = pool and await self._ask_name("Name of its own pool", document.name)
+        if pool and name and await self._have_document(ObjectRef("NodePool", pool)):
+            self._write(
+                lambda text: own_pool(text, ObjectRef("NodePool", pool), document.ref, name=name),
+                f"own pool for {document.name}",
+                ObjectRef("NodePool", name),
+            )
+
+    async def _daemonset(self) -> None:
+        name = await self._ask_name("Name of the DaemonSet", "agent")
+        if name:
+            ref = ObjectRef("DaemonSet", name)
+            self._write(lambda text: add_daemonset(text, name), f"DaemonSet {name}", ref)
+
+    async def _ask_name(self, title: str, value: str) -> str:
+        answer = await self._app.push_screen_wait(AskScreen(title, value=value, check=needed))
+        return answer.strip() if answer is not None else ""
+
+    def _write(self, change: Callable[[str], str], why: str, made: ObjectRef) -> None:
+        if self._quick.change_text("", why, change):
+            self._show_document(made)
+
+    async def _choose_setting(self) -> None:
+        choices = [Choice(one.name, one.name, one.hint) for one in SETTING_EDITS]
+        chosen = await self._pick("Which of Karpenter's settings", choices)
+        setting = next((one for one in SETTING_EDITS if one.name == chosen), None)
+        if setting is not None:
+            await self._setting(setting)
+
+    async def _act(self, action: QuickAction, document: Document | None) -> None:
+        ref = ObjectRef("", "")
+        if action.kinds:
+            originals = self._whatif.book.originals
+            if document is not None and document.kind in action.kinds and document.ref in originals:
+                ref = document.ref
+            else:
+                picked = await self._pick_object(action.title, _of_kinds(self._whatif.cluster.view.state, action.kinds))
+                if picked is None:
+                    return
+                ref = picked
+        answers: dict[str, str] = {}
+        for name, title in action.asks:
+            answer = await self._app.push_screen_wait(AskScreen(f"{action.title}: {title}", hint=ref.key))
+            if answer is None:
+                return
+            answers[name] = answer
+        self._quick.act(action, ref, answers)
+
+
+def _offers(document: Document | None) -> Iterator[Choice]:
+    if document is not None and document.kind == "NodePool":
+        yield Choice(
+            "split/", f"split {document.name}", "a preferred pool and itself as fallback, with the same taints"
+        )
+    if document is not None and document.kind in ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"):
+        yield Choice("own/", f"own pool for {document.name}", "a NodePool with a taint that only its pods tolerate")
+    yield Choice("open/", "open a document", "a NodePool, NodeClass, workload, PodDisruptionBudget, …")
+    yield Choice("setting/", "one of Karpenter's settings", "VM overhead, reserved ENIs, policies, feature gates")
+    yield Choice("daemonset/", "a DaemonSet", "to see what one more costs on every new node")
+    yield from (Choice(f"action/{one.id}", one.title) for one in QUICK_ACTIONS)
+
+
+def _openable(state: ClusterState) -> Iterator[ObjectRef]:
+    yield from (ObjectRef("NodePool", name) for name in sorted(state.nodepools))
+    yield from (ObjectRef(one.kind, one.name) for one in sorted(state.nodeclasses.values(), key=lambda one: one.name))
+    kinds = (Kind.NODEOVERLAY, Kind.DAEMONSET, Kind.PDB, *WORKLOAD_KINDS)
+    yield from _of_kinds(state, [str(kind) for kind in kinds])
+
+
+def _of_kinds(state: ClusterState, kinds: Sequence[str] | frozenset[str]) -> Iterator[ObjectRef]:
+    for kind in kinds if isinstance(kinds, list) else sorted(kinds):
+        if kind == Kind.POD:
+            yield from _pods(state)
+        else:
+            yield from (ref_of(kind, key) for key in sorted(state.of(Kind(kind))))
+
+
+def _pods(state: ClusterState) -> Iterator[ObjectRef]:
+    """Yield pods without a node, then one of each workload: a copy of one is like a copy of its siblings."""
+    seen: set[object] = set()
+    chosen = list(state.pending_pods)[:MOST_PODS]
+    for key, pod in state.pods.items():
+        if len(chosen) >= MOST_PODS:
+            break
+        if pod.node_name and pod.template not in seen:
+            seen.add(pod.template)
+            chosen.append(key)
+    yield from (ref_of("Pod", key) for key in chosen)

@@ -1,0 +1,209 @@
+"""Quick edits without their screen: what a key on a control does to the sheet in front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from karptui.screens.whatif.controller import WhatIf
+from karptui.views.row import Tone
+from karptui.views.whatif.controls import EDIT, QUICK, SETTING, setting_value
+from karptui.views.whatif.edit_text import edit_text
+from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
+from karptui.whatif.path import path_text, value_at
+from karptui.whatif.quick_edits.actions import SETTING_EDITS, QuickAction, SettingEdit
+from karptui.whatif.quick_edits.catalogue import QUICK_EDITS, quick_edits_for
+from karptui.whatif.quick_edits.quick_edit import Input, QuickEdit
+from karptui.whatif.scenario import Replay
+from karptui.whatif.schema.offers import KnownValues
+from karptui.whatif.yaml.parse import Document
+from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
+
+
+class Control(NamedTuple):
+    """What a control changes: a field of the document, a setting, or an edit beside the documents."""
+
+    quick: QuickEdit | None = None
+    setting: SettingEdit | None = None
+    edit: int | None = None
+
+
+def control_of(control_id: str) -> Control:
+    """Return what the control with an id changes."""
+    sort, _, name = control_id.partition("/")
+    if sort == QUICK:
+        return Control(quick=next(one for one in QUICK_EDITS if one.id == name))
+    if sort == SETTING:
+        return Control(setting=next(one for one in SETTING_EDITS if one.name == name))
+    return Control(edit=int(name)) if sort == EDIT else Control()
+
+
+class QuickEdits:
+    """Makes edits of the sheet in front; one that is refused changes nothing and says why."""
+
+    def __init__(self, whatif: WhatIf) -> None:
+        """Make the edits.
+
+        Args:
+            whatif: what is edited.
+        """
+        self._whatif = whatif
+
+    # Keys on a control
+
+    def step(self, control_id: str, step: int, document: Document | None) -> None:
+        """Make a value larger or smaller, or take the next or last of several.
+
+        Args:
+            control_id: of the control.
+            step: 1 or -1.
+            document: the one that the cursor is in; None while it cannot be read.
+        """
+        control = control_of(control_id)
+        if control.setting is not None:
+            self.put_setting(control.setting, control.setting.step(self.setting_value(control.setting), step))
+        elif control.quick is not None and document is None:
+            self.say_unreadable()
+        elif control.quick is not None and document is not None and control.quick.step is not None:
+            self.put(control.quick, document, control.quick.step(document.body or {}, step))
+
+    def reset(self, control_id: str, document: Document | None) -> None:
+        """Give a value again what the cluster has, or take an edit back.
+
+        Args:
+            control_id: of the control.
+            document: the one that the cursor is in; None while it cannot be read.
+        """
+        control, edits = control_of(control_id), self._whatif.book.sheet.edits
+        if control.setting is not None:
+            self._whatif.put_edits(self._other_settings(control.setting), f"{control.setting.name} as it was")
+        elif control.edit is not None:
+            self._whatif.put_edits((*edits[: control.edit], *edits[control.edit + 1 :]), "an edit taken back")
+        elif control.quick is not None and document is None:
+            self.say_unreadable()
+        elif control.quick is not None and document is not None:
+            self._restore(control.quick, document)
+
+    def say_unreadable(self) -> None:
+        """Say that the document must be readable first."""
+        line = self._whatif.documents.first_broken_line + 1
+        self._whatif.say(f"line {line} cannot be read yet; e goes to the text, u undoes", Tone.WARNING)
+
+    # Fields of a document
+
+    def change_text(self, title: str, why: str, change: Callable[[str], str]) -> bool:
+        """Change the text and return whether it was; say why where it is refused.
+
+        Args:
+            title: what is changed; nothing where a refusal says it itself.
+            why: what undo says of it.
+            change: from the text to the changed one; raises EditRefusedError.
+        """
+        try:
+            text = change(self._whatif.book.sheet.text)
+        except EditRefusedError as error:
+            self._whatif.say(f"{title}: {error}" if title else str(error), Tone.WARNING)
+            return False
+        self._whatif.put_text(text, why)
+        return True
+
+    def put(self, quick: QuickEdit, document: Document, value: str) -> None:
+        """Give a field a value."""
+        self.change_text(quick.title, quick.title, lambda text: quick.put(text, document.index, value))
+
+    def put_toggles(self, quick: QuickEdit, document: Document, before: Iterable[str], chosen: Iterable[str]) -> None:
+        """Turn values of a requirement on and off."""
+        on_now, wanted = set(before), set(chosen)
+
+        def change(text: str) -> str:
+            # What is turned on comes first, so that the last value of a requirement may be exchanged for another.
+            for value in (*sorted(wanted - on_now), *sorted(on_now - wanted)):
+                text = quick.put(text, document.index, value)
+            return text
+
+        self.change_text(quick.title, quick.title, change)
+
+    def drop(self, quick: QuickEdit, document: Document, value: str) -> None:
+        """Take one of several values away."""
+        drop = quick.drop
+        if drop is not None:
+            self.change_text(quick.title, f"{quick.title} taken away", lambda text: drop(text, document.index, value))
+
+    def _restore(self, quick: QuickEdit, document: Document) -> None:
+        """Give a field again what the cluster has; of a requirement only the values that the edit turned over."""
+        original = self._whatif.book.originals.get(document.ref)
+        if original is None:
+            self._whatif.say("the cluster has no such object", Tone.MUTED)
+            return
+        known = KnownValues()
+
+        def change(text: str) -> str:
+            if quick.input is not Input.TOGGLES:
+                value = value_at(original, quick.path, REMOVE)
+                return set_value(text, document.index, quick.path, value, prune=True)
+            before = {one.value for one in quick.options(original, known) if one.is_on}
+            for one in quick.options(document.body or {}, known):
+                if one.is_on != (one.value in before):
+                    text = quick.put(text, document.index, one.value)
+            return text
+
+        self.change_text(quick.title, f"{quick.title} as it was", change)
+
+    # Settings
+
+    def setting_value(self, setting: SettingEdit) -> str:
+        """Return what a setting is on the sheet in front."""
+        changed = {one.name: one.value for one in self._whatif.book.sheet.edits if isinstance(one, SetSetting)}
+        return changed.get(setting.name, self._own_value(setting))
+
+    def _own_value(self, setting: SettingEdit) -> str:
+        return setting_value(setting, self._whatif.cluster.view.evidence.settings)
+
+    def _other_settings(self, setting: SettingEdit) -> tuple[AnyEdit, ...]:
+        edits = self._whatif.book.sheet.edits
+        return tuple(one for one in edits if not (isinstance(one, SetSetting) and one.name == setting.name))
+
+    def put_setting(self, setting: SettingEdit, value: str) -> None:
+        """Give a setting a value; the cluster's own is no edit."""
+        others = self._other_settings(setting)
+        try:
+            edits = others if value == self._own_value(setting) else (*others, setting.edit(value))
+        except EditRefusedError as error:
+            self._whatif.say(str(error), Tone.WARNING)
+        else:
+            self._whatif.put_edits(edits, setting.title)
+
+    # Edits beside the documents
+
+    def act(self, action: QuickAction, ref: ObjectRef, answers: dict[str, str]) -> None:
+        """Add the edits of an action.
+
+        Args:
+            action: what is done.
+            ref: the object it is done to.
+            answers: what was asked about it.
+        """
+        whatif, sheet = self._whatif, self._whatif.book.sheet
+        try:
+            edits = action.make(ref, answers)
+        except EditRefusedError as error:
+            whatif.say(f"{action.title}: {error}", Tone.WARNING)
+            return
+        whatif.book.put_edits((*sheet.edits, *(one for one in edits if one not in sheet.edits)), edit_text(edits[0]))
+        if action.id == "remove-node" and sheet.replay is Replay.PENDING:
+            whatif.book.choose_replay(Replay.REMOVE)
+        whatif.changed()
+
+    # What sweeps begin from
+
+    def current_value(self, parameter: str, document: Document | None) -> str:
+        """Return what a parameter of a sweep is in the cluster, nothing where that is not known."""
+        for one in SETTING_EDITS:
+            if one.name == parameter:
+                return self._own_value(one)
+        original = self._whatif.book.originals.get(document.ref) if document is not None else None
+        if document is not None and original is not None:
+            for quick in quick_edits_for(document.kind):
+                if parameter.endswith(f":{path_text(quick.path)}"):
+                    return quick.current(original)
+        return ""
