@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 import msgspec
 
 from karptui.kube.quantity import Quantity
-from karptui.kube.units import lacking_text
+from karptui.kube.units import count_text, lacking_text
 
 _NEAREST_FIRST: Final = {
     gate: rank
@@ -119,3 +120,66 @@ def _plain(requirement: str) -> str:
     """Return a requirement that one value meets as ``key=value``, others as they are."""
     key, _, values = requirement.partition(" In [")
     return f"{key}={values[:-1]}" if values.endswith("]") and " " not in values else requirement
+
+
+_GATE_WORDS: Final = {
+    "room": "room",
+    "taints": "taints",
+    "requirements": "labels",
+    "volumes": "volumes",
+    "topology": "spread or affinity",
+    "host ports": "host ports",
+    "instance types": "room or labels",
+}
+"""By gate, the word that counts are given in."""
+
+
+def no_place_text(found: NoPlace) -> str:
+    """Return ``web/big-0 has no other place: m5.xlarge of general is short by cpu 1200m``."""
+    others = ""
+    if found.others:
+        others = f" (nor {'has' if found.others == 1 else 'have'} {count_text(found.others)} more)"
+    return f"{found.pod_key} has no other place{others}: {cause_text(found)}"
+
+
+def cause_text(found: NoPlace) -> str:
+    """Return the same without the pod: what the NodePool that comes nearest says, and how the others fail."""
+    if found.uninitialized_node:
+        return f"only {found.uninitialized_node} would take it, which is not initialised yet"
+    parts = []
+    nearest = found.nearest
+    if nearest is not None:
+        alike = found.like(nearest)
+        parts.append(_of_some(nearest, len(alike)))
+        counts = Counter(_GATE_WORDS.get(pool.gate, pool.gate) for pool in found.pools if pool not in alike)
+        if counts:
+            parts.append(f"other NodePools: {_counts_text(counts)}")
+    else:
+        parts.append(NO_TYPES)
+    if found.nodes:
+        counts = Counter({_GATE_WORDS.get(gate, gate): count for gate, count in found.nodes})
+        parts.append(f"{count_text(sum(counts.values()))} nodes tried: {_counts_text(counts)}")
+    return "; ".join(parts)
+
+
+def _counts_text(counts: Counter[str]) -> str:
+    return " · ".join(f"{count_text(count)} {word}" for word, count in counts.most_common())
+
+
+def _of_some(miss: PoolMiss, pools: int) -> str:
+    """Return why NodePools that fail alike do not take a pod."""
+    pool = f"NodePool {miss.pool_name}" if pools == 1 else f"any of {count_text(pools)} NodePools"
+    return miss_text(miss, pool)
+
+
+def reason_of(found: NoPlace) -> tuple[str, str]:
+    """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
+    nearest = found.nearest
+    if nearest is None:
+        return NO_TYPES, "NodePools"
+    alike = found.like(nearest)
+    names = [miss.pool_name for miss in alike if miss.pool_name]
+    pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
+    text = miss_text(nearest, pool)
+    others = len(found.pools) - len(alike)
+    return f"{text} ({others} other NodePool{'s' if others > 1 else ''} further off)" if others else text, nearest.gate

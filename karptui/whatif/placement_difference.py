@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from karptui.aws.prices import LIST_PRICES, PriceBook, settings_of
-from karptui.disruption.no_place import NO_TYPES, NoPlace, PoolMiss, miss_text
+from karptui.disruption.no_place import NoPlace, PoolMiss, reason_of
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.simulation import no_place
 from karptui.karpenter.labels import NODEPOOL
@@ -79,19 +79,6 @@ class Reasons:
             return reason_of(no_place(solution, pod))
         misses = tuple(PoolMiss(pool, str(one.gate)) for pool, one in error.rejections)
         return reason_of(NoPlace(pod.key, pools=misses))
-
-
-def reason_of(found: NoPlace) -> tuple[str, str]:
-    """Return the words of the NodePool that comes nearest, and its gate; NodePools that say the same go together."""
-    nearest = found.nearest
-    if nearest is None:
-        return NO_TYPES, "NodePools"
-    alike = found.like(nearest)
-    names = [miss.pool_name for miss in alike if miss.pool_name]
-    pool = f"NodePool{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "any NodePool"
-    text = miss_text(nearest, pool)
-    others = len(found.pools) - len(alike)
-    return f"{text} ({others} other NodePool{'s' if others > 1 else ''} further off)" if others else text, nearest.gate
 
 
 _Options = tuple[TypeOption, ...]

@@ -7,7 +7,7 @@ import pytest
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.methods import observed_fleet
-from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, shortage_text
+from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, cause_text, no_place_text, shortage_text
 from karptui.disruption.outlook import Outlook
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.verdict import landings_of, verdict_of
@@ -15,7 +15,6 @@ from karptui.karpenter import labels
 from karptui.kube.quantity import QuantityFormat, parse_quantity
 from karptui.kube.taints import Taint
 from karptui.provisioning.rejection import PodError
-from karptui.views.why.no_place import cause_text, no_place_text
 from tests.builders import a_node, a_nodepool, a_pod
 from tests.disruption.making import a_claim, consolidatable, node_of, prepared
 
@@ -142,7 +141,7 @@ def test_amounts(resource, need, room, words):
 
 
 def test_words_without_much_to_go_by():
-    assert cause_text(NoPlace("a/b")) == "no NodePool can launch a node for it"
+    assert cause_text(NoPlace("a/b")) == "no NodePool has an instance type that it could launch"
     miss = PoolMiss("x", "instance types")
     assert cause_text(NoPlace("a/b", pools=(miss,))) == (
         "no instance type of NodePool x has labels, room and an offering together"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from karptui.disruption.no_place import NO_TYPES, NoPlace
-from karptui.whatif.placement_difference import reason_of
+from karptui.disruption.no_place import NO_TYPES, NoPlace, reason_of
 
 
 def test_no_nodepool_comes_near() -> None:

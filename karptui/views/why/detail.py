@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from karptui.disruption.codes import Code
+from karptui.disruption.no_place import cause_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.why.no_place import cause_text
 from karptui.views.why.sentence import drain_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
@@ -219,4 +219,4 @@ def landing_cell(landing: Landing | None, *, is_daemon: bool) -> Cell:
 def no_landing_text(landing: Landing) -> str:
     """Return why a pod would land nowhere: in plain words, then in Karpenter's."""
     said = clean(landing.error)
-    return said if landing.no_place is None else f"{cause_text(landing.no_place)} · Karpenter: {said}"
+    return said if landing.no_place is None else f"{clean(cause_text(landing.no_place))} · Karpenter: {said}"

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from karptui.aws.money import node_price_text
 from karptui.disruption.codes import CODES, codes_shown_as
+from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
 from karptui.views.why.codes import MEANINGS, tone_of, why_text
-from karptui.views.why.no_place import no_place_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
@@ -110,7 +111,8 @@ def refusal_parts(verdict: Verdict) -> tuple[str, str]:
     said = verdict.refusal_message
     if verdict.no_place is None:
         return said, ""
-    return no_place_text(verdict.no_place), f"Karpenter: {said if len(said) <= QUOTED else said[: QUOTED - 1] + '…'}"
+    words = clean(no_place_text(verdict.no_place))
+    return words, f"Karpenter: {said if len(said) <= QUOTED else said[: QUOTED - 1] + '…'}"
 
 
 def refusal_text(verdict: Verdict) -> str:

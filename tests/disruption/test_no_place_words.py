@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage
+from karptui.disruption.no_place import NoPlace, PoolMiss, Shortage, cause_text, no_place_text
 from karptui.kube.quantity import parse_quantity
-from karptui.views.why.no_place import cause_text, no_place_text
 
 
 def short(resource: str, need: str, room: str) -> Shortage:
@@ -18,7 +17,7 @@ BIG = PoolMiss("general", "instance types", "m5.xlarge", (short("cpu", "5", "380
     ("found", "text"),
     [
         (NoPlace("a/b", uninitialized_node="n1"), "only n1 would take it, which is not initialised yet"),
-        (NoPlace("a/b"), "no NodePool can launch a node for it"),
+        (NoPlace("a/b"), "no NodePool has an instance type that it could launch"),
         (NoPlace("a/b", pools=(BIG,)), "m5.xlarge of NodePool general comes nearest and is short by cpu 1200m"),
         (
             NoPlace(
@@ -42,4 +41,7 @@ def test_the_cause(found: NoPlace, text: str) -> None:
 @pytest.mark.parametrize(("others", "words"), [(0, ""), (1, " (nor has 1 more)"), (2, " (nor have 2 more)")])
 def test_which_pod(others: int, words: str) -> None:
     found = NoPlace("web/big-0", others)
-    assert no_place_text(found) == f"web/big-0 has no other place{words}: no NodePool can launch a node for it"
+    assert (
+        no_place_text(found)
+        == f"web/big-0 has no other place{words}: no NodePool has an instance type that it could launch"
+    )
