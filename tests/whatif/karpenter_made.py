@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -127,8 +128,14 @@ def _daemons(made: dict[str, Any], pods: dict[str, Manifest], node_name: str) ->
     }
 
 
-def requests_of(pod: Manifest) -> dict[str, int]:
-    """Return what a pod asks, in billionths."""
+def requests_of(pod: Manifest) -> Mapping[str, int]:
+    """Return what a pod asks, in billionths; pods with one spec are read once."""
+    return _requests_of(json.dumps(pod["spec"]))
+
+
+@cache
+def _requests_of(spec: str) -> Mapping[str, int]:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "any"}, "spec": json.loads(spec)}
     return {name: amount.nano for name, amount in decoded(pod).requests.items()}
 
 
