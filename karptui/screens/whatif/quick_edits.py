@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from karptui.screens.whatif.controller import WhatIf
 from karptui.views.row import Tone
-from karptui.views.whatif.controls import EDIT, QUICK, SETTING, setting_value
-from karptui.views.whatif.edit_text import edit_text
+from karptui.views.whatif.controls import EDIT, QUICK, SETTING, edit_text, setting_value
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetSetting
 from karptui.whatif.path import path_text, value_at
 from karptui.whatif.quick_edits.actions import SETTING_EDITS, QuickAction, SettingEdit

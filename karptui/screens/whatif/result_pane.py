@@ -12,10 +12,9 @@ from karptui.kube.units import count_text
 from karptui.session.replayer import Replayer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.whatif.line import ResultLine
-from karptui.views.whatif.result import answer_lines, opened
+from karptui.views.whatif.placements import ResultLine
+from karptui.views.whatif.result import answer_lines, opened, price_note, trust_lines, version_text
 from karptui.views.whatif.totals import mode_text, totals_lines
-from karptui.views.whatif.trust import price_note, trust_lines, version_text
 from karptui.whatif.answer import Answer
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList

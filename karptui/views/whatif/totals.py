@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.line import ResultLine, heading
+from karptui.views.whatif.placements import ResultLine, heading
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import PoolChange, Totals
 from karptui.whatif.scenario import Replay

@@ -18,8 +18,7 @@ from karptui.session.whatif_base import base_of
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
 from karptui.views.whatif.opening import Opening, opening_for, ref_of
-from karptui.views.whatif.result import answer_lines
-from karptui.views.whatif.trust import price_note, trust_lines, trust_section, version_text
+from karptui.views.whatif.result import answer_lines, price_note, trust_lines, trust_section, version_text
 from karptui.whatif.answer import Answer, answer, with_blockers
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.honesty import Honesty

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.consequences import blocker_lines
-from karptui.views.whatif.line import ResultLine, wrapped
-from karptui.views.whatif.result import opened, result_lines
+from karptui.views.whatif.placements import ResultLine, wrapped
+from karptui.views.whatif.result import blocker_lines, opened, result_lines
 from karptui.views.whatif.totals import figures, mode_sentence, mode_text, totals_lines
 from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace

@@ -8,8 +8,7 @@ import pytest
 from karptui.karpenter.settings import parse_settings
 from karptui.views.row import Tone
 from karptui.views.whatif.compare import Compared, compare_lines
-from karptui.views.whatif.controls import controls_of, focused, setting_value
-from karptui.views.whatif.edit_text import edit_text
+from karptui.views.whatif.controls import controls_of, edit_text, focused, setting_value
 from karptui.views.whatif.notes import line_notes, problem_at
 from karptui.views.whatif.self_check import self_check_text
 from karptui.views.whatif.sweep import sweep_lines
