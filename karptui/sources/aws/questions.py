@@ -16,7 +16,7 @@ from karptui.aws.region import AccountReservation, AccountSubnet, FactKind
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws import pricing
 from karptui.sources.aws.calls import Caller, Wait
-from karptui.sources.aws.session import AwsSession
+from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.source import RULES
 from karptui.sources.aws.trouble import AwsError, Trouble
 
@@ -210,7 +210,7 @@ def _unreadable(action: str, name: str, error: Exception) -> AwsError:
 
 
 class Clients(Protocol):
-    """Makes clients: AwsSession, or a test's own."""
+    """Makes clients: AwsClients, or a test's own."""
 
     @property
     def profile(self) -> str:
@@ -294,4 +294,4 @@ class Questions:
 
 def open_questions(profile: str, *, now_ns: Callable[[], int], wait: Wait) -> Questions:
     """Begin a conversation under a profile; empty for the default chain."""
-    return Questions(AwsSession(profile), now_ns=now_ns, wait=wait)
+    return Questions(AwsClients(profile), now_ns=now_ns, wait=wait)

@@ -14,7 +14,7 @@ from botocore.loaders import Loader
 from loopback import Call, LoopbackServer
 
 from karptui.sources.aws.calls import Caller
-from karptui.sources.aws.session import AwsSession
+from karptui.sources.aws.clients import AwsClients
 
 REGION = "us-east-1"
 _LEFT_OVER = (
@@ -82,10 +82,10 @@ def moto_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def moto(moto_url: str, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsSession]:
+def moto(moto_url: str, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
     """Return a session whose every service is moto's."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", moto_url)
-    session = AwsSession()
+    session = AwsClients()
     yield session
     session.close()
 
@@ -154,11 +154,11 @@ ME = "<Account>123456789012</Account><Arn>arn:aws:iam::123456789012:user/me</Arn
 
 
 @pytest.fixture
-def session(fake: FakeAws, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsSession]:
+def session(fake: FakeAws, logged_in: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
     """Return a session whose every service is the fake."""
     with LoopbackServer(fake) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        session = AwsSession()
+        session = AwsClients()
         yield session
         session.close()
 

@@ -7,7 +7,7 @@ from botocore import exceptions as known
 
 from karptui.sources.aws import calls
 from karptui.sources.aws.calls import Caller, aws_error
-from karptui.sources.aws.session import AwsSession
+from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.trouble import RETRY_SECONDS, AwsError, Trouble
 
 from .conftest import REGION, FakeAws, Pauses
@@ -106,7 +106,7 @@ def test_every_trouble_is_asked_again_some_day() -> None:
 ACTION = "ec2:DescribeSubnets"
 
 
-def subnets(session: AwsSession, caller: Caller) -> list[str]:
+def subnets(session: AwsClients, caller: Caller) -> list[str]:
     ec2 = session.client("ec2", REGION)
     return [item["SubnetId"] for item in caller.items(ACTION, ec2.describe_subnets, "Subnets", MaxResults=5)]
 
@@ -116,14 +116,14 @@ def page(*ids: str, token: str = "") -> str:
     return f"<subnetSet>{items}</subnetSet>" + (f"<nextToken>{token}</nextToken>" if token else "")
 
 
-def test_reads_all_pages(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_reads_all_pages(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.xml("DescribeSubnets", page("a", "b", token="t1"), page(token="t2"), page("c"))
     assert subnets(session, caller) == ["a", "b", "c"]
     assert [request.get("NextToken", "") for _, request in fake.requests] == ["", "t1", "t2"]
     assert {request["MaxResults"] for _, request in fake.requests} == {"5"}
 
 
-def test_a_list_that_repeats_itself_comes_to_an_end(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_a_list_that_repeats_itself_comes_to_an_end(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.xml("DescribeSubnets", page("a", token="t"))
     with pytest.raises(AwsError, match="ec2:DescribeSubnets never comes to an end"):
         subnets(session, caller)
@@ -131,7 +131,7 @@ def test_a_list_that_repeats_itself_comes_to_an_end(session: AwsSession, caller:
 
 
 def test_a_list_without_end_is_given_up(
-    session: AwsSession, caller: Caller, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
+    session: AwsClients, caller: Caller, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calls, "PAGE_LIMIT", 3)
     fake.xml("DescribeSubnets", *(page("a", token=f"t{number}") for number in range(9)))
@@ -141,7 +141,7 @@ def test_a_list_without_end_is_given_up(
 
 @pytest.mark.parametrize("code", ["RequestLimitExceeded", "Throttling", "SlowDown"])
 def test_backs_off_when_throttled(
-    session: AwsSession, caller: Caller, fake: FakeAws, pauses: Pauses, code: str
+    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses, code: str
 ) -> None:
     fake.fault("DescribeSubnets", code, 503, times=3)
     fake.xml("DescribeSubnets", page("a"))
@@ -149,7 +149,7 @@ def test_backs_off_when_throttled(
     assert pauses.seconds == [0.5, 1.0, 2.0]
 
 
-def test_pauses_are_a_random_part_of_the_longest(session: AwsSession, fake: FakeAws, pauses: Pauses) -> None:
+def test_pauses_are_a_random_part_of_the_longest(session: AwsClients, fake: FakeAws, pauses: Pauses) -> None:
     fake.fault("DescribeSubnets", "InternalError", 500, times=2)
     fake.xml("DescribeSubnets", page("a"))
     subnets(session, Caller(wait=pauses, jitter=iter((0.25, 0.5)).__next__))
@@ -157,7 +157,7 @@ def test_pauses_are_a_random_part_of_the_longest(session: AwsSession, fake: Fake
 
 
 def test_throttling_that_lasts_is_a_sentence(
-    session: AwsSession, caller: Caller, fake: FakeAws, pauses: Pauses
+    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses
 ) -> None:
     fake.fault("DescribeSubnets", "RequestLimitExceeded", 503)
     with pytest.raises(AwsError, match="AWS throttles ec2:DescribeSubnets") as caught:
@@ -167,14 +167,14 @@ def test_throttling_that_lasts_is_a_sentence(
     assert pauses.seconds == [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
-def test_no_pause_is_longer_than_20_seconds(session: AwsSession, fake: FakeAws, pauses: Pauses) -> None:
+def test_no_pause_is_longer_than_20_seconds(session: AwsClients, fake: FakeAws, pauses: Pauses) -> None:
     fake.fault("DescribeSubnets", "Throttling")
     with pytest.raises(AwsError):
         subnets(session, Caller(wait=pauses, jitter=lambda: 1.0, attempts=9))
     assert pauses.seconds[-2:] == [20.0, 20.0]
 
 
-def test_the_end_interrupts_a_pause(session: AwsSession, caller: Caller, fake: FakeAws, pauses: Pauses) -> None:
+def test_the_end_interrupts_a_pause(session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses) -> None:
     pauses.interrupted = True
     fake.fault("DescribeSubnets", "Throttling")
     with pytest.raises(AwsError, match="given up") as caught:
@@ -184,7 +184,7 @@ def test_the_end_interrupts_a_pause(session: AwsSession, caller: Caller, fake: F
 
 
 def test_what_will_not_get_better_is_not_tried_again(
-    session: AwsSession, caller: Caller, fake: FakeAws, pauses: Pauses
+    session: AwsClients, caller: Caller, fake: FakeAws, pauses: Pauses
 ) -> None:
     fake.fault("DescribeSubnets", "UnauthorizedOperation", 403)
     with pytest.raises(AwsError, match="lack the permission ec2:DescribeSubnets"):
@@ -192,13 +192,13 @@ def test_what_will_not_get_better_is_not_tried_again(
     assert pauses.seconds == []
 
 
-def test_a_broken_answer_is_tried_again(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_a_broken_answer_is_tried_again(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.answers["DescribeSubnets"] = [lambda call: call.cut()]
     fake.xml("DescribeSubnets", page("a"))
     assert subnets(session, caller) == ["a"]
 
 
-def test_an_answer_that_is_no_xml(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_an_answer_that_is_no_xml(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.answers["DescribeSubnets"] = [lambda call: call.text("<!doctype html><p>Welcome to the hotel")]
     with pytest.raises(AwsError, match="ec2:DescribeSubnets gave an answer that cannot be read"):
         subnets(session, caller)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from karptui.sources.aws.calls import Caller
+from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.pricing import on_demand_prices, pricing_region
-from karptui.sources.aws.session import AwsSession
 from karptui.sources.aws.trouble import AwsError, Trouble
 
 from .conftest import REGION, FakeAws
@@ -25,11 +25,11 @@ def product(name: str, *prices: str, currency: str = "USD") -> str:
     return json.dumps(document)
 
 
-def prices(session: AwsSession, caller: Caller, region: str = REGION) -> dict[str, float]:
+def prices(session: AwsClients, caller: Caller, region: str = REGION) -> dict[str, float]:
     return on_demand_prices(caller, session.client("pricing", pricing_region(region)), region)
 
 
-def test_all_pages_of_both_questions(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_all_pages_of_both_questions(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.json(
         "GetProducts",
         {"PriceList": [product("m5.large", "0.0960000000")], "NextToken": "t"},
@@ -48,7 +48,7 @@ def test_all_pages_of_both_questions(session: AwsSession, caller: Caller, fake: 
     assert [request.get("NextToken") for _, request in fake.requests] == [None, "t", None]
 
 
-def test_what_has_no_price_is_left_out(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_what_has_no_price_is_left_out(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     listed = [
         product("a", "0.0000000000"),
         product("b", "dear"),
@@ -61,18 +61,18 @@ def test_what_has_no_price_is_left_out(session: AwsSession, caller: Caller, fake
     assert prices(session, caller) == {"d": 2.0}
 
 
-def test_china_is_billed_in_yuan(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_china_is_billed_in_yuan(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.json("GetProducts", {"PriceList": [product("m5.large", "0.9", currency="CNY"), product("c5.large", "0.1")]})
     assert prices(session, caller, "cn-north-1") == {"m5.large": 0.9}
 
 
-def test_no_price_at_all_is_said(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_no_price_at_all_is_said(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.json("GetProducts", {"PriceList": []})
     with pytest.raises(AwsError, match="pricing:GetProducts knows no price in us-east-1"):
         prices(session, caller)
 
 
-def test_a_product_that_cannot_be_read(session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+def test_a_product_that_cannot_be_read(session: AwsClients, caller: Caller, fake: FakeAws) -> None:
     fake.json("GetProducts", {"PriceList": ['{"terms": []}']})
     with pytest.raises(AwsError, match="pricing:GetProducts gave a product that cannot be read"):
         prices(session, caller)
@@ -82,7 +82,7 @@ def test_a_product_that_cannot_be_read(session: AwsSession, caller: Caller, fake
     ("code", "trouble"),
     [("AccessDeniedException", Trouble.DENIED), ("ThrottlingException", Trouble.THROTTLED)],
 )
-def test_refusals(session: AwsSession, caller: Caller, fake: FakeAws, code: str, trouble: Trouble) -> None:
+def test_refusals(session: AwsClients, caller: Caller, fake: FakeAws, code: str, trouble: Trouble) -> None:
     fake.fault("GetProducts", code)
     with pytest.raises(AwsError, match="pricing:GetProducts") as caught:
         prices(session, caller)

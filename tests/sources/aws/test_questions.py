@@ -10,7 +10,7 @@ from karptui.aws.region import AccountReservation
 from karptui.kube.timestamps import parse_timestamp
 from karptui.sources.aws import questions
 from karptui.sources.aws.calls import Caller
-from karptui.sources.aws.session import AwsSession
+from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.trouble import AwsError, Trouble
 
 from .conftest import REGION, FakeAws
@@ -43,13 +43,13 @@ def few_offerings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestMoto:
-    def test_identity(self, moto: AwsSession, caller: Caller) -> None:
+    def test_identity(self, moto: AwsClients, caller: Caller) -> None:
         found = questions.identity(caller, moto.client("sts", REGION))
         assert found.account == "123456789012"
         assert found.arn.startswith("arn:aws:")
 
     def test_instance_types_agree_with_the_catalogue(
-        self, moto: AwsSession, caller: Caller, one_type_of_each_family: set[str]
+        self, moto: AwsClients, caller: Caller, one_type_of_each_family: set[str]
     ) -> None:
         found = questions.instance_types(caller, moto.client("ec2", REGION))
         assert "mac2" in one_type_of_each_family
@@ -59,24 +59,24 @@ class TestMoto:
         for name in TYPES:
             assert found[name] == instance_type_facts()[name]
 
-    def test_offerings_by_zone_id(self, moto: AwsSession, caller: Caller, few_offerings: None) -> None:
+    def test_offerings_by_zone_id(self, moto: AwsClients, caller: Caller, few_offerings: None) -> None:
         found = questions.zones_by_type(caller, moto.client("ec2", REGION))
         assert list(found) == sorted(found)
         assert "use1-az4" in found["m5.large"]
         assert found["m5.large"] == tuple(sorted(found["m5.large"]))
 
-    def test_zones(self, moto: AwsSession, caller: Caller) -> None:
+    def test_zones(self, moto: AwsClients, caller: Caller) -> None:
         found = questions.zones(caller, moto.client("ec2", REGION))
         assert SubnetZone("us-east-1a", "use1-az6") in found
         assert [zone.name for zone in found] == sorted(zone.name for zone in found)
 
-    def test_subnets(self, moto: AwsSession, caller: Caller) -> None:
+    def test_subnets(self, moto: AwsClients, caller: Caller) -> None:
         found = questions.subnets(caller, moto.client("ec2", REGION))
         assert {(subnet.zone, subnet.zone_id) for subnet in found} >= {("us-east-1a", "use1-az6")}
         assert all(subnet.id.startswith("subnet-") and subnet.free_addresses > 0 for subnet in found)
 
     def test_spot_prices_get_their_zone_id_from_the_accounts_zones(
-        self, moto: AwsSession, caller: Caller, few_offerings: None
+        self, moto: AwsClients, caller: Caller, few_offerings: None
     ) -> None:
         found = questions.spot_prices(caller, moto.client("ec2", REGION), now_ns=NOW)
         assert found["m5.large"]["use1-az6"] == 0.00001
@@ -93,7 +93,7 @@ ADDRESSES = "<ipv4AddressesPerInterface>10</ipv4AddressesPerInterface>"
 
 
 class TestScripted:
-    def test_asks_as_karpenter_does(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+    def test_asks_as_karpenter_does(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         item = TYPE.format(architecture="x86_64", network=ADDRESSES)
         other = item.replace("m5.large", "z9.large")
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}{other}</instanceTypeSet>")
@@ -105,21 +105,21 @@ class TestScripted:
         assert (request["Filter.2.Value.1"], request["Filter.2.Value.2"]) == ("arm64", "x86_64")
 
     def test_a_type_for_which_there_are_no_nodes_is_passed_over(
-        self, session: AwsSession, caller: Caller, fake: FakeAws
+        self, session: AwsClients, caller: Caller, fake: FakeAws
     ) -> None:
         item = TYPE.format(architecture="i386", network=ADDRESSES)
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
         with pytest.raises(AwsError, match="ec2:DescribeInstanceTypes answered with nothing"):
             questions.instance_types(caller, session.client("ec2", REGION))
 
-    def test_a_type_that_cannot_be_read_is_named(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+    def test_a_type_that_cannot_be_read_is_named(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         item = TYPE.format(architecture="x86_64", network="")
         fake.xml("DescribeInstanceTypes", f"<instanceTypeSet>{item}</instanceTypeSet>")
         with pytest.raises(AwsError, match=r"describes m5\.large in a way that cannot be read") as caught:
             questions.instance_types(caller, session.client("ec2", REGION))
         assert caught.value.trouble is Trouble.OTHER
 
-    def test_spot_prices_by_page(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+    def test_spot_prices_by_page(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         def price(zone_id: str, text: str, name: str = "m5.large") -> str:
             zone = f"<availabilityZoneId>{zone_id}</availabilityZoneId>" if zone_id else ""
             return f"<item><instanceType>{name}</instanceType>{zone}<spotPrice>{text}</spotPrice></item>"
@@ -141,7 +141,7 @@ class TestScripted:
             "Linux/UNIX (Amazon VPC)",
         }
 
-    def test_capacity_reservations(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+    def test_capacity_reservations(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         def item(name: str, more: str = "") -> str:
             return (
                 f"<item><capacityReservationId>{name}</capacityReservationId><instanceType>p5.48xlarge</instanceType>"
@@ -157,6 +157,6 @@ class TestScripted:
         assert (second.id, second.ends_at) == ("cr-2", "2027-01-01T12:00:00Z")
         assert fake.requests[0][1]["Filter.1.Value.1"] == "active"
 
-    def test_no_reservations_are_no_trouble(self, session: AwsSession, caller: Caller, fake: FakeAws) -> None:
+    def test_no_reservations_are_no_trouble(self, session: AwsClients, caller: Caller, fake: FakeAws) -> None:
         fake.xml("DescribeCapacityReservations", "<capacityReservationSet/>")
         assert questions.reservations(caller, session.client("ec2", REGION)) == ()

@@ -14,8 +14,8 @@ from karptui.clock import FrozenClock
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.sources.aws.cache import FactCache
 from karptui.sources.aws.calls import Wait
+from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.questions import Identity, Questions
-from karptui.sources.aws.session import AwsSession
 from karptui.sources.aws.source import EVERYTHING, PRICES, RULES, AwsSource, cache_name
 from karptui.sources.aws.trouble import AwsError, Trouble
 
@@ -309,7 +309,7 @@ class TestThreads:
 
 
 class TestWithBotocore:
-    def test_a_region_from_end_to_end(self, session: AwsSession, cache: FactCache, fake: FakeAws) -> None:
+    def test_a_region_from_end_to_end(self, session: AwsClients, cache: FactCache, fake: FakeAws) -> None:
         fake.xml("DescribeSubnets", "<subnetSet/>")
         fake.fault("DescribeCapacityReservations", "UnauthorizedOperation", 403)
         kinds = frozenset({FactKind.SUBNETS, FactKind.RESERVATIONS})
@@ -326,7 +326,7 @@ class TestWithBotocore:
 
     @pytest.mark.parametrize("kind", FactKind)
     def test_every_kind_has_a_question_for_its_permission(
-        self, session: AwsSession, cache: FactCache, fake: FakeAws, kind: FactKind
+        self, session: AwsClients, cache: FactCache, fake: FakeAws, kind: FactKind
     ) -> None:
         operation = RULES[kind].action.partition(":")[2]
         fake.fault(operation, "UnauthorizedOperation", 403)
@@ -339,7 +339,7 @@ class TestWithBotocore:
         )
 
     def test_an_answer_of_another_shape_is_a_sentence(
-        self, session: AwsSession, cache: FactCache, fake: FakeAws
+        self, session: AwsClients, cache: FactCache, fake: FakeAws
     ) -> None:
         offering = "<item><instanceType>m5.large</instanceType></item>"
         fake.xml("DescribeInstanceTypeOfferings", f"<instanceTypeOfferingSet>{offering}</instanceTypeOfferingSet>")
@@ -352,7 +352,7 @@ class TestWithBotocore:
         )
 
     def test_the_region_of_the_configuration_serves_a_cluster_that_names_none(
-        self, session: AwsSession, cache: FactCache, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
+        self, session: AwsClients, cache: FactCache, fake: FakeAws, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_REGION", "eu-west-1")
         fake.xml("DescribeSubnets", "<subnetSet/>")

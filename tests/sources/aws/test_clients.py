@@ -10,14 +10,14 @@ import pytest
 
 from karptui import __version__
 from karptui.sources.aws.calls import Caller
+from karptui.sources.aws.clients import AwsClients
 from karptui.sources.aws.questions import identity
-from karptui.sources.aws.session import AwsSession
 from karptui.sources.aws.trouble import AwsError, Trouble
 
 from .conftest import REGION, FakeAws
 
 
-def account(session: AwsSession) -> str:
+def account(session: AwsClients) -> str:
     return identity(Caller(profile=session.profile), session.client("sts", REGION)).account
 
 
@@ -33,75 +33,75 @@ CREDENTIALS = {"Version": 1, "AccessKeyId": "AKIAIOSFODNN7EXAMPLE", "SecretAcces
 
 class TestRegion:
     def test_none(self) -> None:
-        assert AwsSession().region() == ""
+        assert AwsClients().region() == ""
 
     def test_of_the_profile(self, aws_home: Path) -> None:
         (aws_home / "config").write_text("[default]\nregion = us-west-2\n[profile dev]\nregion = eu-west-1\n")
-        assert (AwsSession().region(), AwsSession("dev").region()) == ("us-west-2", "eu-west-1")
+        assert (AwsClients().region(), AwsClients("dev").region()) == ("us-west-2", "eu-west-1")
 
     @pytest.mark.parametrize("variable", ["AWS_REGION", "AWS_DEFAULT_REGION"])
     def test_the_environment_wins(self, aws_home: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
         (aws_home / "config").write_text("[default]\nregion = us-west-2\n")
         monkeypatch.setenv(variable, "eu-west-1")
-        assert AwsSession().region() == "eu-west-1"
+        assert AwsClients().region() == "eu-west-1"
 
     def test_a_profile_that_does_not_exist(self) -> None:
         with pytest.raises(AwsError, match="profile nowhere is not in the AWS configuration") as caught:
-            AwsSession("nowhere").region()
+            AwsClients("nowhere").region()
         assert caught.value.trouble is Trouble.NO_PROFILE
 
     def test_a_configuration_that_cannot_be_read(self, aws_home: Path) -> None:
         (aws_home / "config").write_text("no section\n")
         with pytest.raises(AwsError, match="the AWS configuration cannot be used"):
-            AwsSession().region()
+            AwsClients().region()
 
 
 class TestClients:
     def test_no_credentials(self) -> None:
         with pytest.raises(AwsError, match="no AWS credentials were found") as caught:
-            AwsSession().client("ec2", REGION)
+            AwsClients().client("ec2", REGION)
         assert caught.value.trouble is Trouble.NO_CREDENTIALS
 
     def test_the_profile_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_PROFILE", "dev")
-        assert (AwsSession().profile, AwsSession("prod").profile) == ("dev", "prod")
+        assert (AwsClients().profile, AwsClients("prod").profile) == ("dev", "prod")
 
-    def test_one_client_per_service_and_region(self, session: AwsSession) -> None:
+    def test_one_client_per_service_and_region(self, session: AwsClients) -> None:
         assert session.client("sts", REGION) is session.client("sts", REGION)
         assert session.client("sts", REGION) is not session.client("sts", "eu-west-1")
 
-    def test_botocore_neither_retries_nor_waits_for_ever(self, session: AwsSession) -> None:
+    def test_botocore_neither_retries_nor_waits_for_ever(self, session: AwsClients) -> None:
         config = session.client("sts", REGION).meta.config
         assert (config.retries["total_max_attempts"], config.connect_timeout, config.read_timeout) == (1, 4, 20)
         assert config.user_agent.endswith(f"karptui/{__version__}")
 
-    def test_who_we_are(self, session: AwsSession) -> None:
+    def test_who_we_are(self, session: AwsClients) -> None:
         assert account(session) == "123456789012"
 
-    def test_expired_credentials(self, session: AwsSession, fake: FakeAws) -> None:
+    def test_expired_credentials(self, session: AwsClients, fake: FakeAws) -> None:
         fake.answers.clear()
         fake.fault("GetCallerIdentity", "ExpiredToken", 403)
         with pytest.raises(AwsError, match="the AWS credentials of the default profile have expired"):
             account(session)
 
-    def test_an_sso_session_that_has_ended(self, session: AwsSession, aws_home: Path) -> None:
+    def test_an_sso_session_that_has_ended(self, session: AwsClients, aws_home: Path) -> None:
         (aws_home / "config").write_text(
             "[profile sso]\nsso_session = corp\nsso_account_id = 123456789012\nsso_role_name = reader\n"
             f"region = {REGION}\n[sso-session corp]\nsso_region = {REGION}\nsso_start_url = https://corp.example/start\n"
         )
         with pytest.raises(AwsError, match="aws sso login --profile sso renews it") as caught:
-            account(AwsSession("sso"))
+            account(AwsClients("sso"))
         assert caught.value.trouble is Trouble.EXPIRED
 
 
 class TestTheTerminal:
     """Nothing that gives credentials may prompt, or read what is typed."""
 
-    def test_a_process_gives_credentials_and_has_no_keyboard(self, session: AwsSession, aws_home: Path) -> None:
+    def test_a_process_gives_credentials_and_has_no_keyboard(self, session: AwsClients, aws_home: Path) -> None:
         body = f"assert sys.stdin.read() == ''\nprint({json.dumps(CREDENTIALS)!r})"
         script = credential_process(aws_home, body)
         (aws_home / "config").write_text(f"[profile p]\ncredential_process = {script}\n")
-        with_process = AwsSession("p")
+        with_process = AwsClients("p")
         assert account(with_process) == "123456789012"
         with_process.close()
 
@@ -109,21 +109,21 @@ class TestTheTerminal:
         script = credential_process(aws_home, "sys.exit('vault is locked')")
         (aws_home / "config").write_text(f"[profile p]\ncredential_process = {script}\n")
         with pytest.raises(AwsError, match=r"profile p cannot be had.*vault is locked"):
-            AwsSession("p").client("sts", REGION)
+            AwsClients("p").client("sts", REGION)
 
     def test_a_process_that_hangs_is_ended(self, aws_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("karptui.sources.aws.session.PROCESS_SECONDS", 0.2)
+        monkeypatch.setattr("karptui.sources.aws.clients.PROCESS_SECONDS", 0.2)
         script = credential_process(aws_home, "time.sleep(60)")
         (aws_home / "config").write_text(f"[profile p]\ncredential_process = {script}\n")
         with pytest.raises(AwsError, match=r"credential_process did not finish within 0.2 s"):
-            AwsSession("p").client("sts", REGION)
+            AwsClients("p").client("sts", REGION)
 
     def test_the_process_of_a_source_profile_has_no_keyboard_either(
-        self, session: AwsSession, aws_home: Path, monkeypatch: pytest.MonkeyPatch
+        self, session: AwsClients, aws_home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         started = []
         monkeypatch.setattr(
-            "karptui.sources.aws.session.subprocess.Popen.__init__",
+            "karptui.sources.aws.clients.subprocess.Popen.__init__",
             lambda _, command, **options: started.append((command, options)),
         )
         (aws_home / "config").write_text(
@@ -131,21 +131,21 @@ class TestTheTerminal:
             "[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\n"
         )
         with pytest.raises(AwsError):
-            AwsSession("role").client("sts", REGION)
+            AwsClients("role").client("sts", REGION)
         assert [(command, options["stdin"]) for command, options in started] == [(["/bin/base"], subprocess.DEVNULL)]
 
-    def test_an_mfa_code_is_not_asked_for(self, session: AwsSession, aws_home: Path) -> None:
+    def test_an_mfa_code_is_not_asked_for(self, session: AwsClients, aws_home: Path) -> None:
         (aws_home / "config").write_text(
             "[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\n"
             "mfa_serial = arn:aws:iam::1:mfa/me\n"
         )
         (aws_home / "credentials").write_text("[base]\naws_access_key_id = AKIA1\naws_secret_access_key = s\n")
         with pytest.raises(AwsError, match="asks for an MFA code") as caught:
-            account(AwsSession("role"))
+            account(AwsClients("role"))
         assert caught.value.trouble is Trouble.NO_CREDENTIALS
 
     def test_roles_that_the_cli_has_assumed_are_good_here(
-        self, session: AwsSession, fake: FakeAws, aws_home: Path
+        self, session: AwsClients, fake: FakeAws, aws_home: Path
     ) -> None:
         (aws_home / "cli" / "cache").mkdir(parents=True)
         (aws_home / "config").write_text(
@@ -156,7 +156,7 @@ class TestTheTerminal:
         given = f"<Credentials>{keys}<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials>"
         fake.xml("AssumeRole", f"<AssumeRoleResult>{given}</AssumeRoleResult>")
         for _ in range(2):
-            with_role = AwsSession("role")
+            with_role = AwsClients("role")
             assert account(with_role) == "123456789012"
             with_role.close()
         assert fake.count("AssumeRole") == 1

@@ -1,6 +1,6 @@
-"""A botocore session: profile, region, SSO and roles as the AWS CLI reads them, but nothing that asks at the terminal.
+"""Clients of boto3: profile, region, SSO and roles as the AWS CLI reads them, but nothing that asks at the terminal.
 
-Importing botocore takes a tenth of a second: only a thread of karptui.sources.aws.source imports this module.
+Importing boto3 takes more than a tenth of a second: only a thread of karptui.sources.aws.source imports this module.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
+import boto3.session
 import botocore.session
 from botocore import credentials
 from botocore.config import Config
@@ -25,7 +26,7 @@ PROCESS_SECONDS: Final = 60
 """How long a ``credential_process`` may take."""
 
 
-class AwsSession:
+class AwsClients:
     """Makes clients."""
 
     def __init__(self, profile: str = "") -> None:
@@ -48,7 +49,7 @@ class AwsSession:
         """
         try:
             with self._lock:
-                return str(os.environ.get("AWS_REGION") or self._opened().get_config_variable("region") or "")
+                return str(os.environ.get("AWS_REGION") or self._opened().region_name or "")
         except Exception as error:
             raise aws_error(error, action="reading the AWS configuration", profile=self.profile) from error
 
@@ -78,7 +79,7 @@ class AwsSession:
         session = self._opened()
         if session.get_credentials() is None:
             raise AwsError(Trouble.NO_CREDENTIALS, "no AWS credentials were found")
-        return session.create_client(
+        return session.client(
             service,
             region_name=region,
             config=Config(
@@ -95,7 +96,7 @@ class AwsSession:
         if self._session is None:
             session = botocore.session.Session(profile=self._chosen or None)
             _keep_off_the_terminal(session)
-            self._session = session
+            self._session = boto3.session.Session(botocore_session=session)
         return self._session
 
 
