@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from datetime import UTC, datetime, timedelta
 
@@ -26,11 +27,12 @@ def fields(low, high):
 LINES = st.tuples(fields(0, 59), fields(0, 23), fields(1, 31), fields(1, 12), fields(0, 6)).map(" ".join)
 
 
+@functools.cache
 def _values(text, low, high):
     if text.startswith("*"):
-        return set(range(low, high + 1, int(text[2:] or 1)))
+        return frozenset(range(low, high + 1, int(text[2:] or 1)))
     first, _, last = text.partition("-")
-    return set(range(int(first), int(last or first) + 1))
+    return frozenset(range(int(first), int(last or first) + 1))
 
 
 def _hits(line, moment):

@@ -45,8 +45,13 @@ def an_app(
     return app
 
 
-async def settled(pilot: Pilot[Any]) -> KarptuiApp:
-    """Wait until everything that is to be had has been heard, worked out and drawn."""
+async def settled(pilot: Pilot[Any], *, is_analysed: bool = True) -> KarptuiApp:
+    """Wait until everything that is to be had has been heard, worked out and drawn.
+
+    Args:
+        pilot: of the app.
+        is_analysed: whether the analyst is to work too.
+    """
     app = pilot.app
     assert isinstance(app, KarptuiApp)
     before: object = None
@@ -54,8 +59,9 @@ async def settled(pilot: Pilot[Any]) -> KarptuiApp:
         before = app.view
         await answered(pilot)
         app.poll_now()
-        app.session.analyst.catch_up()
-        app.poll_now()
+        if is_analysed:
+            app.session.analyst.catch_up()
+            app.poll_now()
         await answered(pilot)
     return app
 

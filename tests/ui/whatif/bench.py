@@ -18,7 +18,8 @@ from karptui.sources.demo.source import DemoSource
 from karptui.whatif.answer import Answer
 from karptui.widgets.control_list import ControlList
 from tests.builders import NOW_NS
-from tests.ui.stage import an_app, answered
+from tests.ui import stage
+from tests.ui.stage import an_app
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -55,14 +56,7 @@ def make_app(**given: Any) -> KarptuiApp:
 
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the source has been heard, documents are read and answers shown; what keeps nodes is not asked."""
-    app = pilot.app
-    assert isinstance(app, KarptuiApp)
-    before: object = None
-    while app.view is not before:
-        before = app.view
-        await answered(pilot)
-        app.poll_now()
-    await answered(pilot)
+    await stage.settled(pilot, is_analysed=False)
 
 
 async def begin(pilot: Pilot[Any], line: str = "whatif NodePool general") -> WhatIfScreen:
