@@ -23,8 +23,8 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows
 from karptui.session.types import pool_entries
 from karptui.state.inventory import state_of
+from karptui.views.pools.columns import COLUMNS
 from karptui.views.pools.story import pool_story
-from karptui.views.pools.table import COLUMNS
 
 
 def measure(nodes: int, pods: int) -> None:

@@ -13,9 +13,9 @@ from karptui.cli.loading import Loaded
 from karptui.cli.pools import compared
 from karptui.session.pools import pool_rows
 from karptui.views.export import as_text
-from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_values
+from karptui.views.pools.columns import pools_table
+from karptui.views.pools.daemonsets import TABLE, daemon_rows
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.values import pool_row_values
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import build_rows
 
@@ -36,8 +36,8 @@ def explain_pool(args: argparse.Namespace, loaded: Loaded) -> tuple[list[dict[st
         {"filter": str(one.filter), "left": one.left, "removed_by": dict(one.reasons)} for one in row.types.found.counts
     ]
     values = {
-        **pool_row_values(row, loaded.now_ns),
-        "daemonsets": [daemon_values(one) for one in daemonsets],
+        **pools_table().values(row, loaded.now_ns),
+        "daemonsets": [TABLE.values(one, loaded.now_ns) for one in daemonsets],
         "types_after_each_filter": counts,
     }
     lines: list[Pieces] = [title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row)]

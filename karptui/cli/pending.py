@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
@@ -35,10 +34,9 @@ def run(args: argparse.Namespace) -> int:
     from karptui.decode.kinds import Kind
     from karptui.pending.study import study_pending
     from karptui.session.prepare import prepare_view
+    from karptui.views.pending.columns import TABLE
     from karptui.views.pending.entry import PendingEntry
     from karptui.views.pending.freshness import hears_events
-    from karptui.views.pending.table import TABLE
-    from karptui.views.pending.values import pending_values
 
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.EVENT)
     try:
@@ -54,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         rows = rows_of(TABLE, entries, args, loaded.now_ns)
     except UsageError as error:
         fail(str(error), "pending")
-    print_rows(rows, args, values=lambda entry: pending_values(entry, loaded.now_ns), columns=csv_columns.PENDING)
+    print_rows(rows, args)
     if args.output in ("table", "wide"):
         _tell(rows.items)
     return report("pending", loaded)

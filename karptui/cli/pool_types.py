@@ -64,15 +64,13 @@ def _pool_of(pools: tuple[PoolEntry, ...], name: str) -> PoolEntry:
 
 def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.pools import TABLE
-    from karptui.views.types.values import pool_values
 
-    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), args, values=pool_values, columns=csv_columns.TYPES_OF_POOLS)
+    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), args)
 
 
 def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.types.columns import types_table
     from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
-    from karptui.views.types.table import types_table
-    from karptui.views.types.values import type_values
 
     if args.ledger:
         _print_ledger(pool, args, loaded)
@@ -82,9 +80,9 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
         if pool.type(name) is None:
             raise UsageError(f"--types: NodePool {pool.name} has no type {name}")
     types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
-    table = types_table(has_prices=not args.disable_pricing)
+    table = types_table(pool, has_prices=not args.disable_pricing)
     rows = rows_of(table, types, args, loaded.now_ns)
-    print_rows(rows, args, values=lambda entry: type_values(pool, entry), columns=csv_columns.TYPES)
+    print_rows(rows, args)
     if args.output in ("table", "wide"):
         view = loaded.view
         summary = (*filter_lines(pool), *reason_lines(pool), *finding_lines(pool))
@@ -95,15 +93,15 @@ def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> No
 def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
     import json
 
+    from karptui.views.types.columns import types_table
     from karptui.views.types.fit import fit_of
     from karptui.views.types.ledger import ledger_steps, step_values
-    from karptui.views.types.values import type_values
 
     entry = pool.type(args.ledger)
     if entry is None:
         raise UsageError(f"NodePool {pool.name} has no type {args.ledger}")
     if args.output == "json":
-        json.dump(type_values(pool, entry), sys.stdout, indent=2)
+        json.dump(types_table(pool).values(entry, loaded.now_ns), sys.stdout, indent=2)
         print()
         return
     pod, evidence = (pool.pods[0] if pool.pods else None), loaded.view.evidence

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import add_price_flags
 from karptui.cli.flags import add_cluster_flags
 from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
@@ -80,18 +79,11 @@ def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
 
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.pools.cluster import cluster_lines, cost_text
+    from karptui.views.pools.columns import pools_table
     from karptui.views.pools.story import pool_story
-    from karptui.views.pools.table import pools_table
-    from karptui.views.pools.values import pool_row_values
 
     shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)
-    is_csv = args.output == "csv"
-
-    def values(row: PoolRow) -> dict[str, Any]:
-        found = pool_row_values(row, loaded.now_ns)
-        return _with_words(found) if is_csv else found
-
-    print_rows(shown, args, values=values, columns=csv_columns.POOLS)
+    print_rows(shown, args)
     if args.output in ("table", "wide"):
         stories = [line for row in shown.items for line in pool_story(row)]
         cost = "" if args.disable_pricing else cost_text(loaded.view)
@@ -103,26 +95,20 @@ def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loade
 def _print_pool(row: PoolRow, args: argparse.Namespace, loaded: Loaded) -> None:
     import json
 
-    from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_values
+    from karptui.views.pools.columns import pools_table
+    from karptui.views.pools.daemonsets import TABLE, daemon_rows
     from karptui.views.pools.detail import detail_lines, title_parts
-    from karptui.views.pools.values import pool_row_values
 
     rows = rows_of(TABLE, daemon_rows(row), args, loaded.now_ns)
     if args.output == "json":
-        document = {**pool_row_values(row, loaded.now_ns), "daemonsets": [daemon_values(one) for one in rows.items]}
+        document = {**pools_table().values(row, loaded.now_ns), "daemonsets": rows.values()}
         json.dump(document, sys.stdout, indent=2)
         print()
         return
     if args.output != "csv" and not args.no_headers:
         for line in (title_parts(row, has_prices=not args.disable_pricing), *detail_lines(row), ()):
             print(_text(line))
-    print_rows(rows, args, values=daemon_values, columns=csv_columns.POOL_DAEMONSETS)
-
-
-def _with_words(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a NodePool's values with a word where a budget has no limit, as an empty cell would be none known."""
-    left = values["budget_left"]
-    return {**values, "budget_left": {reason: "any" if one is None else one for reason, one in left.items()}}
+    print_rows(rows, args)
 
 
 def _say(lines: Sequence[Pieces]) -> None:

@@ -15,10 +15,10 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
+from karptui.views.pending.columns import TABLE
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.freshness import pending_entries, pending_freshness
 from karptui.views.pending.story import story_lines
-from karptui.views.pending.table import TABLE
 from karptui.views.pending.words import CAUSE_HELP
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows

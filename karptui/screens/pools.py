@@ -15,8 +15,8 @@ from karptui.session.analyst import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.cluster import cluster_lines, cost_text
+from karptui.views.pools.columns import pools_table
 from karptui.views.pools.story import pool_story
-from karptui.views.pools.table import pools_table
 from karptui.views.row import Pieces, Tone
 from karptui.views.why.freshness import freshness
 from karptui.widgets.hanging import hanging

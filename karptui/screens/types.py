@@ -15,10 +15,9 @@ from karptui.session.pool_types import offered_types_of
 from karptui.session.types import PoolEntry, TypeEntry, pool_entries
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.columns import why_text
+from karptui.views.types.columns import types_table, why_text
 from karptui.views.types.pools import TABLE, carries, note_of
 from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
-from karptui.views.types.table import types_table
 from karptui.widgets.sentences import Sentences
 
 WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)

@@ -23,13 +23,12 @@ from karptui.state.inventory import state_of
 from karptui.views.nodes.totals import cluster_facts
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
+from karptui.views.types.columns import types_table
 from karptui.views.types.fit import fit_of, matching_percent, reported_bytes, safe_percent
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.offerings import offering_grid
 from karptui.views.types.pools import TABLE, carries, cheapest, note_of
 from karptui.views.types.summary import aws_sentence, filter_lines, finding_lines, reason_lines, source_lines
-from karptui.views.types.table import types_table
-from karptui.views.types.values import pool_values, type_values
 from tests import builders
 from tests.stories import AT_NS, pool_of, said, stories_view, type_of
 
@@ -128,7 +127,7 @@ def test_title() -> None:
 
 def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
     entry = type_of(SMALL, "t3a.small")
-    values = type_values(SMALL, entry)
+    values = types_table(SMALL).values(entry, AT_NS)
     assert values["pods"] == 8
     assert values["daemonset_pods"] == 11
     assert values["removed_by"] == "daemonsets"
@@ -140,7 +139,7 @@ def test_story_c_eleven_daemonsets_against_eight_slots() -> None:
 
 
 def test_story_c_no_slot_for_a_pod() -> None:
-    assert type_values(SMALL, type_of(SMALL, "t3.small"))["why"] == "no pod fits: pods 11 of 12 needed"
+    assert types_table(SMALL).values(type_of(SMALL, "t3.small"), AT_NS)["why"] == "no pod fits: pods 11 of 12 needed"
 
 
 def test_filters_with_counts_and_reasons() -> None:
@@ -192,9 +191,9 @@ def test_pool_rows() -> None:
     cells = {row.key: [cell.text for cell in row.cells] for row in rows}
     assert cells["trino"][3:] == ["8", "8", "8", "3", "3", "3 ds 300m 640Mi", "r5a.12xlarge $2.7120", "-"]
     assert cells["flex"][3:8] == ["0"] * 5
-    assert pool_values(TRINO)["left_after_pod"] == 3
-    assert pool_values(TRINO)["cheapest_price_per_hour"] == 2.712
-    assert pool_values(pool_of(VIEW, "flex"))["cheapest"] is None
+    assert TABLE.values(TRINO, AT_NS)["left_after_pod"] == 3
+    assert TABLE.values(TRINO, AT_NS)["cheapest_price_per_hour"] == 2.712
+    assert TABLE.values(pool_of(VIEW, "flex"), AT_NS)["cheapest"] is None
     assert cheapest(pool_of(VIEW, "flex")) is None
     for column in TABLE.columns:
         build_rows(TABLE, pool_entries(VIEW), sort=Sort(column.heading.id), now_ns=AT_NS)
@@ -359,13 +358,13 @@ def test_off_aws_types_are_what_nodes_report() -> None:
     entry = pool_of(view, "general")
     (only,) = entry.types
     assert (only.name, only.is_left, only.ledger, only.on_demand) == ("Standard_D4s_v5", True, None, None)
-    assert type_values(entry, only)["mem_allocatable_bytes"] == 12 << 30
+    assert types_table(entry).values(only, AT_NS)["mem_allocatable_bytes"] == 12 << 30
     assert only.offered == {"on-demand": ("eastus-1", "eastus-2")}
     assert "what nodes report" in entry.context.origin
     account = said(account_lines(entry, only, None, view.evidence))
     assert "advertised" not in account
     assert "2 nodes report 15,360Mi of memory (the least of up to 16,384Mi)" in said(observed_lines(entry, only))
-    assert type_values(entry, only)["mem_advertised_bytes"] is None
+    assert types_table(entry).values(only, AT_NS)["mem_advertised_bytes"] is None
     nothing = pool_of(a_view(pool=pool), "general")
     assert note_of(nothing)[0] == "AKSNodeClass default: its types are not known, and no node tells"
 
@@ -396,7 +395,7 @@ def test_types_that_came_with_a_snapshot() -> None:
     assert first.on_demand.origin.label == "snapshot, 2026-11-20 12:00 UTC"
     assert [one.standing for one in first.offers] == [Standing.OFFERED, Standing.NOT_ALLOWED]
     assert [one.standing for one in entry.types[1].offers] == [Standing.UNAVAILABLE]
-    assert type_values(entry, entry.types[2])["why"] == "reserved > node: memory short by 1,024Mi"
+    assert types_table(entry).values(entry.types[2], AT_NS)["why"] == "reserved > node: memory short by 1,024Mi"
 
 
 def test_hostile_names_are_cleaned() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 from karptui.provisioning import NodeRefusal, PodExplanation, PoolExplanation
 from karptui.provisioning.explain import Shortfall
 from karptui.session.pending_report import PodDetail
+from karptui.views.pending.columns import TABLE as PENDING
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.gates import COLUMNS, GateRow, gate_rows
 from karptui.views.pending.refusals import refusal_word
 from karptui.views.pending.remedy_table import remedy_values
-from karptui.views.pending.values import pending_values
 from karptui.views.pending.words import cause_sentence
 
 
@@ -28,7 +28,7 @@ def explained_values(entry: PendingEntry, detail: PodDetail | None, now_ns: int)
     if explanation is not None:
         entry = PendingEntry(entry.group.explained(explanation), entry.hears_events)
     return {
-        **pending_values(entry, now_ns),
+        **PENDING.values(entry, now_ns),
         "waits_for": cause_sentence(entry.group.first, entry.group.cause),
         "pools": pool_values(explanation) if explanation is not None else [],
         "existing_nodes": [node_values(one) for one in explanation.nodes] if explanation is not None else [],

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from karptui.kube import resources
 from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
 from karptui.session.pools import PoolRow
-from karptui.views.column import Column, Heading
+from karptui.views.column import Column, Heading, Value
 from karptui.views.fields import Field, FieldKind
 from karptui.views.row import Cell, Tone, text_cell
 from karptui.views.sanitize import clean
+from karptui.views.schema import INTEGER, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _NAMED: Final = 4
@@ -89,87 +89,90 @@ def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
     return ((clean(row.found.key), Tone.STRONG), (f" {asks}{on}", Tone.NORMAL), (told, tone if text else Tone.MUTED))
 
 
-FIELDS: Final[Mapping[str, Field[DaemonRow]]] = {
-    "name": Field(FieldKind.TEXT, lambda row, _: row.found.key, help="namespace/name"),
-    "cpu": Field(FieldKind.CPU, lambda row, _: row.cpu_millis, help="what its pod asks"),
-    "mem": Field(FieldKind.BYTES, lambda row, _: row.memory_bytes, help="what its pod asks"),
-    "excludes": Field(
-        FieldKind.COUNT, lambda row, _: len(row.found.one_too_many), help="types that it is too much for"
+COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (
+    Column(
+        Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
+        lambda row, _: text_cell(row.found.key, Tone.DAEMON if row.is_carried else Tone.MUTED),
+        lambda row: (not row.is_carried, *natural_key(row.found.key)),
+        values=(Value("name", lambda row, _: row.found.key, TEXT),),
+        filters={
+            "name": Field(FieldKind.TEXT, lambda row, _: row.found.key, help="namespace/name"),
+            "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
+        },
     ),
-    "carried": Field(FieldKind.TEXT, lambda row, _: "yes" if row.is_carried else "no", help="yes or no"),
-}
+    Column(
+        Heading("cpu", "CPU", "What its pod asks.", 5, 9, is_right_aligned=True, is_descending_first=True),
+        lambda row, _: _amount(row.cpu_millis, cpu_text(row.cpu_millis)),
+        lambda row: float(row.cpu_millis),
+        values=(Value("cpu_millis", lambda row, _: row.cpu_millis, INTEGER),),
+        filters={"cpu": Field(FieldKind.CPU, lambda row, _: row.cpu_millis, help="what its pod asks")},
+    ),
+    Column(
+        Heading("memory", "MEM", "What its pod asks.", 6, 9, is_right_aligned=True, is_descending_first=True),
+        lambda row, _: _amount(row.memory_bytes, memory_text(row.memory_bytes)),
+        lambda row: float(row.memory_bytes),
+        values=(Value("memory_bytes", lambda row, _: row.memory_bytes, INTEGER),),
+        filters={"mem": Field(FieldKind.BYTES, lambda row, _: row.memory_bytes, help="what its pod asks")},
+    ),
+    Column(
+        Heading(
+            "types",
+            "ON TYPES",
+            "On how many of the types that requirements and offerings leave it runs.",
+            8,
+            11,
+            is_right_aligned=True,
+            is_descending_first=True,
+        ),
+        _types,
+        lambda row: float(row.found.types),
+        values=(
+            Value("on_types", lambda row, _: row.found.types, INTEGER),
+            Value("of_types", lambda row, _: row.offered, INTEGER),
+        ),
+    ),
+    Column(
+        Heading(
+            "excludes",
+            "EXCLUDES",
+            "Types that have room for the DaemonSets before it by name, and none for it too.",
+            8,
+            9,
+            is_right_aligned=True,
+            is_descending_first=True,
+            drop_order=1,
+        ),
+        lambda row, _: Cell(
+            count_text(len(row.found.one_too_many)), Tone.WARNING if row.found.one_too_many else Tone.MUTED
+        ),
+        lambda row: float(len(row.found.one_too_many)),
+        values=(
+            Value("excludes", lambda row, _: list(row.found.one_too_many), TEXTS, "Types that it alone rules out."),
+        ),
+        filters={
+            "excludes": Field(
+                FieldKind.COUNT, lambda row, _: len(row.found.one_too_many), help="types that it is too much for"
+            )
+        },
+    ),
+    Column(
+        Heading("note", "NOTE", "Why it is not carried, or the types that would have room without it.", 16, 90),
+        lambda row, _: text_cell(*note(row)),
+        lambda row: note(row)[0],
+        values=(
+            Value("room_without_it_on", lambda row, _: list(row.found.excluded), TEXTS),
+            Value("not_carried_because", lambda row, _: row.found.why_not or None, TEXT_OR_NULL),
+        ),
+    ),
+)
+"""Every column in order."""
 
 TABLE: Final[TableSpec[DaemonRow]] = TableSpec(
     noun="DaemonSets",
-    columns=(
-        Column(
-            Heading("name", "DAEMONSET", "Namespace and name.", 12, 48),
-            lambda row, _: text_cell(row.found.key, Tone.DAEMON if row.is_carried else Tone.MUTED),
-            lambda row: (not row.is_carried, *natural_key(row.found.key)),
-        ),
-        Column(
-            Heading("cpu", "CPU", "What its pod asks.", 5, 9, is_right_aligned=True, is_descending_first=True),
-            lambda row, _: _amount(row.cpu_millis, cpu_text(row.cpu_millis)),
-            lambda row: float(row.cpu_millis),
-        ),
-        Column(
-            Heading("memory", "MEM", "What its pod asks.", 6, 9, is_right_aligned=True, is_descending_first=True),
-            lambda row, _: _amount(row.memory_bytes, memory_text(row.memory_bytes)),
-            lambda row: float(row.memory_bytes),
-        ),
-        Column(
-            Heading(
-                "types",
-                "ON TYPES",
-                "On how many of the types that requirements and offerings leave it runs.",
-                8,
-                11,
-                is_right_aligned=True,
-                is_descending_first=True,
-            ),
-            _types,
-            lambda row: float(row.found.types),
-        ),
-        Column(
-            Heading(
-                "excludes",
-                "EXCLUDES",
-                "Types that have room for the DaemonSets before it by name, and none for it too.",
-                8,
-                9,
-                is_right_aligned=True,
-                is_descending_first=True,
-                drop_order=1,
-            ),
-            lambda row, _: Cell(
-                count_text(len(row.found.one_too_many)), Tone.WARNING if row.found.one_too_many else Tone.MUTED
-            ),
-            lambda row: float(len(row.found.one_too_many)),
-        ),
-        Column(
-            Heading("note", "NOTE", "Why it is not carried, or the types that would have room without it.", 16, 90),
-            lambda row, _: text_cell(*note(row)),
-            lambda row: note(row)[0],
-        ),
-    ),
+    columns=COLUMNS,
     text=lambda row: f"{row.found.key} {note(row)[0]}".lower(),
-    more_filters=FIELDS,
     key=lambda row: row.found.key,
     default_sort=Sort("name"),
     is_notable=lambda row, _: bool(row.found.excluded or row.found.one_too_many),
 )
 """One row per DaemonSet."""
-
-
-def daemon_values(row: DaemonRow) -> dict[str, Any]:
-    """Return a DaemonSet in a NodePool as plain values."""
-    return {
-        "name": row.found.key,
-        "cpu_millis": row.cpu_millis,
-        "memory_bytes": row.memory_bytes,
-        "on_types": row.found.types,
-        "of_types": row.offered,
-        "excludes": list(row.found.one_too_many),
-        "room_without_it_on": list(row.found.excluded),
-        "not_carried_because": row.found.why_not or None,
-    }

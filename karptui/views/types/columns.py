@@ -1,23 +1,28 @@
-"""The columns of one NodePool's types; a later column is one more entry."""
+"""The table of one NodePool's types: its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from karptui.aws.money import node_price_text
 from karptui.aws.prices import Price
 from karptui.karpenter.labels import ON_DEMAND, RESERVED, SPOT
 from karptui.kube import resources
-from karptui.kube.quantity import NANO
-from karptui.kube.resources import MEMORY, PODS
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
 from karptui.provisioning.type_verdict import Filter
-from karptui.session.types import TypeEntry
-from karptui.views.column import Column, Heading
+from karptui.session.types import PoolEntry, TypeEntry
+from karptui.views.column import Column, Heading, Value
+from karptui.views.fields import Field, FieldKind
 from karptui.views.names import short_zone
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.table import natural_key
+from karptui.views.schema import BOOLEAN, INTEGER, INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.types.fit import Fit, fit_of, matching_percent
 from karptui.views.types.words import carries_text, shortages_text
 
 WORDS: Final = {
@@ -131,6 +136,11 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         Heading("name", "NAME", "The instance type.", min_width=12, max_width=24),
         lambda entry, _: Cell(clean(entry.name), Tone.STRONG),
         lambda entry: natural_key(entry.name),
+        values=(Value("name", lambda entry, _: entry.name, TEXT),),
+        filters={
+            "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="instance type"),
+            "family": Field(FieldKind.TEXT, lambda entry, _: entry.name.partition(".")[0], help="part before the dot"),
+        },
     ),
     Column(
         Heading(
@@ -143,11 +153,23 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         _rank,
         lambda entry: float(entry.verdict.rank) if entry.verdict.rank is not None else None,
+        values=(Value("rank", lambda entry, _: entry.verdict.rank, INTEGER_OR_NULL, "By price among those left."),),
+        filters={
+            "rank": Field(FieldKind.COUNT, lambda entry, _: entry.verdict.rank, help="place in the order of prices")
+        },
     ),
     Column(
         Heading("vcpu", "VCPU", "Processors.", min_width=4, is_right_aligned=True, is_descending_first=True),
         lambda entry, _: Cell(cpu_text(resources.cpu_millis(entry.instance_type.capacity)).removesuffix("000m")),
         lambda entry: float(resources.cpu_millis(entry.instance_type.capacity)),
+        values=(
+            Value("vcpu_millis", lambda entry, _: resources.cpu_millis(entry.instance_type.capacity), INTEGER_OR_NULL),
+        ),
+        filters={
+            "cpu": Field(
+                FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.instance_type.capacity), help="processors"
+            )
+        },
     ),
     Column(
         Heading(
@@ -160,6 +182,30 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         _memory,
         lambda entry: float(allocatable_bytes(entry)),
+        values=(
+            Value(
+                "mem_advertised_bytes",
+                lambda entry, _: memory_bytes(entry) if entry.facts is not None else None,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "mem_capacity_bytes",
+                lambda entry, _: resources.memory_bytes(entry.instance_type.capacity),
+                INTEGER_OR_NULL,
+                "As planned, or as a node has reported it.",
+            ),
+            Value("mem_allocatable_bytes", lambda entry, _: allocatable_bytes(entry), INTEGER_OR_NULL),
+            Value(
+                "cpu_allocatable_millis",
+                lambda entry, _: resources.nano(entry.allocatable, CPU) // NANO_PER_MILLI,
+                INTEGER_OR_NULL,
+            ),
+        ),
+        filters={
+            "mem": Field(
+                FieldKind.BYTES, lambda entry, _: allocatable_bytes(entry), help="memory that pods may request"
+            )
+        },
     ),
     Column(
         Heading(
@@ -167,6 +213,8 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         lambda entry, _: Cell(count_text(pod_slots(entry))),
         lambda entry: float(pod_slots(entry)),
+        values=(Value("pods", lambda entry, _: pod_slots(entry), INTEGER_OR_NULL),),
+        filters={"pods": Field(FieldKind.COUNT, lambda entry, _: pod_slots(entry), help="pods that a node takes")},
     ),
     Column(
         Heading(
@@ -180,6 +228,11 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         _daemons,
         lambda entry: float(_bytes(entry.verdict.daemons)),
+        values=(
+            Value("daemonset_pods", lambda entry, _: entry.verdict.daemon_pods, INTEGER),
+            Value("daemonset_cpu_millis", lambda entry, _: resources.cpu_millis(entry.verdict.daemons), INTEGER),
+            Value("daemonset_mem_bytes", lambda entry, _: resources.memory_bytes(entry.verdict.daemons), INTEGER),
+        ),
     ),
     Column(
         Heading(
@@ -192,6 +245,21 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         _largest,
         lambda entry: float(_bytes(entry.largest_pod)) if entry.is_wanted else None,
+        values=(
+            Value(
+                "largest_pod_cpu_millis",
+                lambda entry, _: resources.nano(entry.largest_pod, CPU) // NANO_PER_MILLI,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "largest_pod_mem_bytes",
+                lambda entry, _: resources.nano(entry.largest_pod, MEMORY) // NANO,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "largest_pod_slots", lambda entry, _: resources.nano(entry.largest_pod, PODS) // NANO, INTEGER_OR_NULL
+            ),
+        ),
     ),
     Column(
         Heading(
@@ -203,6 +271,22 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         _offered,
         lambda entry: float(sum(map(len, entry.offered.values()))),
+        values=(
+            Value(
+                "offered",
+                lambda entry, _: {name: list(zones) for name, zones in entry.offered.items()},
+                {"type": "object", "additionalProperties": TEXTS},
+                "Zones to be had, by capacity type.",
+            ),
+        ),
+        filters={
+            "zone": Field(
+                FieldKind.TEXT,
+                lambda entry, _: tuple({zone for zones in entry.offered.values() for zone in zones}),
+                help="zone where it is to be had",
+            ),
+            "cap": Field(FieldKind.TEXT, lambda entry, _: tuple(entry.offered), help="capacity type to be had"),
+        },
     ),
     Column(
         Heading(
@@ -215,6 +299,25 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         lambda entry, _: price_cell(entry.on_demand),
         lambda entry: _per_hour(entry.on_demand),
+        values=(
+            Value(
+                "on_demand_price_per_hour",
+                lambda entry, _: entry.on_demand.per_hour if entry.on_demand is not None else None,
+                NUMBER_OR_NULL,
+            ),
+            Value(
+                "on_demand_price_source",
+                lambda entry, _: entry.on_demand.origin.label if entry.on_demand is not None else None,
+                TEXT_OR_NULL,
+            ),
+        ),
+        filters={
+            "$": Field(
+                FieldKind.MONEY,
+                lambda entry, _: entry.on_demand.per_hour if entry.on_demand is not None else None,
+                help="on-demand price per hour",
+            )
+        },
     ),
     Column(
         Heading(
@@ -228,6 +331,25 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         lambda entry, _: price_cell(entry.spot),
         lambda entry: _per_hour(entry.spot),
+        values=(
+            Value(
+                "spot_price_per_hour",
+                lambda entry, _: entry.spot.per_hour if entry.spot is not None else None,
+                NUMBER_OR_NULL,
+            ),
+            Value(
+                "spot_price_source",
+                lambda entry, _: entry.spot.origin.label if entry.spot is not None else None,
+                TEXT_OR_NULL,
+            ),
+        ),
+        filters={
+            "spot$": Field(
+                FieldKind.MONEY,
+                lambda entry, _: entry.spot.per_hour if entry.spot is not None else None,
+                help="spot price per hour",
+            )
+        },
     ),
     Column(
         Heading(
@@ -241,11 +363,86 @@ COLUMNS: Final[tuple[Column[TypeEntry], ...]] = (
         ),
         _nodes,
         lambda entry: float(entry.observed.node_count) if entry.observed is not None else 0.0,
+        values=(
+            Value("nodes", lambda entry, _: entry.observed.node_count if entry.observed is not None else 0, INTEGER),
+        ),
+        filters={
+            "nodes": Field(
+                FieldKind.COUNT,
+                lambda entry, _: entry.observed.node_count if entry.observed is not None else 0,
+                help="nodes of the type here",
+            )
+        },
     ),
     Column(
         Heading("why", "LEFT?", "✔ a new node may have it; ✘ what rules it out.", min_width=13, max_width=60),
         _why,
         lambda entry: "" if entry.is_left else why_text(entry),
+        values=(
+            Value("is_left", lambda entry, _: entry.is_left, BOOLEAN),
+            Value(
+                "removed_by",
+                lambda entry, _: entry.verdict.removed_by.value if entry.verdict.removed_by is not None else None,
+                TEXT_OR_NULL,
+            ),
+            Value("why", lambda entry, _: why_text(entry) or None, TEXT_OR_NULL),
+        ),
+        filters={
+            "why": Field(FieldKind.TEXT, lambda entry, _: why_text(entry), help="what rules it out: why=*daemonsets*")
+        },
     ),
 )
 """Every column in order."""
+
+
+def types_table(pool: PoolEntry | None = None, *, has_prices: bool = True) -> TableSpec[TypeEntry]:
+    """Return the table of one NodePool's types.
+
+    Args:
+        pool: the NodePool, for values that scripts read; None for a table on the screen.
+        has_prices: whether there are columns of prices.
+    """
+    first = Value[TypeEntry]("pool", lambda _entry, _now: pool.name if pool is not None else None, TEXT)
+    name = msgspec.structs.replace(COLUMNS[0], values=(first, *COLUMNS[0].values))
+    table = TableSpec(
+        noun="types",
+        columns=(name, *COLUMNS[1:]),
+        more_values=_fit_values(pool),
+        text=lambda entry: f"{entry.name} {why_text(entry)}".lower(),
+        key=lambda entry: entry.name,
+        default_sort=Sort("rank"),
+        tone=lambda entry: Tone.NORMAL if entry.is_left else Tone.MUTED,
+        is_notable=lambda entry, _: not entry.is_left,
+    )
+    return table if has_prices else table.without("od", "spot")
+
+
+def _fit_values(pool: PoolEntry | None) -> tuple[Value[TypeEntry], ...]:
+    """Return what the pending pod that asks most comes to on each type."""
+
+    def fit_in(entry: TypeEntry) -> Fit | None:
+        return fit_of(pool, entry, pool.pods[0]) if pool is not None and pool.pods else None
+
+    return (
+        Value(
+            "pending_pod", lambda entry, _: fit.pod.key if (fit := fit_in(entry)) is not None else None, TEXT_OR_NULL
+        ),
+        Value(
+            "pending_pod_short_mem_bytes",
+            lambda entry, _: resources.memory_bytes(fit.short) if (fit := fit_in(entry)) is not None else None,
+            INTEGER_OR_NULL,
+        ),
+        Value(
+            "fits_with_overhead_percent",
+            lambda entry, _: fit.overhead_percent if (fit := fit_in(entry)) is not None else None,
+            NUMBER_OR_NULL,
+        ),
+        Value(
+            "next_type",
+            lambda entry, _: (
+                fit.next_type.name if (fit := fit_in(entry)) is not None and fit.next_type is not None else None
+            ),
+            TEXT_OR_NULL,
+        ),
+        Value("matching_overhead_percent", lambda entry, _: matching_percent(entry), NUMBER_OR_NULL),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from karptui.aws.lint.finding import Severity
@@ -11,11 +10,13 @@ from karptui.kube import resources
 from karptui.kube.units import count_text, counted
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, TypeEntry
-from karptui.views.column import Column, Heading
+from karptui.views.column import Column, Heading, Value
 from karptui.views.fields import Field, FieldKind
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
+from karptui.views.schema import INTEGER, INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.types.fit import safe_percent
 from karptui.views.types.words import carries_text
 
 _TITLES: Final = {
@@ -42,6 +43,11 @@ def _count_column(step: Filter) -> Column[PoolEntry]:
         lambda entry, _: _count_cell(entry, step),
         lambda entry: float(_left(entry, step)),
     )
+
+
+def _left_value(step: Filter) -> Value[PoolEntry]:
+    after = "types" if step is Filter.REQUIREMENTS else ""
+    return Value(f"left_after_{step.value}", lambda entry, _: _left(entry, step), INTEGER, after=after)
 
 
 def _count_cell(entry: PoolEntry, step: Filter) -> Cell:
@@ -98,80 +104,114 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
     return "", Tone.MUTED
 
 
-FIELDS: Final[Mapping[str, Field[PoolEntry]]] = {
-    "name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool"),
-    "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), help="types that a new node may have"),
-    "type": Field(FieldKind.TEXT, lambda entry, _: tuple(one.name for one in entry.left), help="a type that is left"),
-    "note": Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="what is wrong"),
-}
+COLUMNS: Final[tuple[Column[PoolEntry], ...]] = (
+    Column(
+        Heading("name", "POOL", "The NodePool.", min_width=8, max_width=30),
+        lambda entry, _: text_cell(entry.name, Tone.STRONG),
+        lambda entry: natural_key(entry.name),
+        values=(Value("name", lambda entry, _: entry.name, TEXT, "The NodePool."),),
+        filters={"name": Field(FieldKind.TEXT, lambda entry, _: entry.name, help="NodePool")},
+    ),
+    Column(
+        Heading("rank", "#", "Place in the order in which Karpenter tries pools.", min_width=2, is_right_aligned=True),
+        lambda entry, _: Cell(str(entry.found.rank)) if entry.found.rank is not None else NOT_APPLICABLE,
+        lambda entry: float(entry.found.rank) if entry.found.rank is not None else None,
+        values=(Value("rank", lambda entry, _: entry.found.rank, INTEGER_OR_NULL),),
+    ),
+    Column(
+        Heading(
+            "all",
+            "TYPES",
+            "Types that the NodeClass comes to.",
+            is_right_aligned=True,
+            drop_order=2,
+            is_descending_first=True,
+        ),
+        lambda entry, _: Cell(count_text(len(entry.types)), Tone.MUTED),
+        lambda entry: float(len(entry.types)),
+        values=(Value("types", lambda entry, _: len(entry.types), INTEGER),),
+    ),
+    *(_count_column(step) for step in _TITLES),
+    Column(
+        Heading(
+            "carries",
+            "NEW NODE CARRIES",
+            "DaemonSet pods of a new node, and what they ask.",
+            min_width=16,
+            max_width=40,
+            drop_order=7,
+        ),
+        lambda entry, _: Cell(carries(entry) or "-", Tone.DAEMON if carries(entry) else Tone.MUTED),
+        lambda entry: carries(entry) or None,
+    ),
+    Column(
+        Heading(
+            "cheapest",
+            "CHEAPEST",
+            "What Karpenter reckons cheapest of the types that are left.",
+            min_width=10,
+            max_width=30,
+            drop_order=6,
+        ),
+        _cheapest,
+        lambda entry: one.verdict.price_per_hour if (one := cheapest(entry)) is not None else None,
+        values=(
+            Value(
+                "cheapest",
+                lambda entry, _: first.name if (first := cheapest(entry)) is not None else None,
+                TEXT_OR_NULL,
+                after="left",
+            ),
+            Value(
+                "cheapest_price_per_hour",
+                lambda entry, _: (
+                    first.on_demand.per_hour
+                    if (first := cheapest(entry)) is not None and first.on_demand is not None
+                    else None
+                ),
+                NUMBER_OR_NULL,
+            ),
+            Value(
+                "safe_overhead_percent",
+                lambda entry, _: safe_percent(entry),
+                NUMBER_OR_NULL,
+                "The least VM_MEMORY_OVERHEAD_PERCENT that overestimates no type with nodes.",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "note",
+            "NOTE",
+            "Why there are no types, why the pool takes no part, or findings.",
+            min_width=8,
+            max_width=80,
+            drop_order=1,
+        ),
+        lambda entry, _: text_cell(*note_of(entry)),
+        lambda entry: note_of(entry)[0] or None,
+        values=(
+            Value("note", lambda entry, _: note_of(entry)[0] or None, TEXT_OR_NULL),
+            Value(
+                "findings", lambda entry, _: [f"{one.object}: {one.fact} {one.remedy}" for one in entry.findings], TEXTS
+            ),
+        ),
+        filters={"note": Field(FieldKind.TEXT, lambda entry, _: note_of(entry)[0], help="what is wrong")},
+    ),
+)
+"""Every column in order."""
 
 TABLE: Final[TableSpec[PoolEntry]] = TableSpec(
     noun="NodePools",
-    columns=(
-        Column(
-            Heading("name", "POOL", "The NodePool.", min_width=8, max_width=30),
-            lambda entry, _: text_cell(entry.name, Tone.STRONG),
-            lambda entry: natural_key(entry.name),
+    columns=COLUMNS,
+    more_filters={
+        "left": Field(FieldKind.COUNT, lambda entry, _: len(entry.left), help="types that a new node may have"),
+        "type": Field(
+            FieldKind.TEXT, lambda entry, _: tuple(one.name for one in entry.left), help="a type that is left"
         ),
-        Column(
-            Heading(
-                "rank", "#", "Place in the order in which Karpenter tries pools.", min_width=2, is_right_aligned=True
-            ),
-            lambda entry, _: Cell(str(entry.found.rank)) if entry.found.rank is not None else NOT_APPLICABLE,
-            lambda entry: float(entry.found.rank) if entry.found.rank is not None else None,
-        ),
-        Column(
-            Heading(
-                "all",
-                "TYPES",
-                "Types that the NodeClass comes to.",
-                is_right_aligned=True,
-                drop_order=2,
-                is_descending_first=True,
-            ),
-            lambda entry, _: Cell(count_text(len(entry.types)), Tone.MUTED),
-            lambda entry: float(len(entry.types)),
-        ),
-        *(_count_column(step) for step in _TITLES),
-        Column(
-            Heading(
-                "carries",
-                "NEW NODE CARRIES",
-                "DaemonSet pods of a new node, and what they ask.",
-                min_width=16,
-                max_width=40,
-                drop_order=7,
-            ),
-            lambda entry, _: Cell(carries(entry) or "-", Tone.DAEMON if carries(entry) else Tone.MUTED),
-            lambda entry: carries(entry) or None,
-        ),
-        Column(
-            Heading(
-                "cheapest",
-                "CHEAPEST",
-                "What Karpenter reckons cheapest of the types that are left.",
-                min_width=10,
-                max_width=30,
-                drop_order=6,
-            ),
-            _cheapest,
-            lambda entry: one.verdict.price_per_hour if (one := cheapest(entry)) is not None else None,
-        ),
-        Column(
-            Heading(
-                "note",
-                "NOTE",
-                "Why there are no types, why the pool takes no part, or findings.",
-                min_width=8,
-                max_width=80,
-                drop_order=1,
-            ),
-            lambda entry, _: text_cell(*note_of(entry)),
-            lambda entry: note_of(entry)[0] or None,
-        ),
-    ),
+    },
+    more_values=(*(_left_value(step) for step in Filter), Value("left", lambda entry, _: len(entry.left), INTEGER)),
     text=lambda entry: f"{entry.name} {note_of(entry)[0]}".lower(),
-    more_filters=FIELDS,
     key=lambda entry: entry.name,
     default_sort=Sort("rank"),
     is_notable=lambda entry, _: bool(note_of(entry)[0]),

@@ -26,6 +26,7 @@ from karptui.session.prepare import prepare_view
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
 from karptui.state.reducer import reduce
+from karptui.views.pending.columns import TABLE
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
 from karptui.views.pending.freshness import hears_events, pending_entries, pending_freshness
@@ -36,8 +37,6 @@ from karptui.views.pending.remedy_table import TABLE as REMEDIES
 from karptui.views.pending.remedy_table import gain_text, remedy_entries, remedy_values, remedy_words
 from karptui.views.pending.remedy_text import remedy_text
 from karptui.views.pending.story import story_lines
-from karptui.views.pending.table import TABLE
-from karptui.views.pending.values import pending_values
 from karptui.views.pending.words import now_text
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
@@ -318,7 +317,7 @@ class TestRows:
             for entry in entries:
                 column.sort(entry)
         for entry in entries:
-            values = pending_values(entry, NOW_NS)
+            values = TABLE.values(entry, NOW_NS)
             assert values["count"] == 1
             for field in TABLE.subject.fields.values():
                 field.value(entry, NOW_NS)

@@ -8,7 +8,7 @@ from karptui.aws.evidence import Evidence
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.session.pools import PoolRow, pool_rows
-from karptui.views.pools.table import COLUMNS
+from karptui.views.pools.columns import COLUMNS
 from tests import story_a
 from tests.builders import NOW_NS
 

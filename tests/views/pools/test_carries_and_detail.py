@@ -6,10 +6,10 @@ from karptui.disruption.study import Study, study_all
 from karptui.kube.taints import Taint
 from karptui.session.pools import pool_rows
 from karptui.session.prepare import prepare_view
-from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_sentence, daemon_values, note
+from karptui.views.pools.columns import COLUMNS, is_notable
+from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_sentence, note
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.pools.story import ordinal, pool_story, types_line
-from karptui.views.pools.table import COLUMNS, is_notable
 from karptui.views.pools.words import carries_line
 from tests import builders
 from tests.builders import HOUR_NS, NOW_NS
@@ -31,7 +31,7 @@ def test_story_c() -> None:
     assert cells(row)["carries"] == "11 ds 460m 896Mi ✘7"
     daemons = {one.found.key: one for one in daemon_rows(row)}
     assert len(daemons) == 11
-    assert daemon_values(daemons["kube-system/cni"])["excludes"] == ["t3a.small"]
+    assert TABLE.values(daemons["kube-system/cni"], 0)["excludes"] == ["t3a.small"]
     assert note(daemons["kube-system/agent-04"])[0].endswith("too much for t3.micro, t3a.micro, t4g.micro")
     told = said(detail_lines(row))
     assert "userData sets maxPods 110" in told
@@ -75,7 +75,7 @@ def test_daemonsets_that_only_some_types_carry() -> None:
     assert [TABLE.column("types").cell(one, NOW_NS).text for one in (carried, absent)] == ["1/4", "no"]
     assert text_of(daemon_sentence(carried)).endswith("on 1 of 4 types · without it no further type would have room")
     assert "not carried: " in text_of(daemon_sentence(absent))
-    assert daemon_values(absent)["not_carried_because"]
+    assert TABLE.values(absent, 0)["not_carried_because"]
 
 
 def test_no_daemonsets() -> None:

@@ -10,11 +10,10 @@ import pytest
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
 from karptui.session.pools import pool_rows
+from karptui.views.pools.columns import COLUMNS, is_notable, pools_table
 from karptui.views.pools.detail import detail_lines, title_parts
 from karptui.views.pools.limits import amount_text, limit_sentence
 from karptui.views.pools.readiness import ready_lines, short_reason
-from karptui.views.pools.table import COLUMNS, is_notable, pools_table
-from karptui.views.pools.values import pool_row_values
 from karptui.views.pools.words import budget_text, carries_line, policy_text
 from karptui.views.row import Tone
 from tests import builders, story_a
@@ -57,7 +56,7 @@ def test_a_limit_of_nothing() -> None:
     assert cells(row)["cpu"] == "0/0"
     assert not row.usable
     assert pools_table().column("cpu").sort(row) is None
-    assert pool_row_values(row, NOW_NS)["limits"]["cpu"]["left"] == 0
+    assert pools_table().values(row, NOW_NS)["limits"]["cpu"]["left"] == 0
     assert COLUMNS[3].cell(row, NOW_NS).tone is Tone.MUTED
 
 
@@ -167,4 +166,4 @@ def test_budgets() -> None:
     assert "left now: Empty 3, Drifted 0, Underutilized 3" in told
     assert "1 of 6 nodes drifted" in told
     assert "no budgets: there is no limit" in said(detail_lines(rows_of(builders.a_nodepool(budgets=None))["general"]))
-    assert pool_row_values(row, NOW_NS)["budget_left"] == {"Empty": None, "Drifted": 1, "Underutilized": None}
+    assert pools_table().values(row, NOW_NS)["budget_left"] == {"Empty": None, "Drifted": 1, "Underutilized": None}

@@ -12,11 +12,10 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows
 from karptui.views.pools.cluster import check_line, cluster_lines, cost_text, overlap_lines
+from karptui.views.pools.columns import is_notable, pools_table
 from karptui.views.pools.detail import detail_lines
 from karptui.views.pools.limits import limit_line
 from karptui.views.pools.story import order_line, overlap_line, weight_lines
-from karptui.views.pools.table import is_notable
-from karptui.views.pools.values import pool_row_values
 from karptui.views.row import Tone
 from tests import builders, story_a
 from tests.builders import MINUTE_NS, NOW_NS
@@ -126,7 +125,7 @@ def test_overlap_before_it_is_known() -> None:
     assert "being worked out" in said(overlap_lines(view))
     row = pool_rows(view)[0]
     assert (cells(row)["shared"], cells(row)["budget"], overlap_line(row)) == ("…", "…", ())
-    assert pool_row_values(row, NOW_NS)["pods_matching"] is None
+    assert pools_table().values(row, NOW_NS)["pods_matching"] is None
     assert is_notable(pool_rows(view)[1])
 
 
@@ -162,7 +161,7 @@ def test_story_a_counts_by_nodeclaims() -> None:
     refused = FactStatus(phase=FactPhase.UNAVAILABLE, sentence="Karpenter's metrics need permission")
     view = story_a.story_view(known=story_a.evidence(metrics_status=refused))
     assert text_of(check_line(view, pool_rows(view), NOW_NS)).endswith(" · Karpenter's metrics need permission")
-    values = pool_row_values(ROWS["primary"], NOW_NS)
+    values = pools_table().values(ROWS["primary"], NOW_NS)
     assert (values["nodeclaims_created"], values["nodeclaims_created_by"]) == (2, "nodeclaims of the last 24 h")
     assert (values["pods"], values["pods_by"]) == (52, "pods")
 
@@ -173,7 +172,7 @@ def test_story_a_counts_by_karpenter() -> None:
         "check: NodeClaims created since 2026-11-17 08:00:00Z by Karpenter's own counters "
         "(pod kube-system/karpenter-6f9-abcde): primary 43, spare 1"
     )
-    values = pool_row_values(rows[0], NOW_NS)
+    values = pools_table().values(rows[0], NOW_NS)
     assert (values["nodeclaims_created"], values["nodeclaims_provisioned"]) == (43, 41)
     assert (values["pods"], values["pods_by"]) == (62, "karpenter metrics")
     assert cells(rows[0])["created"] == "43"
@@ -195,7 +194,7 @@ def test_what_has_come_of_a_weight_since_somebody_looks() -> None:
     assert "1 NodeClaims created, by Karpenter's own counters: 1 for pods that waited" in detail
     assert "1 since karptui looks" in detail
     assert "0 pods on its nodes" in detail
-    assert pool_row_values(pool_rows(view)[0], NOW_NS)["pods_by"] == "pods"
+    assert pools_table().values(pool_rows(view)[0], NOW_NS)["pods_by"] == "pods"
     same = msgspec.structs.replace(now, pools=before.pools)
     view = story_a.story_view(known=Evidence(instance_types=story_a.TYPES, metrics=same, metrics_before=before))
     assert text_of(check_line(view, pool_rows(view), NOW_NS)).endswith(" · since 12m ago: none")
@@ -221,4 +220,4 @@ def test_cost() -> None:
     both = (node, builders.a_node(name="other", pool="general", instance_type="m5.large"))
     (row,) = rows_of(builders.a_nodepool(), nodes=both).values()
     assert cells(row)["cost"] == "0.10+"
-    assert pool_row_values(row, NOW_NS)["nodes_without_price"] == 1
+    assert pools_table().values(row, NOW_NS)["nodes_without_price"] == 1

@@ -14,10 +14,9 @@ from karptui.session.pools import pool_rows
 from karptui.sources.base import Phase, SourceStatus
 from karptui.state.inventory import state_of
 from karptui.views.pools.cluster import cluster_lines, overlap_lines
+from karptui.views.pools.columns import COLUMNS, pools_table
 from karptui.views.pools.daemonsets import TABLE, daemon_rows
 from karptui.views.pools.story import pool_story
-from karptui.views.pools.table import COLUMNS, pools_table
-from karptui.views.pools.values import pool_row_values
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders, story_a
@@ -73,7 +72,7 @@ def test_without_prices() -> None:
 
 
 def test_values_are_plain() -> None:
-    values = pool_row_values(ROWS["primary"], NOW_NS)
+    values = pools_table().values(ROWS["primary"], NOW_NS)
     assert values["limits"]["cpu"] == {
         "used": 96,
         "limit": 108,
@@ -87,14 +86,14 @@ def test_values_are_plain() -> None:
         30.0,
     )
     assert values["explanation"][0].startswith("primary  tried 1st")
-    assert pool_row_values(ROWS["extra"], NOW_NS)["consolidate_after_seconds"] is None
-    assert pool_row_values(ROWS["rest"], NOW_NS)["cost_per_hour"] == 0
-    assert msgspec.json.encode([pool_row_values(row, NOW_NS) for row in pool_rows(VIEW)])
+    assert pools_table().values(ROWS["extra"], NOW_NS)["consolidate_after_seconds"] is None
+    assert pools_table().values(ROWS["rest"], NOW_NS)["cost_per_hour"] == 0
+    assert msgspec.json.encode([pools_table().values(row, NOW_NS) for row in pool_rows(VIEW)])
 
 
 def test_fractions_of_cores_are_told() -> None:
     (row,) = rows_of(builders.a_nodepool(limits=builders.amounts({"cpu": "2500m"}))).values()
-    assert pool_row_values(row, NOW_NS)["limits"]["cpu"]["limit"] == 2.5
+    assert pools_table().values(row, NOW_NS)["limits"]["cpu"]["limit"] == 2.5
 
 
 def test_state_is_not_needed_for_a_cluster_without_pools() -> None:
@@ -116,7 +115,7 @@ def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str])
     assert {name for name, text in cells(row).items() if text == "!rbac"} == columns
     told = said(pool_story(row))
     assert ("what is left is not known" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
-    values = pool_row_values(row, NOW_NS)
+    values = pools_table().values(row, NOW_NS)
     assert (values["nodes"] is None) is (kind in (Kind.NODE, Kind.NODECLAIM))
     assert (values["daemonset_pods"] is None) is (kind is Kind.DAEMONSET)
     lines = said(overlap_lines(view))

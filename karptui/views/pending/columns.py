@@ -1,0 +1,318 @@
+"""The table of pending pods: its columns, and everything that follows from them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from karptui.kube import resources
+from karptui.kube.pod import Pod
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import age_text, count_text
+from karptui.pending.causes import FAULTY, SILENT, Cause, Destination
+from karptui.pending.messages import PodMessage
+from karptui.pending.nearest import furthest
+from karptui.provisioning.explain import PoolExplanation
+from karptui.views.column import Column, Heading, Value
+from karptui.views.fields import Field, FieldKind
+from karptui.views.instants import seconds_since
+from karptui.views.pending.entry import PendingEntry
+from karptui.views.pending.misses import miss_text
+from karptui.views.pending.refusals import refusal_counts
+from karptui.views.pending.words import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
+from karptui.views.sanitize import clean
+from karptui.views.schema import INTEGER, INTEGER_OR_NULL, INTEGERS_BY_NAME, TEXT, TEXT_OR_NULL, TEXTS
+from karptui.views.table import Sort, TableSpec, natural_key
+
+_FINE: Final = frozenset({Cause.NODE, Cause.CLAIM})
+
+
+def _age(entry: PendingEntry, now_ns: int) -> Cell:
+    since = entry.group.since_ns
+    return Cell(age_text(since, now_ns)) if since else NOT_AVAILABLE
+
+
+def _karpenter(entry: PendingEntry, now_ns: int) -> Cell:
+    group = entry.group
+    said = group.messages.karpenter
+    if said is None:
+        if not entry.hears_events:
+            return FORBIDDEN
+        tone = Tone.WARNING if group.cause in SILENT or group.disagreements else Tone.MUTED
+        return Cell("says nothing", tone, "silent")
+    tone = Tone.FAULT if said.reason.startswith("Failed") else Tone.NORMAL
+    return Cell(karpenter_text(group, now_ns), tone, short_verdict(said, now_ns))
+
+
+def _scheduler(entry: PendingEntry, now_ns: int) -> Cell:
+    said = entry.group.messages.scheduler
+    if said is None:
+        return Cell("says nothing", Tone.MUTED, "silent")
+    return Cell(scheduler_text(entry.group, now_ns), Tone.NORMAL, short_verdict(said, now_ns))
+
+
+def _now(entry: PendingEntry, _: int) -> Cell:
+    cause = entry.group.cause
+    tone = Tone.FAULT if cause in FAULTY else Tone.GOOD if cause in _FINE else Tone.MUTED
+    text = now_text(entry.group)
+    return Cell(text, tone, text.replace(" short by ", " −").replace("no instance type", "no type"))
+
+
+def _differ(entry: PendingEntry, _: int) -> Cell:
+    disagreements = entry.group.disagreements
+    return Cell(f"≠ {disagreements[0].short}", Tone.WARNING, "≠") if disagreements else NOT_APPLICABLE
+
+
+def _rank(entry: PendingEntry) -> tuple[float, ...]:
+    """Sort what somebody has to do something about first, and of that the most pods."""
+    group = entry.group
+    return float(group.cause not in FAULTY), float(not group.disagreements), -float(len(group.pods))
+
+
+def requests_values(pod: Pod) -> dict[str, int]:
+    """Return requests as integers: ``cpu_millis``, ``mem_bytes``, ``ephemeral_bytes``, others by their own name."""
+    found: dict[str, int] = {"cpu_millis": 0, "mem_bytes": 0}
+    names = {CPU: "cpu_millis", MEMORY: "mem_bytes", EPHEMERAL_STORAGE: "ephemeral_bytes"}
+    for name, amount in pod.requests.items():
+        found[names.get(name, name)] = amount.nano // (NANO_PER_MILLI if name == CPU else NANO)
+    return found
+
+
+def message_values(said: PodMessage | None, now_ns: int) -> dict[str, Any] | None:
+    """Return what somebody said; None for silence."""
+    if said is None:
+        return None
+    return {
+        "reason": said.reason,
+        "message": said.message,
+        "age_seconds": (now_ns - said.at_ns) // NS_PER_SECOND if said.at_ns else None,
+        "count": said.count,
+        "source": "condition" if said.is_condition else "event",
+    }
+
+
+def destination_values(destination: Destination) -> dict[str, Any]:
+    """Return a place for a pod."""
+    return {
+        "node": destination.node or None,
+        "pool": destination.nodepool or None,
+        "type": destination.instance_type or None,
+        "other_types": destination.other_types,
+        "price_per_hour": destination.price_per_hour,
+    }
+
+
+def _nearest(entry: PendingEntry) -> PoolExplanation | None:
+    explanation = entry.group.explanation
+    return furthest(explanation) if explanation is not None else None
+
+
+COLUMNS: Final[tuple[Column[PendingEntry], ...]] = (
+    Column(
+        Heading("pods", "PODS", "Pods that wait for the same reason, under one name.", 20, 56),
+        lambda entry, _: Cell(clean(entry.group.name), Tone.STRONG),
+        lambda entry: natural_key(entry.group.name),
+        values=(
+            Value(
+                "name",
+                lambda entry, _: entry.group.name,
+                TEXT,
+                "All pods under one name: trino/worker-{0,1,2}, web/front-* (12).",
+            ),
+            Value("namespace", lambda entry, _: entry.group.first.namespace, TEXT),
+            Value("owner", lambda entry, _: entry.group.origin, TEXT, "What the pods come from: Kind/namespace/name."),
+            Value(
+                "pods", lambda entry, _: [pod.name for pod in entry.group.pods], TEXTS, "Their names, the oldest first."
+            ),
+        ),
+        filters={
+            "name": Field(FieldKind.TEXT, lambda entry, _: tuple(pod.name for pod in entry.group.pods), help="pod"),
+            "ns": Field(FieldKind.TEXT, lambda entry, _: entry.group.first.namespace, help="namespace"),
+            "owner": Field(FieldKind.TEXT, lambda entry, _: entry.group.origin, help="workload: Deployment/web/front"),
+        },
+    ),
+    Column(
+        Heading(
+            "count", "N", "How many they are.", 3, 8, is_right_aligned=True, is_descending_first=True, drop_order=7
+        ),
+        lambda entry, _: Cell(count_text(len(entry.group.pods))),
+        lambda entry: float(len(entry.group.pods)),
+        values=(Value("count", lambda entry, _: len(entry.group.pods), INTEGER),),
+        filters={"count": Field(FieldKind.COUNT, lambda entry, _: len(entry.group.pods), help="pods")},
+    ),
+    Column(
+        Heading("requests", "REQUESTS", "What each of them asks for.", 10, 28, drop_order=4, is_descending_first=True),
+        lambda entry, _: Cell(requests_words(entry.group.first)),
+        lambda entry: float(resources.memory_bytes(entry.group.first.requests)),
+        values=(
+            Value(
+                "requests",
+                lambda entry, _: requests_values(entry.group.first),
+                INTEGERS_BY_NAME,
+                "Of one pod: cpu_millis, mem_bytes, ephemeral_bytes, others by their own name.",
+            ),
+        ),
+        filters={
+            "cpu": Field(
+                FieldKind.CPU, lambda entry, _: resources.cpu_millis(entry.group.first.requests), help="cpu of one pod"
+            ),
+            "mem": Field(
+                FieldKind.BYTES,
+                lambda entry, _: resources.memory_bytes(entry.group.first.requests),
+                help="memory of one pod",
+            ),
+        },
+    ),
+    Column(
+        Heading("age", "AGE", "Since when the oldest of them waits.", 4, 8, is_right_aligned=True, drop_order=1),
+        _age,
+        lambda entry: -float(entry.group.since_ns) if entry.group.since_ns else None,
+        values=(
+            Value(
+                "age_seconds",
+                lambda entry, now_ns: seconds_since(entry.group.since_ns, now_ns),
+                INTEGER_OR_NULL,
+                "Of the oldest.",
+            ),
+        ),
+        filters={
+            "age": Field(
+                FieldKind.DURATION,
+                lambda entry, now_ns: (now_ns - entry.group.since_ns) / NS_PER_SECOND if entry.group.since_ns else None,
+                help="since when the oldest waits",
+            )
+        },
+    ),
+    Column(
+        Heading("karpenter", "KARPENTER", "The newest of Karpenter's events, and how old it is.", 8, 24, drop_order=3),
+        _karpenter,
+        lambda entry: entry.group.messages.karpenter.reason if entry.group.messages.karpenter is not None else None,
+        values=(
+            Value(
+                "karpenter",
+                lambda entry, now_ns: message_values(entry.group.messages.karpenter, now_ns),
+                {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
+                "Karpenter's newest event; null for silence.",
+                after="turn",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "scheduler",
+            "SCHEDULER",
+            "The newest of the scheduler's events or the PodScheduled condition, and how old it is.",
+            8,
+            24,
+            drop_order=6,
+        ),
+        _scheduler,
+        lambda entry: entry.group.messages.scheduler.reason if entry.group.messages.scheduler is not None else None,
+        values=(
+            Value(
+                "scheduler",
+                lambda entry, now_ns: message_values(entry.group.messages.scheduler, now_ns),
+                {"anyOf": [{"$ref": "#/$defs/voice"}, {"type": "null"}]},
+                "The scheduler's newest event, or the PodScheduled condition.",
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "now", "COMPUTED NOW", "What Karpenter's rules come to on the cluster as it is.", 34, 90, fill_width=70
+        ),
+        _now,
+        _rank,
+        values=(
+            Value(
+                "turn",
+                lambda entry, _: str(entry.group.cause),
+                TEXT,
+                "What they wait for: no place, new node, existing node, gated, refused, ignored in silence, …",
+                after="age_seconds",
+            ),
+            Value(
+                "places",
+                lambda entry, _: [destination_values(destination) for destination in entry.group.destinations],
+                {"type": "array", "items": {"$ref": "#/$defs/place"}},
+                "Where the engine puts them.",
+                after="scheduler",
+            ),
+            Value(
+                "nearest_pool",
+                lambda entry, _: nearest.nodepool if (nearest := _nearest(entry)) is not None else None,
+                TEXT_OR_NULL,
+                "The NodePool that came closest.",
+            ),
+            Value(
+                "nearest_miss",
+                lambda entry, _: miss_text(nearest) if (nearest := _nearest(entry)) is not None else None,
+                TEXT_OR_NULL,
+                "What is missing there.",
+            ),
+            Value(
+                "nodes_tried",
+                lambda entry, _: len(entry.group.explanation.nodes) if entry.group.explanation is not None else None,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "nodes_refused",
+                lambda entry, _: (
+                    dict(refusal_counts(entry.group.explanation)) if entry.group.explanation is not None else {}
+                ),
+                INTEGERS_BY_NAME,
+                "Nodes by the reason that rules them out.",
+            ),
+            Value(
+                "error",
+                lambda entry, _: str(entry.group.diagnosis.error) if entry.group.diagnosis.error is not None else None,
+                TEXT_OR_NULL,
+                "What Karpenter would say.",
+            ),
+            Value(
+                "problems",
+                lambda entry, _: list(entry.group.diagnosis.problems),
+                TEXTS,
+                "What Karpenter finds faulty about the pods.",
+            ),
+        ),
+        filters={
+            "turn": Field(FieldKind.TEXT, lambda entry, _: str(entry.group.cause), help="no place, new node, gated…")
+        },
+    ),
+    Column(
+        Heading(
+            "differ", "≠", "Where Karpenter, the scheduler and what is computed do not agree.", 1, 26, drop_order=2
+        ),
+        _differ,
+        lambda entry: entry.group.disagreements[0].short if entry.group.disagreements else None,
+        values=(
+            Value(
+                "disagreements",
+                lambda entry, _: [disagreement.text for disagreement in entry.group.disagreements],
+                TEXTS,
+                "Where Karpenter, the scheduler and the engine do not agree.",
+            ),
+        ),
+    ),
+)
+"""Every column in order."""
+
+
+def _text(entry: PendingEntry) -> str:
+    group = entry.group
+    return f"{group.name} {group.origin} {now_text(group)} {' '.join(pod.name for pod in group.pods)}".lower()
+
+
+TABLE: Final[TableSpec[PendingEntry]] = TableSpec(
+    noun="pending pods",
+    columns=COLUMNS,
+    text=_text,
+    labels=lambda entry: entry.group.first.labels,
+    key=lambda entry: entry.key,
+    default_sort=Sort("now"),
+    is_notable=lambda entry, _: entry.group.is_faulty,
+)
+"""The table of the Pending screen."""

@@ -1,0 +1,436 @@
+"""The table of NodePools: its columns, and everything that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.budgets import UNLIMITED
+from karptui.kube import resources
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, MEMORY
+from karptui.provisioning.type_verdict import Filter, TypeVerdict
+from karptui.session.pool_limits import LimitUse
+from karptui.session.pools import PoolRow
+from karptui.views.column import Column, Heading, Schema, Value
+from karptui.views.fields import Field, FieldKind
+from karptui.views.pools import cells
+from karptui.views.pools.readiness import is_ready, short_reason
+from karptui.views.pools.story import pool_story
+from karptui.views.pools.words import budget_left, policy_text
+from karptui.views.row import Tone, text_cell
+from karptui.views.schema import (
+    BOOLEAN,
+    INTEGER,
+    INTEGER_OR_NULL,
+    INTEGERS_BY_NAME,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS,
+)
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.views.types.pools import carries
+
+
+def _number(id_: str, help_: str, *, title: str = "", width: int = 0, drop_order: int = 0) -> Heading:
+    named = title or id_.upper()
+    return Heading(
+        id_,
+        named,
+        help_,
+        width or len(named),
+        max(width, 12),
+        is_right_aligned=True,
+        is_descending_first=True,
+        drop_order=drop_order,
+    )
+
+
+def _limited(id_: str, title: str, help_: str, drop_order: int = 0) -> Heading:
+    return Heading(id_, title, help_, 9, 28, 18, is_right_aligned=True, is_descending_first=True, drop_order=drop_order)
+
+
+_LIMITS: Final[Schema] = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "required": ["used", "limit", "left", "smallest_allowed_type_needs", "smallest_allowed_type"],
+        "properties": {
+            "used": NUMBER,
+            "limit": NUMBER,
+            "left": NUMBER,
+            "smallest_allowed_type_needs": NUMBER_OR_NULL,
+            "smallest_allowed_type": TEXT_OR_NULL,
+        },
+    },
+}
+
+
+def _of_nodes(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], Any]:
+    return lambda row, _: None if row.hides(Kind.NODE, Kind.NODECLAIM) else read(row)
+
+
+def _of_daemonsets(read: Callable[[PoolRow], Any]) -> Callable[[PoolRow, int], Any]:
+    return lambda row, _: None if row.hides(Kind.DAEMONSET) else read(row)
+
+
+def _carried(row: PoolRow) -> TypeVerdict | None:
+    """Return the type with the most DaemonSets of those that are left."""
+    return max((one.verdict for one in row.types.left), key=lambda one: one.daemon_pods, default=None)
+
+
+def _budget_words(left: Mapping[str, int | None]) -> dict[str, int | str]:
+    """Return a word where a budget has no limit, as an empty cell would be none known."""
+    return {reason: "any" if one is None else one for reason, one in left.items()}
+
+
+def _limit(use: LimitUse | None, unit: int) -> int | None:
+    return use.limit // unit if use is not None else None
+
+
+def _limit_values(use: LimitUse) -> dict[str, Any]:
+    """Return amounts in whole units: cores, bytes, pieces."""
+    return {
+        "used": _in_units(use.used),
+        "limit": _in_units(use.limit),
+        "left": _in_units(use.left),
+        "smallest_allowed_type_needs": _in_units(use.smallest) if use.smallest is not None else None,
+        "smallest_allowed_type": use.smallest_type or None,
+    }
+
+
+def _in_units(nano: int) -> int | float:
+    return nano / NANO if nano % NANO else nano // NANO
+
+
+def _seconds(duration_ns: int | None) -> float | None:
+    return duration_ns / NANO if duration_ns is not None else None
+
+
+COLUMNS: Final[tuple[Column[PoolRow], ...]] = (
+    Column(
+        Heading("rank", "#", "Place in the order in which Karpenter tries pools for new nodes; - takes no part.", 2, 3),
+        cells.rank_cell,
+        lambda row: float(row.rank) if row.rank is not None else None,
+        values=(
+            Value(
+                "rank",
+                lambda row, _: row.rank,
+                INTEGER_OR_NULL,
+                "Place in the order in which NodePools are tried; null where it takes no part.",
+            ),
+        ),
+    ),
+    Column(
+        Heading("name", "NAME", "The NodePool.", 8, 30),
+        lambda row, _: text_cell(row.name, Tone.STRONG),
+        lambda row: natural_key(row.name),
+        values=(Value("name", lambda row, _: row.name, TEXT),),
+        filters={
+            "pool": Field(FieldKind.TEXT, lambda row, _: row.name, help="NodePool"),
+            "class": Field(FieldKind.TEXT, lambda row, _: row.pool.node_class_ref.name, help="its NodeClass"),
+        },
+    ),
+    Column(
+        _number(
+            "weight",
+            "An order, not a share: higher goes first. = another has the same: the name that sorts last goes first. "
+            "≈ another's is within 10.",
+        ),
+        cells.weight_cell,
+        lambda row: float(row.pool.weight),
+        values=(
+            Value("weight", lambda row, _: row.pool.weight, INTEGER),
+            Value("same_weight_as", lambda row, _: [one.name for one in row.ties], TEXTS),
+            Value("weight_within_10_of", lambda row, _: [one.name for one in row.near], TEXTS),
+        ),
+        filters={"weight": Field(FieldKind.COUNT, lambda row, _: row.pool.weight, help="its weight")},
+    ),
+    Column(
+        _number("nodes", "Nodes, of the limit on nodes if there is one, and their part of all pools' nodes.", width=7),
+        cells.nodes_cell,
+        lambda row: float(len(row.nodes)),
+        values=(
+            Value("nodes", _of_nodes(lambda row: len(row.nodes)), INTEGER),
+            Value(
+                "nodes_share_percent",
+                _of_nodes(lambda row: round(row.share_percent, 1) if row.share_percent is not None else None),
+                NUMBER_OR_NULL,
+                "Of all nodes that Karpenter manages.",
+            ),
+        ),
+        filters={"nodes": Field(FieldKind.COUNT, lambda row, _: len(row.nodes), help="its nodes")},
+    ),
+    Column(
+        _limited("cpu", "CPU / LIMIT", "Cores of its nodes as limits count them (not of those on their way out)."),
+        cells.cpu_cell,
+        lambda row: cells.limit_place(row, CPU),
+        values=(
+            Value(
+                "cpu_used_millis", _of_nodes(lambda row: row.types.found.used.get(CPU, 0) // NANO_PER_MILLI), INTEGER
+            ),
+            Value(
+                "cpu_limit_millis",
+                lambda row, _: _limit(row.limit(CPU), NANO_PER_MILLI),
+                INTEGER_OR_NULL,
+                "null without a limit.",
+            ),
+        ),
+    ),
+    Column(
+        _limited("memory", "MEM / LIMIT", "Memory of its nodes as limits count it.", 6),
+        cells.memory_cell,
+        lambda row: cells.limit_place(row, MEMORY),
+        values=(
+            Value("memory_used_bytes", _of_nodes(lambda row: row.types.found.used.get(MEMORY, 0) // NANO), INTEGER),
+            Value("memory_limit_bytes", lambda row, _: _limit(row.limit(MEMORY), NANO), INTEGER_OR_NULL),
+            Value(
+                "limits",
+                _of_nodes(lambda row: {use.resource: _limit_values(use) for use in row.limits}),
+                _LIMITS,
+                "By resource.",
+            ),
+        ),
+    ),
+    Column(
+        _number("cost", "What its nodes cost per hour; + where the price of some is not known.", title="$/H", width=5),
+        cells.cost_cell,
+        lambda row: row.total.per_hour if row.total.priced else None,
+        values=(
+            Value(
+                "cost_per_hour",
+                _of_nodes(lambda row: round(row.total.per_hour, 6) if row.total.priced or not row.nodes else None),
+                NUMBER_OR_NULL,
+                "Dollars of its nodes.",
+            ),
+            Value("nodes_without_price", _of_nodes(lambda row: row.total.unpriced), INTEGER),
+        ),
+        filters={
+            "$": Field(
+                FieldKind.MONEY, lambda row, _: row.total.per_hour if row.total.priced else None, help="cost per hour"
+            )
+        },
+    ),
+    Column(
+        Heading(
+            "carries",
+            "NEW NODE CARRIES",
+            "DaemonSet pods of a new node and what they ask (each takes a pod slot too); ✘ types that they rule out.",
+            6,
+            44,
+            drop_order=3,
+        ),
+        cells.carries_cell,
+        lambda row: carries(row.types) or None,
+        values=(
+            Value(
+                "daemonset_pods",
+                _of_daemonsets(lambda row: carried.daemon_pods if (carried := _carried(row)) is not None else None),
+                INTEGER_OR_NULL,
+                "What a new node carries at most; null where no type is left.",
+            ),
+            Value(
+                "daemonset_cpu_millis",
+                _of_daemonsets(
+                    lambda row: (
+                        resources.cpu_millis(carried.daemons) if (carried := _carried(row)) is not None else None
+                    )
+                ),
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "daemonset_memory_bytes",
+                _of_daemonsets(
+                    lambda row: (
+                        resources.memory_bytes(carried.daemons) if (carried := _carried(row)) is not None else None
+                    )
+                ),
+                INTEGER_OR_NULL,
+            ),
+        ),
+    ),
+    Column(
+        _number(
+            "types",
+            "Types that the requirements allow / of these, with an offering; ✘ none left, ▲ none for pods that wait.",
+            width=7,
+            drop_order=2,
+        ),
+        cells.types_cell,
+        lambda row: float(len(row.types.left)),
+        values=(
+            Value("types_allowed", lambda row, _: row.left_after[Filter.REQUIREMENTS], INTEGER),
+            Value("types_offered", lambda row, _: row.left_after[Filter.OFFERINGS], INTEGER),
+            Value("types_excluded_by_daemonsets", _of_daemonsets(lambda row: row.excluded), INTEGER),
+            Value("types_usable", lambda row, _: row.usable, INTEGER),
+            Value("types_left_for_pending_pods", lambda row, _: len(row.types.left), INTEGER),
+        ),
+        filters={
+            "types": Field(FieldKind.COUNT, lambda row, _: len(row.types.left), help="types that a new node may have")
+        },
+    ),
+    Column(
+        Heading("budget", "BUDGET", "Nodes that may still be disrupted now, over all reasons.", 6, 12, drop_order=4),
+        cells.budget_cell,
+        lambda row: float(min(budget_left(row).values(), default=0)),
+        values=(
+            Value(
+                "budget_left",
+                lambda row, _: {
+                    str(reason): None if left >= UNLIMITED else left for reason, left in budget_left(row).items()
+                },
+                {"type": "object", "additionalProperties": INTEGER_OR_NULL},
+                "By reason; null without a limit.",
+                flat=_budget_words,
+            ),
+        ),
+    ),
+    Column(
+        Heading(
+            "policy",
+            "POLICY",
+            "When nodes are consolidated, and how long Karpenter waits after the last change.",
+            12,
+            22,
+            drop_order=8,
+        ),
+        cells.policy_cell,
+        policy_text,
+        values=(
+            Value("policy", lambda row, _: row.pool.consolidation_policy, TEXT),
+            Value(
+                "consolidate_after_seconds",
+                lambda row, _: _seconds(row.pool.consolidate_after_ns),
+                NUMBER_OR_NULL,
+                "null is Never.",
+            ),
+        ),
+        filters={"policy": Field(FieldKind.TEXT, lambda row, _: policy_text(row), help="consolidation policy")},
+    ),
+    Column(
+        _number("drifted", "Nodes that no longer match the pool or its NodeClass, of all.", drop_order=7),
+        cells.drifted_cell,
+        lambda row: float(len(row.drifted)),
+        values=(Value("drifted", _of_nodes(lambda row: len(row.drifted)), INTEGER),),
+        filters={"drifted": Field(FieldKind.COUNT, lambda row, _: len(row.drifted), help="nodes that drifted")},
+    ),
+    Column(
+        _number("shared", "Pods that other pools match too, of those that the pool matches.", drop_order=9),
+        cells.shared_cell,
+        lambda row: float(row.overlap.shared) if row.overlap is not None else None,
+        values=(
+            Value(
+                "pods_matching",
+                lambda row, _: row.overlap.matching if row.overlap is not None else None,
+                INTEGER_OR_NULL,
+                after="not_ready_because",
+            ),
+            Value(
+                "pods_shared", lambda row, _: row.overlap.shared if row.overlap is not None else None, INTEGER_OR_NULL
+            ),
+            Value(
+                "pods_new_nodes_here",
+                lambda row, _: row.overlap.goes_here if row.overlap is not None else None,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "shared_with",
+                lambda row, _: dict(row.overlap.shared_with) if row.overlap is not None else {},
+                INTEGERS_BY_NAME,
+            ),
+        ),
+        filters={
+            "shared": Field(
+                FieldKind.COUNT,
+                lambda row, _: row.overlap.shared if row.overlap is not None else None,
+                help="pods that other pools match too",
+            )
+        },
+    ),
+    Column(
+        _number(
+            "created",
+            "NodeClaims created: by Karpenter's own counters, else those of the last day; the check below says which.",
+            title="NEW",
+            width=4,
+            drop_order=10,
+        ),
+        cells.created_cell,
+        lambda row: float(row.counted.created) if row.counted is not None else float(len(row.nodes)),
+        values=(
+            Value("nodeclaims_created", lambda row, now_ns: row.created(now_ns), INTEGER_OR_NULL),
+            Value(
+                "nodeclaims_created_by",
+                lambda row, _: "karpenter metrics" if row.counted is not None else "nodeclaims of the last 24 h",
+                TEXT,
+            ),
+            Value(
+                "nodeclaims_provisioned",
+                lambda row, _: row.counted.provisioned if row.counted is not None else None,
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "pods",
+                _of_nodes(
+                    lambda row: (
+                        row.counted.pods if row.counted is not None and row.counted.pods is not None else row.pods
+                    )
+                ),
+                INTEGER_OR_NULL,
+            ),
+            Value(
+                "pods_by",
+                lambda row, _: (
+                    "karpenter metrics" if row.counted is not None and row.counted.pods is not None else "pods"
+                ),
+                TEXT,
+            ),
+        ),
+    ),
+    Column(
+        Heading("ready", "READY", "✔, or the condition of the pool or its NodeClass that fails.", 5, 32),
+        cells.ready_cell,
+        short_reason,
+        values=(
+            Value("ready", lambda row, _: is_ready(row), BOOLEAN, after="drifted"),
+            Value("not_ready_because", lambda row, _: short_reason(row) or None, TEXT_OR_NULL),
+        ),
+        filters={"ready": Field(FieldKind.TEXT, lambda row, _: short_reason(row) or "yes", help="yes, or what fails")},
+    ),
+)
+"""Every column in order."""
+
+
+def is_notable(row: PoolRow) -> bool:
+    """Whether something is wrong: not ready, no type left, limits used up, findings."""
+    return not is_ready(row) or not row.usable or bool(row.types.findings) or any(use.is_closed for use in row.limits)
+
+
+def pools_table(*, has_prices: bool = True) -> TableSpec[PoolRow]:
+    """Return the table."""
+    table = TableSpec(
+        noun="NodePools",
+        columns=COLUMNS,
+        text=lambda row: f"{row.name} {short_reason(row)}".lower(),
+        more_values=(
+            Value(
+                "explanation",
+                lambda row, _: ["".join(text for text, _ in line) for line in pool_story(row)],
+                TEXTS,
+                after="pods_by",
+            ),
+        ),
+        labels=_labels,
+        key=lambda row: row.name,
+        default_sort=Sort("rank"),
+        tone=lambda row: Tone.NORMAL if row.rank is not None else Tone.MUTED,
+        is_notable=lambda row, _: is_notable(row),
+    )
+    return table if has_prices else table.without("cost")
+
+
+def _labels(row: PoolRow) -> Mapping[str, str]:
+    return {**row.pool.labels, **row.pool.template_labels}
