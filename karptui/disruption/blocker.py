@@ -14,7 +14,7 @@ from karptui.provisioning.state_node import StateNode
 _DRIFTING: Final = (Method.DRIFT, Method.STATIC_DRIFT)
 
 
-class Wants(msgspec.Struct, frozen=True, gc=False):
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """Since when drift and consolidation want a node; None where they do not."""
 
     drift_ns: int | None = None
@@ -41,15 +41,15 @@ def not_before(in_force_ns: int | None, floor_ns: int | None) -> int | None:
     return in_force_ns if in_force_ns is None or floor_ns is None else max(in_force_ns, floor_ns)
 
 
-def wants_of(node: StateNode) -> Wants:
+def wanted_of(node: StateNode) -> Wanted:
     """Return what wants a node, by the conditions of its NodeClaim."""
     claim = node.claim
     if claim is None:
-        return Wants()
+        return Wanted()
     drifted, consolidatable = claim.condition("Drifted"), claim.condition("Consolidatable")
     is_drifted = drifted is not None and drifted.status == "True"
     is_consolidatable = consolidatable is not None and consolidatable.status == "True"
-    return Wants(
+    return Wanted(
         drift_ns=drifted.last_transition_ns if drifted is not None and is_drifted else None,
         consolidation_ns=consolidatable.last_transition_ns
         if consolidatable is not None and is_consolidatable

@@ -8,10 +8,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from karptui.disruption.blocker import Blocker, Wants, wants_of
+from karptui.disruption.blocker import Blocker, Wanted, wanted_of
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
-from karptui.disruption.events import SaidIndex
+from karptui.disruption.events import EventMessages
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import Gate, GateCheck, iter_node_gates
 from karptui.disruption.pod_blockers import PodBlockers
@@ -47,7 +47,7 @@ class BlockerSurvey:
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self._pods = PodBlockers(fleet)
-        self._said = SaidIndex(fleet.inventory.events)
+        self._said = EventMessages(fleet.inventory.events)
         self._pools = PoolBlockers(fleet)
 
     def all(self) -> Iterator[Blocker]:
@@ -85,17 +85,17 @@ class BlockerSurvey:
         claim = node.claim
         if claim is None:
             return ()
-        wants = wants_of(node)
+        wanted = wanted_of(node)
         shut = [check for check in iter_node_gates(self.fleet, node) if check.is_open is False]
         if node.is_marked_for_deletion:
             # What would have kept the node from being chosen no longer matters: only the drain is left.
             shut = [check for check in shut if check.gate is Gate.DELETING]
-        found = [self._of_gate(node, check, wants) for check in shut]
+        found = [self._of_gate(node, check, wanted) for check in shut]
         if node.is_marked_for_deletion:
             found.extend(self._pods.of_drain(node))
         else:
-            found.extend(self._pods.of(node, methods_for(self.fleet, node), wants))
-            found.extend(self._pools.of(node, wants))
+            found.extend(self._pods.of(node, methods_for(self.fleet, node), wanted))
+            found.extend(self._pools.of(node, wanted))
         return self._placed(node, claim, found) if found else ()
 
     def _placed(self, node: StateNode, claim: NodeClaim, found: Sequence[Blocker]) -> tuple[Blocker, ...]:
@@ -129,7 +129,7 @@ class BlockerSurvey:
         book = self.fleet.books.get(node.nodepool_name)
         return book is not None and node.labels.get(INSTANCE_TYPE, "") in book.types
 
-    def _of_gate(self, node: StateNode, check: GateCheck, wants: Wants) -> Blocker:
+    def _of_gate(self, node: StateNode, check: GateCheck, wanted: Wanted) -> Blocker:
         blocks = methods_for(self.fleet, node)
         kind, _, key = check.object_key.partition("/")
         assert node.claim is not None
@@ -142,10 +142,10 @@ class BlockerSurvey:
             object_kind=kind,
             object_key=key,
             value=value,
-            since_ns=wants.since(blocks, since_ns),
+            since_ns=wanted.since(blocks, since_ns),
             until_ns=until_ns,
             message=check.message or _COMMAND_MESSAGE,
-            is_wanted=wants.any_of(blocks),
+            is_wanted=wanted.any_of(blocks),
         )
 
     def _gate_times(self, node: StateNode, gate: Gate) -> tuple[int | None, int | None, str]:

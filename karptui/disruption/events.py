@@ -101,7 +101,7 @@ _REASONS: Final = frozenset({DISRUPTION_BLOCKED, UNCONSOLIDATABLE})
 _NOTHING: Final[Mapping[str, int]] = {}
 
 
-class SaidIndex:
+class EventMessages:
     """The disruption events about Nodes and NodeClaims, by what they say."""
 
     def __init__(self, events: Iterable[Event]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karptui.disruption.blocker import Blocker, Wants, not_before
+from karptui.disruption.blocker import Blocker, Wanted, not_before
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Method
 from karptui.disruption.drain import Hold, WaitingPod, waiting_pods
@@ -31,7 +31,7 @@ class PodBlockers:
         self._owners = OwnerIndex(fleet.inventory.workloads)
         self._origins = OriginIndex(self._owners)
 
-    def of(self, node: StateNode, blocks: frozenset[Method], wants: Wants) -> Iterator[Blocker]:
+    def of(self, node: StateNode, blocks: frozenset[Method], wanted: Wanted) -> Iterator[Blocker]:
         """Yield a blocker for every pod that is protected, and one for every pod that PodDisruptionBudgets keep."""
         assert node.claim is not None
         if node.claim.termination_grace_period_ns is not None:
@@ -41,7 +41,7 @@ class PodBlockers:
         holding = [pod for pod in (*node.pods, *node.ending) if may_hold(pod)]
         if not holding:
             return
-        wanted_ns = wants.floor(blocks)
+        wanted_ns = wanted.floor(blocks)
         holding.sort(key=lambda pod: (pod.template.namespace, pod.name))
         for pod in holding:
             if not predicates.is_disruptable(pod):

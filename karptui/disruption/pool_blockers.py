@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from karptui.disruption import static_drift
-from karptui.disruption.blocker import Blocker, Wants
+from karptui.disruption.blocker import Blocker, Wanted
 from karptui.disruption.budget_calendar import next_opening, opened_at
 from karptui.disruption.budgets import UNLIMITED, BudgetState, PoolUse, Reason, budget_state
 from karptui.disruption.codes import Code
@@ -117,7 +117,7 @@ class PoolBlockers:
         pool, _ = resolved
         return (*self._of_budgets(pool), *(self._of_replicas(pool) if pool.is_static else ()))
 
-    def of(self, node: StateNode, wants: Wants) -> Iterator[Blocker]:
+    def of(self, node: StateNode, wanted: Wanted) -> Iterator[Blocker]:
         """Yield what the NodePool of a managed node puts in its way."""
         resolved = self._fleet.resolved(node.nodepool_name)
         if resolved is None:
@@ -127,12 +127,12 @@ class PoolBlockers:
         if not pool.is_static:
             found.extend(consolidation_blockers(self._fleet, node, pool, book))
         for blocker in found:
-            yield self._as_wanted(blocker, wants)
+            yield self._as_wanted(blocker, wanted)
 
     @staticmethod
-    def _as_wanted(blocker: Blocker, wants: Wants) -> Blocker:
-        since_ns = wants.since(blocker.blocks, blocker.since_ns)
-        return replace(blocker, since_ns=since_ns, is_wanted=wants.any_of(blocker.blocks))
+    def _as_wanted(blocker: Blocker, wanted: Wanted) -> Blocker:
+        since_ns = wanted.since(blocker.blocks, blocker.since_ns)
+        return replace(blocker, since_ns=since_ns, is_wanted=wanted.any_of(blocker.blocks))
 
     def _of_budgets(self, pool: NodePool) -> tuple[Blocker, ...]:
         found = self._budgets.get(pool.name)

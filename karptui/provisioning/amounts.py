@@ -42,7 +42,7 @@ def with_pod_slots(amounts: ResourceList, pods: int = 1) -> dict[str, Quantity]:
     return {**amounts, PODS: ONE_POD if pods == 1 else Quantity(pods * NANO, QuantityFormat.DECIMAL_EXPONENT)}
 
 
-class Ladder:
+class AmountIndex:
     """Things by how much they have of one resource: answers which have at least so much."""
 
     __slots__ = ("amounts", "masks")
@@ -75,9 +75,9 @@ class Ladder:
         return amounts[low - 1] if low else 0
 
 
-def roomy(ladders: Sequence[Ladder], need: Sequence[int]) -> int:
-    """Return what has at least these amounts, a ladder per column; everything without ladders."""
+def roomy(amount_indexes: Sequence[AmountIndex], need: Sequence[int]) -> int:
+    """Return what has at least these amounts, an index per column; everything without indexes."""
     mask = -1
-    for ladder, amount in zip(ladders, need, strict=False):
-        mask &= ladder.at_least(amount)
+    for amount_index, amount in zip(amount_indexes, need, strict=False):
+        mask &= amount_index.at_least(amount)
     return mask

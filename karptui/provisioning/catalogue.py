@@ -15,7 +15,7 @@ from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY, ResourceList
 from karptui.kube.selectors import NodeSelectorRequirement
-from karptui.provisioning.amounts import Ladder
+from karptui.provisioning.amounts import AmountIndex
 from karptui.provisioning.type_index import TypeIndex
 
 _MOST_KNOWN: Final = 16
@@ -61,7 +61,7 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self.types)
 
-    def _index_allocatable(self) -> dict[str, Ladder]:
+    def _index_allocatable(self) -> dict[str, AmountIndex]:
         by_resource: dict[str, dict[int, int]] = {}
         rows = [allocatable_nano(one) for one in self.types]
         rows += [
@@ -78,9 +78,9 @@ class Catalogue:
                 if masks is None:
                     masks = by_resource[name] = {}
                 masks[amount] = masks.get(amount, 0) | bit
-        return {name: Ladder(masks) for name, masks in by_resource.items()}
+        return {name: AmountIndex(masks) for name, masks in by_resource.items()}
 
-    def _index_capacity(self) -> dict[str, Ladder]:
+    def _index_capacity(self) -> dict[str, AmountIndex]:
         by_resource: dict[str, dict[int, int]] = {}
         for i, instance_type in enumerate(self.types):
             bit = 1 << i
@@ -89,7 +89,7 @@ class Catalogue:
                 if masks is None:
                     masks = by_resource[name] = {}
                 masks[amount.nano] = masks.get(amount.nano, 0) | bit
-        return {name: Ladder(masks) for name, masks in by_resource.items()}
+        return {name: AmountIndex(masks) for name, masks in by_resource.items()}
 
     def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
         """Return the requirements of an offering, shared between equal ones."""
@@ -119,8 +119,8 @@ class Catalogue:
         rows = self.usable_rows
         for name, amount in needs_nano:
             if amount > 0:
-                ladder = self.allocatable.get(name)
-                rows &= ladder.at_least(amount) if ladder is not None else 0
+                amount_index = self.allocatable.get(name)
+                rows &= amount_index.at_least(amount) if amount_index is not None else 0
         return rows
 
     def allocatable_of(self, i: int) -> dict[str, int]:
@@ -144,11 +144,11 @@ class Catalogue:
         """Return the types whose whole capacity is within what a NodePool's limits leave."""
         mask = self.everything
         for name, amount in remaining_nano:
-            ladder = self.capacity.get(name)
+            amount_index = self.capacity.get(name)
             if amount < 0:
                 return 0
-            if ladder is not None:
-                mask &= ~ladder.at_least(amount + 1)
+            if amount_index is not None:
+                mask &= ~amount_index.at_least(amount + 1)
         return mask
 
 

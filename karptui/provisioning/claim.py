@@ -136,8 +136,8 @@ class Claim:
             types = group.types & self.types
             if types:
                 room = [
-                    (ladder.greatest(types) if ladder is not None else 0) - held
-                    for ladder, held in zip(template.ladders, group.row, strict=True)
+                    (amount_index.greatest(types) if amount_index is not None else 0) - held
+                    for amount_index, held in zip(template.amount_indexes, group.row, strict=True)
                 ]
                 best = room if best is None else [max(a, b) for a, b in zip(best, room, strict=True)]
         assert best is not None

@@ -29,7 +29,7 @@ from karptui.provisioning.rejection import (
     VolumeUnreachable,
 )
 from karptui.provisioning.requirement_set import RequirementSet, TypeFilter
-from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template, unmet_min_values
 from karptui.provisioning.topology_group import Ruled, narrowed
 from karptui.provisioning.topology_spec import host_allowed
@@ -109,30 +109,30 @@ class ClaimCheck:
         self._waits_for_reservations = not variant.reserved_fallback
         self._may_relax = settings.min_values_policy == "BestEffort"
 
-    def check(self, queued: QueuedPod, stage_run: StageRun, claim: Claim) -> Fit | Literal[False] | None:
+    def check(self, queued: QueuedPod, stage_memory: StageMemory, claim: Claim) -> Fit | Literal[False] | None:
         """Return the claim with the pod; None if it does not take it now, False if it never will."""
         owner = queued.owner
         for amount, room in zip(owner.row, claim.room, strict=True):
             if amount > room and amount:
                 return False
         template = claim.template
-        if not stage_run.tolerates(template.taints):
+        if not stage_memory.tolerates(template.taints):
             return False
-        host_verdict = stage_run.host_verdict(claim.hostname)
+        host_verdict = stage_memory.host_verdict(claim.hostname)
         if not host_verdict:
             return host_verdict
-        if not host_allowed(stage_run.stage.asked_host, claim.hostname):
+        if not host_allowed(stage_memory.stage.asked_host, claim.hostname):
             return False
         if owner.host_ports and clash(queued.pod.key, owner.host_ports, claim.ports):
             return False
-        sets = stage_run.claim_sets.get(claim.labels)
+        sets = stage_memory.claim_sets.get(claim.labels)
         if sets is None:
-            sets = stage_run.claim_sets[claim.labels] = self._narrow(stage_run, claim.labels)
+            sets = stage_memory.claim_sets[claim.labels] = self._narrow(stage_memory, claim.labels)
         if not sets:
             return False if sets is False else None
         need = [a + b for a, b in zip(claim.requests, owner.row, strict=True)]
         catalogue = template.catalogue
-        never = stage_run.is_static and not catalogue.has_custom_offering_keys
+        never = stage_memory.is_static and not catalogue.has_custom_offering_keys
         for labels in sets:
             left = labels.filter_of(catalogue)
             types = self.fitting(template, claim.types & left.types, left, need, queued)
@@ -153,9 +153,11 @@ class ClaimCheck:
             return 0
         if len(template.groups) == 1 and not catalogue.row_types and not queued.owner.host_ports:
             types &= left.offering_rows & catalogue.usable_rows
-            for ladder, amount, overhead in zip(template.ladders, need, template.groups[0].row, strict=True):
+            for amount_index, amount, overhead in zip(
+                template.amount_indexes, need, template.groups[0].row, strict=True
+            ):
                 if amount + overhead > 0:
-                    types &= ladder.at_least(amount + overhead) if ladder is not None else 0
+                    types &= amount_index.at_least(amount + overhead) if amount_index is not None else 0
                 if not types:
                     return 0
             return types
@@ -167,9 +169,9 @@ class ClaimCheck:
                 found |= group.types & types & catalogue.types_of_rows(rows)
         return found
 
-    def _narrow(self, stage_run: StageRun, labels: RequirementSet) -> tuple[RequirementSet, ...] | Literal[False]:
+    def _narrow(self, stage_memory: StageMemory, labels: RequirementSet) -> tuple[RequirementSet, ...] | Literal[False]:
         """Return what a claim may have with the pod, for each volume alternative and way that topology rules leave."""
-        stage = stage_run.stage
+        stage = stage_memory.stage
         base = self._interner.join_claim(labels, stage.asked)
         if base is False:
             return False
@@ -180,12 +182,12 @@ class ClaimCheck:
             joined = self._interner.join_claim(base, wanted)
             if not joined or not host_allowed(host, _PLACEHOLDER):
                 continue
-            if not stage_run.rules:
+            if not stage_memory.rules:
                 found.append(joined)
                 continue
-            ways, choices, unmet = narrowed(stage_run.rules, joined.value, stage.strict.value)
+            ways, choices, unmet = narrowed(stage_memory.rules, joined.value, stage.strict.value)
             if unmet is None:
-                stage_run.note_ties(labels, choices)
+                stage_memory.note_ties(labels, choices)
                 found += [
                     final for left in ways if (final := self._interner.join_claim(joined, self._interner.left(left)))
                 ]
@@ -207,18 +209,20 @@ class ClaimCheck:
             return None
         return reserved
 
-    def judge_new(self, queued: QueuedPod, stage_run: StageRun, template: Template, types: int) -> Fit | Rejection:
+    def judge_new(
+        self, queued: QueuedPod, stage_memory: StageMemory, template: Template, types: int
+    ) -> Fit | Rejection:
         """Return a new claim of a template with the pod, or the first reason against it.
 
         Args:
             queued: The pod.
-            stage_run: Its stage.
+            stage_memory: Its stage.
             template: The NodePool.
             types: Its types within the limits.
         """
-        stage = stage_run.stage
+        stage = stage_memory.stage
         owner = queued.owner
-        if not stage_run.tolerates(template.taints):
+        if not stage_memory.tolerates(template.taints):
             return TaintsNotTolerated(tuple(untolerated(template.taints, stage.tolerations)))
         hostname = self._hostnames.next()
         labels = template.requirements
@@ -231,7 +235,7 @@ class ClaimCheck:
             if not joined or not host_allowed(host, hostname):
                 outcome = self._requirements_unmet(base, wanted, host, hostname, VolumeUnreachable)
                 continue
-            ruled = self._ruled(stage_run, labels, joined, hostname)
+            ruled = self._ruled(stage_memory, labels, joined, hostname)
             outcome = ruled if isinstance(ruled, Rejection) else self._judge_ways(queued, template, types, ruled)
             if isinstance(outcome, Fit):
                 return outcome
@@ -251,21 +255,21 @@ class ClaimCheck:
         return kind(tuple(whole.incompatibilities(incoming, WELL_KNOWN)))
 
     def _ruled(
-        self, stage_run: StageRun, before: RequirementSet, joined: RequirementSet, hostname: str
+        self, stage_memory: StageMemory, before: RequirementSet, joined: RequirementSet, hostname: str
     ) -> Sequence[RequirementSet] | Rejection:
         """Return what topology rules leave of a new claim in each way, or the first rule that cannot be met.
 
         Args:
-            stage_run: The pod's stage.
+            stage_memory: The pod's stage.
             before: What the claim had without the pod.
             joined: What it has with it.
             hostname: The claim's.
         """
-        ways, choices, unmet = narrowed(stage_run.rules, joined.value, stage_run.stage.strict.value)
-        unmet = self._first_unmet(stage_run, unmet, hostname)
+        ways, choices, unmet = narrowed(stage_memory.rules, joined.value, stage_memory.stage.strict.value)
+        unmet = self._first_unmet(stage_memory, unmet, hostname)
         if unmet is not None:
-            return self._topology_unmet(unmet, stage_run, joined, hostname)
-        stage_run.note_ties(before, choices)
+            return self._topology_unmet(unmet, stage_memory, joined, hostname)
+        stage_memory.note_ties(before, choices)
         ruled = [self._interner.left(left) for left in ways]
         found = [final for one in ruled if (final := self._interner.join_claim(joined, one))]
         if not found:
@@ -273,21 +277,23 @@ class ClaimCheck:
         return found
 
     @staticmethod
-    def _first_unmet(stage_run: StageRun, unmet: Ruled | None, hostname: str) -> Ruled | None:
+    def _first_unmet(stage_memory: StageMemory, unmet: Ruled | None, hostname: str) -> Ruled | None:
         """Return the rule to report, given one on another key than the host name: the pod's own before others'."""
-        if unmet is not None and unmet[0] in stage_run.owned:
+        if unmet is not None and unmet[0] in stage_memory.owned:
             return unmet
-        strict_host = stage_run.stage.strict_host
-        for rule in stage_run.host_rules:
+        strict_host = stage_memory.stage.strict_host
+        for rule in stage_memory.host_rules:
             group, is_selected = rule
             if not group.allows_host(hostname, strict_host, is_selected=is_selected):
-                return rule if unmet is None or group in stage_run.owned else unmet
+                return rule if unmet is None or group in stage_memory.owned else unmet
         return unmet
 
-    def _topology_unmet(self, rule: Ruled, stage_run: StageRun, joined: RequirementSet, hostname: str) -> TopologyUnmet:
+    def _topology_unmet(
+        self, rule: Ruled, stage_memory: StageMemory, joined: RequirementSet, hostname: str
+    ) -> TopologyUnmet:
         group = rule[0]
         key = group.spec.key
-        stage = stage_run.stage
+        stage = stage_memory.stage
         if group.is_hostname:
             pod_domains = stage.strict_host or Requirement.exists(key)
             node_domains = Requirement.of(key, IN, (hostname,))

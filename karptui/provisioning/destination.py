@@ -13,7 +13,7 @@ from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.taints import Taint
-from karptui.provisioning.amounts import Columns, Ladder, roomy
+from karptui.provisioning.amounts import AmountIndex, Columns, roomy
 from karptui.provisioning.daemonsets import DaemonPod
 from karptui.provisioning.ports import OwnedPorts
 from karptui.provisioning.reporter import Pause, no_pause
@@ -204,11 +204,11 @@ class DestinationIndex:
             if not destination.is_full:
                 for column, amount in zip(amounts, destination.room, strict=True):
                     column[amount] = column.get(amount, 0) | bit
-        self._ladders = [Ladder(column) for column in amounts]
+        self._amount_indexes = [AmountIndex(column) for column in amounts]
 
     def roomy(self, need: Sequence[int]) -> int:
         """Return the destinations that have room for a row of amounts."""
-        return roomy(self._ladders, need)
+        return roomy(self._amount_indexes, need)
 
     def of(self, provider_ids: Iterable[str]) -> int:
         """Return the destinations with these provider ids."""

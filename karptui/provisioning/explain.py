@@ -21,12 +21,12 @@ from karptui.provisioning.destination import Destination
 from karptui.provisioning.limits import LimitState
 from karptui.provisioning.node_check import FilledNode
 from karptui.provisioning.order import QueuedPod
-from karptui.provisioning.pod_class import Stage, Wishes
+from karptui.provisioning.pod_class import Preferences, Stage
 from karptui.provisioning.ports import clash
 from karptui.provisioning.rejection import Gate, LimitReached, PodError, Rejection, TypesExhausted
 from karptui.provisioning.run import Run
 from karptui.provisioning.solution import Solution
-from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template
 from karptui.provisioning.topology_spec import host_allowed
 
@@ -60,23 +60,23 @@ class NodeRefusal(msgspec.Struct, frozen=True):
     reason: str
 
 
-def refusal_of(run: Run, queued: QueuedPod, stage_run: StageRun, destination: Destination) -> NodeRefusal | None:
+def refusal_of(run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination) -> NodeRefusal | None:
     """Return why a node does not take a pod, None where it does or would."""
     filled = run.node_check.filled.get(destination.index)
     if filled is not None and any(pod.uid == queued.pod.uid for pod in filled.pods):
         return None
-    gate, reason = _first_gate(run, queued, stage_run, destination, filled)
+    gate, reason = _first_gate(run, queued, stage_memory, destination, filled)
     return NodeRefusal(destination.state.name, gate, reason) if gate is not None else None
 
 
 def _first_gate(
-    run: Run, queued: QueuedPod, stage_run: StageRun, destination: Destination, filled: FilledNode | None
+    run: Run, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, filled: FilledNode | None
 ) -> tuple[Gate | None, str]:
     """Return the first gate that fails, in Karpenter's order."""
     kind = destination.kind
     if destination.state.provider_id in run.variant.excluded:
         return Gate.NODEPOOLS, "it is taken away"
-    missing = untolerated(kind.taints, stage_run.stage.tolerations)
+    missing = untolerated(kind.taints, stage_memory.stage.tolerations)
     if missing:
         return Gate.TAINTS, f"does not tolerate {', '.join(map(str, missing))}"
     if queued.owner.attachments is None:
@@ -91,16 +91,16 @@ def _first_gate(
     if shortage:
         return Gate.ROOM, shortage
     labels = kind.labels if filled is None else filled.labels
-    asked = stage_run.stage.asked.value
+    asked = stage_memory.stage.asked.value
     reasons = [str(reason) for reason in labels.value.incompatibilities(asked)]
-    if not host_allowed(stage_run.stage.asked_host, destination.hostname):
-        reasons.append(f"key {HOSTNAME}, {stage_run.stage.asked_host} not in {HOSTNAME} In [{destination.hostname}]")
+    if not host_allowed(stage_memory.stage.asked_host, destination.hostname):
+        reasons.append(f"key {HOSTNAME}, {stage_memory.stage.asked_host} not in {HOSTNAME} In [{destination.hostname}]")
     if reasons:
         return Gate.REQUIREMENTS, "; ".join(reasons)
-    if not stage_run.host_verdict(destination.hostname):
+    if not stage_memory.host_verdict(destination.hostname):
         return Gate.TOPOLOGY, "a rule on host names does not allow it here"
-    if not run.node_check.labels_with(stage_run, labels, destination.hostname):
-        gate = Gate.TOPOLOGY if stage_run.rules else Gate.VOLUMES
+    if not run.node_check.labels_with(stage_memory, labels, destination.hostname):
+        gate = Gate.TOPOLOGY if stage_memory.rules else Gate.VOLUMES
         return gate, "volumes or topology rules leave no domain here"
     return None, ""
 
@@ -215,11 +215,11 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
     error = solution.errors.get(pod.key)
     placed = run.placed.get(pod.uid)
     stage, host = placed if placed is not None else (_last_stage(run, queued, error), "")
-    stage_run = run.stage_run(stage, queued)
+    stage_memory = run.stage_memory(stage, queued)
     claim = next((one for one in run.claims if one.hostname == host), None)
     limits = {limit.template.name: limit for limit in run.limits}
     pools = [
-        _explain_pool(run, queued, stage_run, limits[pool.name])
+        _explain_pool(run, queued, stage_memory, limits[pool.name])
         if pool.name in limits
         else PoolExplanation(
             nodepool=pool.name,
@@ -240,7 +240,7 @@ def explain(solution: Solution, pod: Pod, *, asks_nodes: bool = True) -> PodExpl
         nodes=tuple(
             refusal
             for destination in (run.prepared.destinations if asks_nodes else ())
-            if (refusal := refusal_of(run, queued, stage_run, destination)) is not None
+            if (refusal := refusal_of(run, queued, stage_memory, destination)) is not None
         ),
     )
 
@@ -261,12 +261,12 @@ def _given_up(run: Run, stage: Stage, last: Stage) -> list[str]:
     while stage is not last:
         relaxed = run.prepared.classes.relaxed(stage)
         assert relaxed is not None
-        lines.append(_dropped(stage.wishes, relaxed.wishes))
+        lines.append(_dropped(stage.preferences, relaxed.preferences))
         stage = relaxed
     return lines
 
 
-def _dropped(before: Wishes, after: Wishes) -> str:
+def _dropped(before: Preferences, after: Preferences) -> str:
     if before.required != after.required:
         left = len(after.required or ())
         return f"first alternative of the required node affinity, {left} left"
@@ -283,13 +283,13 @@ def _dropped(before: Wishes, after: Wishes) -> str:
     return "avoidance of PreferNoSchedule taints"
 
 
-def _explain_pool(run: Run, queued: QueuedPod, stage_run: StageRun, limit: LimitState) -> PoolExplanation:
+def _explain_pool(run: Run, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> PoolExplanation:
     template = limit.template
     outcome: Fit | Rejection
     if limit.is_out_of_nodes or not limit.types:
         outcome = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
     else:
-        outcome = run.claim_check.judge_new(queued, stage_run, template, limit.types)
+        outcome = run.claim_check.judge_new(queued, stage_memory, template, limit.types)
     failed = outcome.gate if isinstance(outcome, Rejection) else None
     passed = GATES if failed is None else GATES[: GATES.index(failed)]
     nearest = None

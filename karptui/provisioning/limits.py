@@ -76,7 +76,7 @@ class LimitState:
             return
         capacity = self.template.catalogue.capacity
         for name in self.remaining:
-            ladder = capacity.get(name)
-            if ladder is not None:
-                self.remaining[name] -= ladder.greatest(types)
+            amount_index = capacity.get(name)
+            if amount_index is not None:
+                self.remaining[name] -= amount_index.greatest(types)
         self._measure()

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from karptui.kube.pod import Pod
-from karptui.provisioning.amounts import Ladder, roomy
+from karptui.provisioning.amounts import AmountIndex, roomy
 from karptui.provisioning.destination import Destination
 from karptui.provisioning.order import QueuedPod
 from karptui.provisioning.ports import OwnedPorts, clash
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.requirement_set import RequirementSet
-from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.topology import Topology
 from karptui.provisioning.topology_group import narrowed
 from karptui.provisioning.topology_spec import host_allowed
@@ -49,30 +49,30 @@ class NodeCheck:
         self._gone = prepared.destination_index.of(variant.excluded)
         self._waiting = prepared.waiting_destinations if variant.enforces_consolidate_after else 0
         self.filled: dict[int, FilledNode] = {}
-        self._ladders: list[Ladder] = []
+        self._amount_indexes: list[AmountIndex] = []
         self._measured = 0
-        """Nodes of which the ladders tell the room that was left when they were last measured, as bits."""
+        """Nodes of which the amount indexes tell the room that was left when they were last measured, as bits."""
         self._placed_since = 0
         self._interner = prepared.interner
 
-    def place(self, queued: QueuedPod, stage_run: StageRun) -> Destination | None:
+    def place(self, queued: QueuedPod, stage_memory: StageMemory) -> Destination | None:
         """Place a pod on the first node that takes it and return that node, None if there is none."""
-        if stage_run.open_nodes < 0:
-            stage_run.open_nodes = self._open_nodes(queued, stage_run)
-        left = stage_run.open_nodes
+        if stage_memory.open_nodes < 0:
+            stage_memory.open_nodes = self._open_nodes(queued, stage_memory)
+        left = stage_memory.open_nodes
         while left:
             low = left & -left
             left ^= low
             destination = self._destinations[low.bit_length() - 1]
-            verdict = self.check(queued, stage_run, destination)
+            verdict = self.check(queued, stage_memory, destination)
             if verdict is False:
-                stage_run.open_nodes ^= low
+                stage_memory.open_nodes ^= low
             elif verdict is not None:
-                self._add(queued, stage_run, destination, verdict)
+                self._add(queued, stage_memory, destination, verdict)
                 return destination
         return None
 
-    def _open_nodes(self, queued: QueuedPod, stage_run: StageRun) -> int:
+    def _open_nodes(self, queued: QueuedPod, stage_memory: StageMemory) -> int:
         """Return the nodes that would take the pod if nothing else were placed on them, topology aside."""
         if not self._destinations:
             return 0
@@ -80,19 +80,19 @@ class NodeCheck:
             self._measure()
         row = queued.owner.row
         nodes = self._prepared.destination_index.roomy(row) & ~self._gone & ~self._measured
-        nodes |= roomy(self._ladders, row) & self._measured
+        nodes |= roomy(self._amount_indexes, row) & self._measured
         if not queued.is_exempt:
             nodes &= ~self._waiting
         for kind, members in self._prepared.destination_index.kinds.items():
             if nodes & members and not (
-                stage_run.tolerates(kind.taints)
-                and self._interner.join_node(kind.labels, stage_run.stage.asked) is not False
+                stage_memory.tolerates(kind.taints)
+                and self._interner.join_node(kind.labels, stage_memory.stage.asked) is not False
             ):
                 nodes &= ~members
         return nodes
 
     def check(
-        self, queued: QueuedPod, stage_run: StageRun, destination: Destination
+        self, queued: QueuedPod, stage_memory: StageMemory, destination: Destination
     ) -> RequirementSet | Literal[False] | None:
         """Return the node's labels with the pod; None if it does not take it now, False if it never will."""
         filled = self.filled.get(destination.index)
@@ -100,13 +100,13 @@ class NodeCheck:
             for need, left in zip(queued.owner.row, filled.room, strict=True):
                 if need > left:
                     return False
-        if not host_allowed(stage_run.stage.asked_host, destination.hostname):
+        if not host_allowed(stage_memory.stage.asked_host, destination.hostname):
             return False
-        verdict = stage_run.host_verdict(destination.hostname)
+        verdict = stage_memory.host_verdict(destination.hostname)
         if not verdict:
             return verdict
         labels = destination.kind.labels if filled is None else filled.labels
-        final = self.labels_with(stage_run, labels, destination.hostname)
+        final = self.labels_with(stage_memory, labels, destination.hostname)
         if not final:
             return final
         owner = queued.owner
@@ -119,21 +119,21 @@ class NodeCheck:
         return final
 
     def labels_with(
-        self, stage_run: StageRun, labels: RequirementSet, hostname: str
+        self, stage_memory: StageMemory, labels: RequirementSet, hostname: str
     ) -> RequirementSet | Literal[False] | None:
         """Return labels narrowed by the pod, its volumes and its topology rules; None or False if they clash."""
-        known = stage_run.node_sets
+        known = stage_memory.node_sets
         if labels in known:
             return known[labels]
-        final = self._narrow(stage_run, labels, hostname)
-        if not any(host is not None for _, host in stage_run.stage.owner.volume_alternatives):
+        final = self._narrow(stage_memory, labels, hostname)
+        if not any(host is not None for _, host in stage_memory.stage.owner.volume_alternatives):
             known[labels] = final
         return final
 
     def _narrow(
-        self, stage_run: StageRun, labels: RequirementSet, hostname: str
+        self, stage_memory: StageMemory, labels: RequirementSet, hostname: str
     ) -> RequirementSet | Literal[False] | None:
-        stage = stage_run.stage
+        stage = stage_memory.stage
         base = self._interner.join_node(labels, stage.asked)
         if not base:
             return base
@@ -142,13 +142,13 @@ class NodeCheck:
             joined = self._interner.join_node(base, wanted)
             if not joined or not host_allowed(host, hostname):
                 continue
-            if not stage_run.rules:
+            if not stage_memory.rules:
                 return joined
-            ways, choices, _ = narrowed(stage_run.rules, joined.value, stage.strict.value)
+            ways, choices, _ = narrowed(stage_memory.rules, joined.value, stage.strict.value)
             for left in ways:
                 final = self._interner.join_node(joined, self._interner.left(left))
                 if final:
-                    stage_run.note_ties(labels, choices)
+                    stage_memory.note_ties(labels, choices)
                     return final
         return None
 
@@ -161,7 +161,7 @@ class NodeCheck:
             self._measured |= bit
             for column, amount in zip(columns, filled.room, strict=True):
                 column[amount] = column.get(amount, 0) | bit
-        self._ladders = [Ladder(column) for column in columns]
+        self._amount_indexes = [AmountIndex(column) for column in columns]
         self._placed_since = 0
 
     @staticmethod
@@ -176,11 +176,13 @@ class NodeCheck:
             for driver, limit in destination.limits.items()
         )
 
-    def _add(self, queued: QueuedPod, stage_run: StageRun, destination: Destination, labels: RequirementSet) -> None:
+    def _add(
+        self, queued: QueuedPod, stage_memory: StageMemory, destination: Destination, labels: RequirementSet
+    ) -> None:
         filled = self.filled.get(destination.index)
         if filled is None:
             filled = self.filled[destination.index] = FilledNode(destination)
-        for key, equals in stage_run.ties_of(filled.labels, labels):
+        for key, equals in stage_memory.ties_of(filled.labels, labels):
             self._ties.append((queued.pod.key, key, equals))
         owner = queued.owner
         self._placed_since += 1

@@ -51,7 +51,7 @@ class QueuedPod:
     def __init__(self, pod: Pod, first: Stage, *, is_exempt: bool, is_counted: bool) -> None:
         self.pod = pod
         self.first = first
-        """With all its wishes."""
+        """With all its preferences."""
         self.owner = first.owner
         self.is_exempt = is_exempt
         """Whether it may go to nodes that wait for consolidateAfter."""

@@ -1,4 +1,4 @@
-"""Pods that no rule tells apart, and how their wishes shrink as they fail to find a place.
+"""Pods that no rule tells apart, and how their preferences shrink as they fail to find a place.
 
 Rules: ``pkg/scheduling/requirements.go`` and ``pkg/controllers/provisioning/scheduling/preferences.go``.
 """
@@ -41,7 +41,7 @@ from karptui.provisioning.volumes import Attachments
 _Weighted = TypeVar("_Weighted", PreferredSchedulingTerm, WeightedPodAffinityTerm)
 
 
-class Wishes(msgspec.Struct, frozen=True, gc=False):
+class Preferences(msgspec.Struct, frozen=True, gc=False):
     """What relaxation may still take away, or has added."""
 
     required: tuple[NodeSelectorTerm, ...] | None
@@ -51,8 +51,8 @@ class Wishes(msgspec.Struct, frozen=True, gc=False):
     spread: tuple[TopologySpreadConstraint, ...]
     tolerations: tuple[Toleration, ...]
 
-    def relaxed(self, *, tolerate_preferences: bool) -> Wishes | None:
-        """Return the wishes after the one next step, None if nothing is left to give up.
+    def relaxed(self, *, tolerate_preferences: bool) -> Preferences | None:
+        """Return the preferences after the one next step, None if nothing is left to give up.
 
         Alternatives of the required node affinity go first, before any preference.
         """
@@ -93,16 +93,16 @@ class Stage:
         "next_known",
         "number",
         "owner",
+        "preferences",
         "relaxed",
         "specs",
         "strict",
         "strict_host",
-        "wishes",
     )
 
-    def __init__(self, owner: PodClass, wishes: Wishes, number: int) -> None:
+    def __init__(self, owner: PodClass, preferences: Preferences, number: int) -> None:
         self.owner = owner
-        self.wishes = wishes
+        self.preferences = preferences
         self.number = number
         """How many relaxations came before."""
         self.asked: RequirementSet
@@ -118,7 +118,7 @@ class Stage:
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
         """Tolerations, with the one that relaxation may have added."""
-        return self.wishes.tolerations
+        return self.preferences.tolerations
 
 
 class PodClass:
@@ -181,7 +181,7 @@ class PodClasses:
     def first_stage(
         self, pod: Pod, volumes: Callable[[Pod], tuple[tuple[Requirements, ...], Attachments | None]]
     ) -> Stage:
-        """Return the class of a pod with all its wishes.
+        """Return the class of a pod with all its preferences.
 
         Args:
             pod: Any pod.
@@ -234,7 +234,7 @@ class PodClasses:
         preferred = template.preferred_node_terms
         if len(preferred) > 1:
             preferred = tuple(preferred[i] for i in go_sort([-term.weight for term in preferred]))
-        wishes = Wishes(
+        preferences = Preferences(
             template.required_node_terms,
             preferred,
             template.preferred_pod_affinity,
@@ -242,45 +242,45 @@ class PodClasses:
             template.topology_spread,
             template.tolerations,
         )
-        return self._stage(owner, wishes, 0)
+        return self._stage(owner, preferences, 0)
 
     def relaxed(self, stage: Stage) -> Stage | None:
         """Return the stage after the next relaxation, None if nothing is left to give up."""
         if not stage.next_known:
             stage.next_known = True
-            wishes = stage.wishes.relaxed(tolerate_preferences=self._tolerate_preferences)
-            if wishes is not None:
-                stage.relaxed = self._stage(stage.owner, wishes, stage.number + 1)
+            preferences = stage.preferences.relaxed(tolerate_preferences=self._tolerate_preferences)
+            if preferences is not None:
+                stage.relaxed = self._stage(stage.owner, preferences, stage.number + 1)
         return stage.relaxed
 
-    def _stage(self, owner: PodClass, wishes: Wishes, number: int) -> Stage:
-        stage = Stage(owner, wishes, number)
+    def _stage(self, owner: PodClass, preferences: Preferences, number: int) -> Stage:
+        stage = Stage(owner, preferences, number)
         node_selector = owner.template.node_selector
         selector = Requirements.from_labels(node_selector) if node_selector else self._interner.empty.value
         strict = asked = selector
-        if wishes.required:
-            strict = strict.merge(Requirements.from_selectors(wishes.required[0].match_expressions))
+        if preferences.required:
+            strict = strict.merge(Requirements.from_selectors(preferences.required[0].match_expressions))
             asked = strict
-        if wishes.preferred and self._respects:
-            preferred = Requirements.from_selectors(wishes.preferred[0].preference.match_expressions)
+        if preferences.preferred and self._respects:
+            preferred = Requirements.from_selectors(preferences.preferred[0].preference.match_expressions)
             asked = selector.merge(preferred)
-            if wishes.required:
-                asked = asked.merge(Requirements.from_selectors(wishes.required[0].match_expressions))
+            if preferences.required:
+                asked = asked.merge(Requirements.from_selectors(preferences.required[0].match_expressions))
         stage.strict, stage.strict_host = self._interner.split(strict)
         stage.asked, stage.asked_host = self._interner.split(asked)
-        stage.specs = tuple(self._specs(owner, wishes, selector))
+        stage.specs = tuple(self._specs(owner, preferences, selector))
         return stage
 
-    def _specs(self, owner: PodClass, wishes: Wishes, selector: Requirements) -> list[TopologySpec]:
+    def _specs(self, owner: PodClass, preferences: Preferences, selector: Requirements) -> list[TopologySpec]:
         specs: dict[tuple[object, ...], TopologySpec] = {}
-        tolerations = wishes.tolerations
+        tolerations = preferences.tolerations
         required = None
-        if wishes.spread and wishes.required is not None:
+        if preferences.spread and preferences.required is not None:
             required = tuple(
                 self._interner.split(selector.merge(Requirements.from_selectors(term.match_expressions)))
-                for term in wishes.required
+                for term in preferences.required
             )
-        for constraint in wishes.spread:
+        for constraint in preferences.spread:
             if self._respects or constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
                 spec = spread_spec(
                     constraint,
@@ -293,8 +293,8 @@ class PodClasses:
                 specs.setdefault(spec.identity, spec)
         template = owner.template
         for kind, hard, soft in (
-            (TopologyKind.AFFINITY, template.pod_affinity, wishes.preferred_affinity),
-            (TopologyKind.ANTI_AFFINITY, template.pod_anti_affinity, wishes.preferred_anti_affinity),
+            (TopologyKind.AFFINITY, template.pod_affinity, preferences.preferred_affinity),
+            (TopologyKind.ANTI_AFFINITY, template.pod_anti_affinity, preferences.preferred_anti_affinity),
         ):
             terms = [*hard, *(weighted.term for weighted in soft)] if self._respects else [*hard]
             for term in terms:

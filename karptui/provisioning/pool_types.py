@@ -131,10 +131,10 @@ def may_go_to(pod: Pod, pool: NodePool, requirements: Requirements) -> bool:
     """Return whether a pod tolerates a NodePool's taints and asks for labels that its nodes can have."""
     if untolerated(pool.taints, pod.template.tolerations):
         return False
-    return any(requirements.compatible(wish, WELL_KNOWN) for wish in _wishes(pod.template))
+    return any(requirements.compatible(wish, WELL_KNOWN) for wish in _preferences(pod.template))
 
 
-def _wishes(template: PodTemplate) -> list[Requirements]:
+def _preferences(template: PodTemplate) -> list[Requirements]:
     """Return the alternatives that node selector and required node affinity leave a pod."""
     selected = Requirements.from_labels(template.node_selector)
     if template.required_node_terms is None:
@@ -221,7 +221,7 @@ class _PoolReader:
         return [
             _Asked(
                 pod.template.requests,
-                reduce(or_, map(self._catalogue.compatible, _wishes(pod.template)), 0),
+                reduce(or_, map(self._catalogue.compatible, _preferences(pod.template)), 0),
             )
             for pod in templates.values()
         ]

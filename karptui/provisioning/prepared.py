@@ -219,7 +219,7 @@ class Prepared:
         return QueuedPod(pod, self.first_stage(pod), is_exempt=is_exempt, is_counted=is_counted)
 
     def first_stage(self, pod: Pod) -> Stage:
-        """Return a pod with all its wishes: the same object for pods that no rule tells apart."""
+        """Return a pod with all its preferences: the same object for pods that no rule tells apart."""
         return self.classes.first_stage(pod, self._volumes_of)
 
     def _volumes_of(self, pod: Pod) -> tuple[tuple[Requirements, ...], Attachments | None]:

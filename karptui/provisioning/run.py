@@ -27,7 +27,7 @@ from karptui.provisioning.rejection import (
 )
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.requirement_set import RequirementSet
-from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.template import Template
 
 _REPORT_EVERY = 64
@@ -59,7 +59,7 @@ class Run:
         """By template: whether its newest claim has lowered ``minValues``; all its claims are marked alike."""
         self.ties: list[tuple[str, str, tuple[str, ...]]] = []
         """Pod, topology key and the domains that were equal, the chosen one first."""
-        self._stages: dict[tuple[Stage, bool, bool], StageRun] = {}
+        self._stages: dict[tuple[Stage, bool, bool], StageMemory] = {}
         self._hostnames = Hostnames()
         self.node_check = NodeCheck(prepared, variant, self.topology, self.ties)
         self.claim_check = ClaimCheck(prepared, variant, self.reservations, self._hostnames)
@@ -94,8 +94,8 @@ class Run:
         stage: Stage | None = queued.first
         error = PodError(())
         while stage is not None:
-            stage_run = self.stage_run(stage, queued)
-            outcome = self._attempt(queued, stage_run)
+            stage_memory = self.stage_memory(stage, queued)
+            outcome = self._attempt(queued, stage_memory)
             if outcome is None:
                 self.placed[queued.pod.uid] = (stage, self._last_host)
                 return None
@@ -106,59 +106,59 @@ class Run:
             stage = self.prepared.classes.relaxed(stage)
         return error
 
-    def stage_run(self, stage: Stage, queued: QueuedPod) -> StageRun:
+    def stage_memory(self, stage: Stage, queued: QueuedPod) -> StageMemory:
         """Return what the run knows about a stage, up to date."""
         key = (stage, queued.is_exempt, queued.is_counted)
         found = self._stages.get(key)
         if found is None:
             owned = self.topology.own(stage) if queued.is_counted else []
-            found = self._stages[key] = StageRun(stage, owned, self.topology)
+            found = self._stages[key] = StageMemory(stage, owned, self.topology)
         else:
             found.refresh(self.topology)
         return found
 
-    def _attempt(self, queued: QueuedPod, stage_run: StageRun) -> PodError | None:
+    def _attempt(self, queued: QueuedPod, stage_memory: StageMemory) -> PodError | None:
         owner = queued.owner
         if owner.has_dra and self.settings.ignore_dra_requests:
             return PodError((("", DynamicResourcesUnsupported()),))
         if owner.attachments is not None:
-            node = self.node_check.place(queued, stage_run)
+            node = self.node_check.place(queued, stage_memory)
             if node is not None:
                 self._last_host = node.state.name
                 return None
         self.order.settle()
-        if self._join_claim(queued, stage_run):
+        if self._join_claim(queued, stage_memory):
             return None
         if not self.templates:
             return PodError((("", NoTemplates()),))
-        return self._new_claim(queued, stage_run)
+        return self._new_claim(queued, stage_memory)
 
-    def _join_claim(self, queued: QueuedPod, stage_run: StageRun) -> bool:
+    def _join_claim(self, queued: QueuedPod, stage_memory: StageMemory) -> bool:
         check = self.claim_check.check
-        dead = stage_run.dead_claims
-        sets = stage_run.claim_sets
-        for claim in self._open_claims(stage_run):
+        dead = stage_memory.dead_claims
+        sets = stage_memory.claim_sets
+        for claim in self._open_claims(stage_memory):
             # Claims whose narrowing is known to leave nothing are passed over without a call: most are, in a spread.
             if dead[claim.index] or sets.get(claim.labels) == ():
                 continue
-            verdict = check(queued, stage_run, claim)
+            verdict = check(queued, stage_memory, claim)
             if verdict is False:
                 dead[claim.index] = 1
-                stage_run.dead_count += 1
+                stage_memory.dead_count += 1
             elif verdict is not None:
-                self._note_ties(queued, stage_run, claim.labels, verdict)
+                self._note_ties(queued, stage_memory, claim.labels, verdict)
                 position = self.order.position(claim)
                 self._add(queued, claim, verdict)
                 self.order.grew(position)
                 return True
         return False
 
-    def _open_claims(self, stage_run: StageRun) -> Sequence[Claim]:
+    def _open_claims(self, stage_memory: StageMemory) -> Sequence[Claim]:
         """Return the claims to try, in order; claims that will never take the pod may be among them."""
-        dead = stage_run.dead_claims
+        dead = stage_memory.dead_claims
         if len(dead) < len(self.claims):
             dead.extend(bytes(len(self.claims) - len(dead)))
-        left = len(dead) - stage_run.dead_count
+        left = len(dead) - stage_memory.dead_count
         if left > _FEW:
             return self.order.claims
         found: list[Claim] = []
@@ -170,7 +170,7 @@ class Run:
             found.sort(key=self.order.position)
         return found
 
-    def _new_claim(self, queued: QueuedPod, stage_run: StageRun) -> PodError | None:
+    def _new_claim(self, queued: QueuedPod, stage_memory: StageMemory) -> PodError | None:
         rejections: list[tuple[str, Rejection]] = []
         for limit in self.limits:
             template = limit.template
@@ -178,13 +178,13 @@ class Run:
                 reason = LimitReached(template.name, is_node_count=limit.is_out_of_nodes)
                 rejections.append((template.name, reason))
                 continue
-            outcome = self._judge(queued, stage_run, limit)
+            outcome = self._judge(queued, stage_memory, limit)
             if isinstance(outcome, Rejection):
                 rejections.append((template.name, outcome))
                 if isinstance(outcome, NotReservable):
                     break
                 continue
-            self._note_ties(queued, stage_run, template.requirements, outcome)
+            self._note_ties(queued, stage_memory, template.requirements, outcome)
             claim = Claim(len(self.claims), self._hostnames.next(), template, self.prepared.columns.zero)
             self.relaxed[template.index] = outcome.is_relaxed
             self.claims.append(claim)
@@ -194,20 +194,20 @@ class Run:
             return None
         return PodError(tuple(rejections))
 
-    def _judge(self, queued: QueuedPod, stage_run: StageRun, limit: LimitState) -> Fit | Rejection:
+    def _judge(self, queued: QueuedPod, stage_memory: StageMemory, limit: LimitState) -> Fit | Rejection:
         template = limit.template
-        state = (limit.types, stage_run.new_claim_stamp(), self.reservations.version)
-        known = stage_run.new_claims.get(template.index)
+        state = (limit.types, stage_memory.new_claim_stamp(), self.reservations.version)
+        known = stage_memory.new_claims.get(template.index)
         if known is not None and known[0] == state:
             outcome = known[1]
             assert isinstance(outcome, Fit | Rejection)
             return outcome
-        outcome = self.claim_check.judge_new(queued, stage_run, template, limit.types)
-        stage_run.new_claims[template.index] = (state, outcome)
+        outcome = self.claim_check.judge_new(queued, stage_memory, template, limit.types)
+        stage_memory.new_claims[template.index] = (state, outcome)
         return outcome
 
-    def _note_ties(self, queued: QueuedPod, stage_run: StageRun, labels: RequirementSet, fit: Fit) -> None:
-        for key, equals in stage_run.ties_of(labels, fit.labels):
+    def _note_ties(self, queued: QueuedPod, stage_memory: StageMemory, labels: RequirementSet, fit: Fit) -> None:
+        for key, equals in stage_memory.ties_of(labels, fit.labels):
             self.ties.append((queued.pod.key, key, equals))
 
     def _add(self, queued: QueuedPod, claim: Claim, fit: Fit) -> None:

@@ -11,7 +11,7 @@ from karptui.karpenter.labels import INITIALIZED, NODEPOOL, REGISTERED
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirement, Requirements
 from karptui.kube.taints import Taint
-from karptui.provisioning.amounts import Columns, Ladder
+from karptui.provisioning.amounts import AmountIndex, Columns
 from karptui.provisioning.catalogue import Catalogue
 from karptui.provisioning.daemonsets import DaemonGroup, DaemonPod, group_by_daemons
 from karptui.provisioning.requirement_set import Interner, RequirementSet
@@ -73,7 +73,7 @@ class Template:
         self.types = types
         """Types that are compatible, usable and on offer."""
         self.groups: list[DaemonGroup] = []
-        self.ladders: tuple[Ladder | None, ...] = ()
+        self.amount_indexes: tuple[AmountIndex | None, ...] = ()
         """Allocatable by column."""
         self.has_min_values = requirements.value.has_min_values()
 
@@ -86,14 +86,14 @@ class Template:
         self.groups = group_by_daemons(self.types, compatible)
         for group in self.groups:
             group.weigh(columns)
-        self.ladders = tuple(self.catalogue.allocatable.get(name) for name in columns.names)
+        self.amount_indexes = tuple(self.catalogue.allocatable.get(name) for name in columns.names)
 
     def fitting_rows(self, need: Sequence[int]) -> int:
         """Return the rows of the catalogue that have room for a row of amounts."""
         rows = self.catalogue.usable_rows
-        for ladder, amount in zip(self.ladders, need, strict=True):
+        for amount_index, amount in zip(self.amount_indexes, need, strict=True):
             if amount > 0:
-                rows &= ladder.at_least(amount) if ladder is not None else 0
+                rows &= amount_index.at_least(amount) if amount_index is not None else 0
         return rows
 
 

@@ -89,7 +89,7 @@ def pending_pods(pods: Iterable[Pod], volumes: VolumeIndex) -> tuple[list[Pod], 
         template = pod.template
         known = problems.get(template)
         if known is None:
-            known = problems[template] = (selector_problems(pod), avoids_karpenter(_wishes_of(template)))
+            known = problems[template] = (selector_problems(pod), avoids_karpenter(_preferences_of(template)))
         found, is_silent = known
         if pod.volumes:
             problem = volumes.problem(pod)
@@ -117,12 +117,12 @@ def _listed(pod: Pod) -> tuple[str, str]:
     return pod.namespace, pod.name
 
 
-def _wishes_of(template: PodTemplate) -> Requirements:
+def _preferences_of(template: PodTemplate) -> Requirements:
     """Return a pod's requirements with its heaviest preference, as the check for a NodePool label sees them."""
-    wishes = Requirements.from_labels(template.node_selector)
+    preferences = Requirements.from_labels(template.node_selector)
     if template.preferred_node_terms:
         heaviest = template.preferred_node_terms[go_sort([-term.weight for term in template.preferred_node_terms])[0]]
-        wishes = wishes.merge(Requirements.from_selectors(heaviest.preference.match_expressions))
+        preferences = preferences.merge(Requirements.from_selectors(heaviest.preference.match_expressions))
     if template.required_node_terms:
-        wishes = wishes.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
-    return wishes
+        preferences = preferences.merge(Requirements.from_selectors(template.required_node_terms[0].match_expressions))
+    return preferences

@@ -9,7 +9,7 @@ import pytest
 
 from karptui.disruption import owner
 from karptui.disruption.balanced import PoolTotals, Score, pool_totals, score_move
-from karptui.disruption.blocker import Wants, wants_of
+from karptui.disruption.blocker import Wanted, wanted_of
 from karptui.disruption.blockers import BlockerSurvey
 from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
@@ -70,13 +70,13 @@ def test_marks_of_a_command_need_each_other():
 
 def test_what_wants_an_unmanaged_node():
     fleet = a_fleet(nodes=[a_node(pool="")])
-    assert wants_of(fleet.nodes[0]) == Wants()
+    assert wanted_of(fleet.nodes[0]) == Wanted()
     assert initiator_of(fleet.nodes[0], None, ()) is None
 
 
 def test_drift_is_wanted_since_its_condition():
     fleet = a_fleet(nodes=[a_node()], nodeclaims=[a_claim(conditions=(drifted(),))])
-    assert wants_of(fleet.nodes[0]) == Wants(drift_ns=NOW_NS - HOUR_NS)
+    assert wanted_of(fleet.nodes[0]) == Wanted(drift_ns=NOW_NS - HOUR_NS)
 
 
 def test_owners():

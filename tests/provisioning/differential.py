@@ -15,7 +15,7 @@ from unittest.mock import patch
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.quantity import NANO, parse_quantity
 from karptui.provisioning import Solution, topology_group
-from karptui.provisioning.stage_run import StageRun
+from karptui.provisioning.stage_memory import StageMemory
 from karptui.provisioning.topology import Topology
 from karptui.provisioning.topology_group import Choice, Left, Ruled
 from karptui.provisioning.topology_spec import TopologyKind
@@ -122,12 +122,12 @@ def _is_mix(text: str, texts: Sequence[str]) -> bool:
 
 def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
     """Yield our answers with ties broken by dice in every attempt, as Karpenter breaks them."""
-    refresh = StageRun.refresh
+    refresh = StageMemory.refresh
 
-    def forget(stage_run: StageRun, topology: Topology) -> None:
-        stage_run.stamp = -1
-        stage_run.new_claims.clear()
-        refresh(stage_run, topology)
+    def forget(stage_memory: StageMemory, topology: Topology) -> None:
+        stage_memory.stamp = -1
+        stage_memory.new_claims.clear()
+        refresh(stage_memory, topology)
 
     for seed in range(times):
         dice = random.Random(seed)
@@ -141,7 +141,7 @@ def thrown(decide: Callable[[], Solution], times: int) -> Iterator[Json]:
             ]
             yield topology_group._meet(rules, picks, labels)
 
-        with patch.object(topology_group, "_ways", throw), patch.object(StageRun, "refresh", forget):
+        with patch.object(topology_group, "_ways", throw), patch.object(StageMemory, "refresh", forget):
             yield decide().as_json()
 
 

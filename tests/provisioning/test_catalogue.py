@@ -9,7 +9,7 @@ from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
 from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.provisioning import type_index
-from karptui.provisioning.amounts import Ladder, roomy
+from karptui.provisioning.amounts import AmountIndex, roomy
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.type_index import NO_PRICE, PriceOrder
@@ -108,10 +108,10 @@ class TestRoom:
         assert catalogue.within_limits([("nodes", -1)]) == 0
 
     def test_ladder(self) -> None:
-        ladder = Ladder({1: 0b001, 5: 0b010, 9: 0b100})
-        assert [ladder.at_least(n) for n in (0, 1, 2, 9, 10)] == [0b111, 0b111, 0b110, 0b100, 0]
-        assert [ladder.greatest(mask) for mask in (0, 0b001, 0b011, 0b111)] == [0, 1, 5, 9]
-        assert roomy([ladder, Ladder({3: 0b111})], (5, 3)) == 0b110
+        amount_index = AmountIndex({1: 0b001, 5: 0b010, 9: 0b100})
+        assert [amount_index.at_least(n) for n in (0, 1, 2, 9, 10)] == [0b111, 0b111, 0b110, 0b100, 0]
+        assert [amount_index.greatest(mask) for mask in (0, 0b001, 0b011, 0b111)] == [0, 1, 5, 9]
+        assert roomy([amount_index, AmountIndex({3: 0b111})], (5, 3)) == 0b110
         assert roomy([], (5, 3)) == -1
 
 

@@ -180,7 +180,7 @@ class TestPools:
         assert nearest.instance_type == "large"
 
 
-class TestWishes:
+class TestPreferences:
     def test_what_was_given_up(self) -> None:
         zone = PreferredSchedulingTerm(7, NodeSelectorTerm((a_requirement(ZONE, "In", "mars"),)))
         term = PodAffinityTerm(ZONE, LabelSelector((("app", "nobody"),)))

@@ -13,7 +13,7 @@ from karptui.provisioning.topology_group import Choice, Ruled, TopologyGroup
 from karptui.provisioning.topology_spec import TopologyKind
 
 
-class StageRun:
+class StageMemory:
     """Memory of a stage during a run. What depends on topology counts is forgotten when those change."""
 
     __slots__ = (
@@ -114,7 +114,7 @@ class StageRun:
             return True
         known = self.tolerated.get(taints)
         if known is None:
-            known = self.tolerated[taints] = not untolerated(taints, self.stage.wishes.tolerations)
+            known = self.tolerated[taints] = not untolerated(taints, self.stage.preferences.tolerations)
         return known
 
     def host_verdict(self, hostname: str) -> Literal[True, False] | None:
