@@ -15,7 +15,7 @@ from karptui.aws.evidence import Evidence, offering_value
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import incompatible_types
 from karptui.aws.ledger import Ledger, build_ledger, largest_pod, safe_overhead_percent
-from karptui.aws.lint.finding import Finding
+from karptui.aws.lint.finding import LintFinding
 from karptui.aws.lint.pool_types import reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
 from karptui.aws.lint.user_data import user_data_settings
 from karptui.aws.live import live_instance_types
@@ -246,7 +246,7 @@ class PoolEntry:
     problem: str
     """Why there are no types, in words; empty when there are."""
     types: tuple[TypeEntry, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
     pods: tuple[Pod, ...]
     """Pending pods that may go to the pool, one of each kind, those that ask the most memory first."""
     safe_overhead_percent: float | None
@@ -383,7 +383,7 @@ def _waiting(found: PoolTypes, pending: Iterable[Pod]) -> tuple[Pod, ...]:
     return tuple(sorted(by_template.values(), key=lambda pod: -resources.memory_bytes(pod.template.requests)))
 
 
-def _findings(found: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[Finding, ...]:
+def _findings(found: PoolTypes, nodeclass: Ec2NodeClass | None) -> tuple[LintFinding, ...]:
     pool = found.pool
     written = (f"NodePool {pool.name}", "spec.template.spec.requirements", pool.requirements)
     findings = [*unknown_operators(*written), *wildcard_values(*written)]

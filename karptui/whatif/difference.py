@@ -8,7 +8,7 @@ from karptui.provisioning.reporter import Reporter, silent
 from karptui.whatif.disruption_difference import budget_changes, next_lines
 from karptui.whatif.drift.drift import drift_changes
 from karptui.whatif.lines import (
-    BudgetLine,
+    BudgetChange,
     ClaimLine,
     DriftLine,
     MoveLine,
@@ -49,7 +49,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Pods with a place that have none in the base."""
     drift_gained: tuple[DriftLine, ...] = ()
     drift_lost: tuple[DriftLine, ...] = ()
-    budgets: tuple[BudgetLine, ...] = ()
+    budgets: tuple[BudgetChange, ...] = ()
     """Those that change."""
     next_before: NextLines | None = None
     """Only of `Replay.NEXT`."""

@@ -16,7 +16,7 @@ from karptui.provisioning.order import served_pools
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.state_node import StateNode
 from karptui.whatif.drift.drift import with_drift
-from karptui.whatif.lines import BudgetLine, CommandLine, NextLines
+from karptui.whatif.lines import BudgetChange, CommandLine, NextLines
 from karptui.whatif.outcome import ReplayOutcome
 from karptui.whatif.situation import Edited, Situation
 from karptui.whatif.vacate import without_nodes
@@ -24,14 +24,14 @@ from karptui.whatif.vacate import without_nodes
 _Allowance = dict[tuple[str, str], tuple[int | None, int | None]]
 
 
-def budget_changes(before: Situation, after: Situation) -> tuple[BudgetLine, ...]:
+def budget_changes(before: Situation, after: Situation) -> tuple[BudgetChange, ...]:
     """Return the NodePools and reasons for which budgets allow or leave another number of nodes."""
     if before is after:
         return ()
     old, new = _allowances(before), _allowances(after)
     nothing = (0, 0)
     return tuple(
-        BudgetLine(pool, reason, *_crossed(old.get((pool, reason), nothing), new.get((pool, reason), nothing)))
+        BudgetChange(pool, reason, *_crossed(old.get((pool, reason), nothing), new.get((pool, reason), nothing)))
         for pool, reason in dict.fromkeys((*new, *old))
         if old.get((pool, reason), nothing) != new.get((pool, reason), nothing)
     )

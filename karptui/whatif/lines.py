@@ -174,7 +174,7 @@ class DriftLine(msgspec.Struct, frozen=True):
     """Which field, in words."""
 
 
-class BudgetLine(msgspec.Struct, frozen=True, gc=False):
+class BudgetChange(msgspec.Struct, frozen=True, gc=False):
     """What a NodePool's budgets allow for a reason, before and after."""
 
     pool_name: str

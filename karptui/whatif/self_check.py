@@ -52,7 +52,7 @@ class Reproduction(StrEnum):
     """What it was made for, or from, is no longer there."""
 
 
-class ClaimCheck(msgspec.Struct, frozen=True):
+class CheckedClaim(msgspec.Struct, frozen=True):
     """One NodeClaim."""
 
     claim_name: str
@@ -70,7 +70,7 @@ class ClaimCheck(msgspec.Struct, frozen=True):
 class SelfCheck(msgspec.Struct, frozen=True):
     """The NodeClaims that were looked at, the newest first."""
 
-    claims: tuple[ClaimCheck, ...]
+    claims: tuple[CheckedClaim, ...]
 
     @property
     def comparable(self) -> int:
@@ -106,7 +106,7 @@ def self_check(base: WhatIfBase, *, last: int = CLAIMS, reporter: Reporter = sil
     """
     launched = [claim for claim in base.inventory.nodeclaims if claim.created_ns and claim.is_true("Launched")]
     newest = sorted(launched, key=lambda claim: (-claim.created_ns, claim.name))
-    findings: list[ClaimCheck] = []
+    findings: list[CheckedClaim] = []
     on_nodes = _OnNodes(base.inventory)
     for batch in _batches(newest, on_nodes):
         if len(findings) >= last:
@@ -138,7 +138,7 @@ def _batches(newest: Sequence[NodeClaim], pods: _OnNodes) -> Iterator[list[NodeC
 
 def _check(
     base: WhatIfBase, batch: Sequence[NodeClaim], launched: Sequence[NodeClaim], on_nodes: _OnNodes
-) -> list[ClaimCheck]:
+) -> list[CheckedClaim]:
     by_claim = {claim.name: on_nodes.made_for(claim) for claim in batch}
     gone = {claim.name: _not_comparable(base, claim, by_claim[claim.name], on_nodes) for claim in batch}
     left = [claim for claim in batch if not gone[claim.name]]
@@ -258,8 +258,8 @@ def _why(claim: NodeClaim, pods: Sequence[Pod], outcome: ReplayOutcome) -> str:
     return f"the model finds no place for its pods: {reasons.of(unplaced)[0]}"
 
 
-def _finding(claim: NodeClaim, finding: Reproduction, because: str = "") -> ClaimCheck:
+def _finding(claim: NodeClaim, finding: Reproduction, because: str = "") -> CheckedClaim:
     labels = claim.labels
-    return ClaimCheck(
+    return CheckedClaim(
         claim.name, claim.node_name, labels.get(NODEPOOL, ""), labels.get(INSTANCE_TYPE, ""), finding, because
     )

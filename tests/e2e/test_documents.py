@@ -18,7 +18,7 @@ from karptui.sources.cluster.source import ClusterSource
 from karptui.whatif.schema.schema import Origin, schemas_from_crds, shipped_schemas
 from karptui.whatif.schema.validate import object_violations
 from karptui.whatif.yaml.export import strategic_patch
-from karptui.whatif.yaml.tree import Severity
+from karptui.whatif.yaml.tree import ProblemSeverity
 
 from .control_plane import Client, ControlPlane
 from .definitions import collection, install_definitions
@@ -51,7 +51,7 @@ def own_answer(body: dict[str, Any], old: dict[str, Any] | None = None) -> str:
     assert kind is not None
     violations, unchecked = object_violations(body, kind, old)
     assert not unchecked
-    return "; ".join(f"{one.path}: {one.message}" for one in violations if one.severity is Severity.ERROR)
+    return "; ".join(f"{one.path}: {one.message}" for one in violations if one.severity is ProblemSeverity.ERROR)
 
 
 def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Iterator[str]:

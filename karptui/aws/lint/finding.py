@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Severity(StrEnum):
+class LintSeverity(StrEnum):
     """How bad it is."""
 
     ERROR = "error"
@@ -16,12 +16,12 @@ class Severity(StrEnum):
     """Karpenter plans with other numbers than the author believes, or than the node has."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One finding, worded for the author of the object."""
 
     rule: str
     """Stable name of the rule, in kebab case."""
-    severity: Severity
+    severity: LintSeverity
     object: str
     """Kind and name: ``EC2NodeClass default``."""
     field: str

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from karptui.aws.instance_types import allocatable
-from karptui.aws.lint.finding import Finding, Severity
+from karptui.aws.lint.finding import LintFinding, LintSeverity
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.requirements import OPERATORS
 from karptui.kube.quantity import Quantity
@@ -18,7 +18,9 @@ from karptui.kube.selectors import NodeSelectorRequirement
 UNKNOWN_OPERATOR: Final = "unknown-operator"
 
 
-def unknown_operators(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[Finding, ...]:
+def unknown_operators(
+    owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]
+) -> tuple[LintFinding, ...]:
     """Find operators that do not exist; they are spelled with capitals.
 
     Args:
@@ -27,9 +29,9 @@ def unknown_operators(owner: str, field: str, requirements: Iterable[NodeSelecto
         requirements: As written.
     """
     return tuple(
-        Finding(
+        LintFinding(
             rule=UNKNOWN_OPERATOR,
-            severity=Severity.ERROR,
+            severity=LintSeverity.ERROR,
             object=owner,
             field=f"{field}[{index}].operator",
             fact=f"{requirement.key} has the unknown operator {requirement.operator or '(empty)'}: the API server"
@@ -44,7 +46,7 @@ def unknown_operators(owner: str, field: str, requirements: Iterable[NodeSelecto
 WILDCARD_VALUE = "wildcard-value"
 
 
-def wildcard_values(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[Finding, ...]:
+def wildcard_values(owner: str, field: str, requirements: Iterable[NodeSelectorRequirement]) -> tuple[LintFinding, ...]:
     """Find values with a ``*`` in them.
 
     Args:
@@ -59,7 +61,7 @@ def wildcard_values(owner: str, field: str, requirements: Iterable[NodeSelectorR
     )
 
 
-def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> Finding:
+def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> LintFinding:
     stars = tuple(value for value in requirement.values if "*" in value)
     alone = len(stars) == len(requirement.values)
     effect = {
@@ -67,9 +69,9 @@ def _finding(owner: str, field: str, requirement: NodeSelectorRequirement) -> Fi
         "NotIn": "excludes nothing",
     }.get(requirement.operator, "is not a number")
     is_dead = requirement.operator == "In" and alone
-    return Finding(
+    return LintFinding(
         rule=WILDCARD_VALUE,
-        severity=Severity.ERROR if is_dead else Severity.WARNING,
+        severity=LintSeverity.ERROR if is_dead else LintSeverity.WARNING,
         object=owner,
         field=field,
         fact=f"{requirement.key} {requirement.operator} [{' '.join(requirement.values)}]: "
@@ -94,7 +96,7 @@ def exhausted_types(instance_types: Iterable[InstanceType]) -> dict[str, Mapping
     return found
 
 
-def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceType]) -> tuple[Finding, ...]:
+def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceType]) -> tuple[LintFinding, ...]:
     """Find types on which kubeReserved, systemReserved and eviction thresholds together leave nothing.
 
     Args:
@@ -111,9 +113,9 @@ def reserved_more_than_node(nodeclass: str, instance_types: Iterable[InstanceTyp
     )
     more = f"; and {len(exhausted) - _SHOWN} more" if len(exhausted) > _SHOWN else ""
     return (
-        Finding(
+        LintFinding(
             rule=RESERVED_MORE_THAN_NODE,
-            severity=Severity.ERROR if len(exhausted) == len(types) else Severity.WARNING,
+            severity=LintSeverity.ERROR if len(exhausted) == len(types) else LintSeverity.WARNING,
             object=f"EC2NodeClass {nodeclass}",
             field="spec.kubelet",
             fact=f"kubeReserved, systemReserved and evictionHard leave nothing allocatable on {len(exhausted)} of "
@@ -151,7 +153,7 @@ def crowded_types(instance_types: Iterable[InstanceType], daemon_pods: Mapping[s
 
 def too_few_pod_slots(
     pool: str, instance_types: Iterable[InstanceType], daemon_pods: Mapping[str, int]
-) -> tuple[Finding, ...]:
+) -> tuple[LintFinding, ...]:
     """Find types of a pool that can carry nothing but DaemonSets; see `crowded_types`."""
     allowed = tuple(instance_types)
     crowded = crowded_types(allowed, daemon_pods)
@@ -164,9 +166,9 @@ def too_few_pod_slots(
     is_dead = len(crowded) == len(allowed)
     consequence = "the pool can never launch a node" if is_dead else "Karpenter leaves them out without a message"
     return (
-        Finding(
+        LintFinding(
             rule=POD_SLOTS,
-            severity=Severity.ERROR if is_dead else Severity.WARNING,
+            severity=LintSeverity.ERROR if is_dead else LintSeverity.WARNING,
             object=f"NodePool {pool}",
             field="spec.template.spec.requirements",
             fact=f"{len(crowded)} of {len(allowed)} types have no pod slot beside the DaemonSets: {shown}{more}; "

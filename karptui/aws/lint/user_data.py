@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from karptui.aws.lint.finding import Finding, Severity
+from karptui.aws.lint.finding import LintFinding, LintSeverity
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.quantity import QuantityError, parse_quantity
@@ -178,14 +178,14 @@ RULE = "kubelet-settings-in-userdata"
 _FIELD: Final = "spec.userData"
 
 
-def user_data_settings(nodeclass: Ec2NodeClass) -> tuple[Finding, ...]:
+def user_data_settings(nodeclass: Ec2NodeClass) -> tuple[LintFinding, ...]:
     """Find kubelet settings in userData that ``spec.kubelet`` does not have, or has otherwise."""
     found = kubelet_settings(nodeclass.spec.user_data or "")
     pods = [_max_pods(nodeclass, one) for one in found if one.field == "maxPods"]
     return (*filter(None, pods), *_reservations(nodeclass, [one for one in found if one.field != "maxPods"]))
 
 
-def _max_pods(nodeclass: Ec2NodeClass, setting: KubeletSetting) -> Finding | None:
+def _max_pods(nodeclass: Ec2NodeClass, setting: KubeletSetting) -> LintFinding | None:
     planned = nodeclass.kubelet.max_pods
     if planned is not None and str(planned) == setting.value:
         return None
@@ -204,7 +204,7 @@ def _max_pods(nodeclass: Ec2NodeClass, setting: KubeletSetting) -> Finding | Non
     )
 
 
-def _reservations(nodeclass: Ec2NodeClass, settings: Iterable[KubeletSetting]) -> Iterable[Finding]:
+def _reservations(nodeclass: Ec2NodeClass, settings: Iterable[KubeletSetting]) -> Iterable[LintFinding]:
     planned = _planned(nodeclass)
     hidden: dict[str, list[KubeletSetting]] = {}
     for one in settings:
@@ -226,7 +226,9 @@ def _planned(nodeclass: Ec2NodeClass) -> dict[str, Mapping[str, str]]:
     }
 
 
-def _hidden(nodeclass: Ec2NodeClass, field: str, found: list[KubeletSetting], planned: Mapping[str, str]) -> Finding:
+def _hidden(
+    nodeclass: Ec2NodeClass, field: str, found: list[KubeletSetting], planned: Mapping[str, str]
+) -> LintFinding:
     listed = ", ".join(f"{one.key} {one.value}".strip() for one in found)
     places = ", ".join(dict.fromkeys(one.place for one in found))
     said = [f"{one.key} {planned[one.key]}".strip() for one in found if one.key in planned]
@@ -249,10 +251,10 @@ def _is_same(given: str | None, found: str) -> bool:
         return False
 
 
-def _finding(nodeclass: Ec2NodeClass, fact: str, remedy: str) -> Finding:
-    return Finding(
+def _finding(nodeclass: Ec2NodeClass, fact: str, remedy: str) -> LintFinding:
+    return LintFinding(
         rule=RULE,
-        severity=Severity.WARNING,
+        severity=LintSeverity.WARNING,
         object=f"{EC2_KIND} {nodeclass.name}",
         field=_FIELD,
         fact=fact,

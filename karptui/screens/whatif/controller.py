@@ -38,7 +38,7 @@ from karptui.whatif.sheet import Sheet, joined, sheet_of, with_document
 from karptui.whatif.yaml.export import changes_of, export_commands, export_diff, export_yaml
 from karptui.whatif.yaml.parse import Document, parse
 from karptui.whatif.yaml.splice import REMOVE, EditRefusedError, set_value
-from karptui.whatif.yaml.tree import Severity
+from karptui.whatif.yaml.tree import ProblemSeverity
 from karptui.whatif.yaml.write import as_document
 
 FOLLOW_AFTER_NS: Final = 2_000_000_000
@@ -219,7 +219,7 @@ class WhatIf:
 
     def _problem_elsewhere(self) -> str:
         """Return the first thing that is wrong with another line than that of the cursor."""
-        wrong = [one for one in self.documents.problems if one.severity is Severity.ERROR]
+        wrong = [one for one in self.documents.problems if one.severity is ProblemSeverity.ERROR]
         if not wrong:
             return ""
         more = f" · {count_text(len(wrong) - 1)} more" if len(wrong) > 1 else ""

@@ -10,7 +10,7 @@ from karptui.whatif.schema.schema import Schemas, shipped_schemas
 from karptui.whatif.schema.validate import Checked, check_parsed
 from karptui.whatif.sheet import Originals
 from karptui.whatif.yaml.parse import Parsed, parse
-from karptui.whatif.yaml.tree import Problem, Severity
+from karptui.whatif.yaml.tree import Problem, ProblemSeverity
 
 
 class Documents:
@@ -91,12 +91,12 @@ class Documents:
     @property
     def is_broken(self) -> bool:
         """Whether a document cannot be read at all."""
-        return any(problem.severity is Severity.ERROR for problem in self.parsed.problems)
+        return any(problem.severity is ProblemSeverity.ERROR for problem in self.parsed.problems)
 
     @property
     def first_broken_line(self) -> int:
         """Where the first of those is."""
-        errors = [one.line for one in self.parsed.problems if one.severity is Severity.ERROR]
+        errors = [one.line for one in self.parsed.problems if one.severity is ProblemSeverity.ERROR]
         return min(errors, default=0)
 
     def complete(self, text: str, line: int, column: int) -> Completion:

@@ -19,7 +19,7 @@ from karptui.views.sanitize import clean
 from karptui.whatif.edits import PutObject, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.offered import blocker_remedies
 from karptui.whatif.remedies.blockers.protected_pods import DURATION, GRACE, PROTECTED_TAINT, own_pool_name
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects, RemedyKind
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects
 
 MOST_NAMES: Final = 20
 """Objects that a command names at most."""
@@ -189,23 +189,23 @@ def _from_edits(_: Sequence[BlockerEntry], remedy: BlockerRemedy) -> str:
     return "\n".join(lines)
 
 
-_TEXTS: Final[Mapping[RemedyKind, Callable[[Sequence[BlockerEntry], BlockerRemedy], str]]] = {
-    RemedyKind.OWN_POOL: _own_pool,
-    RemedyKind.CORDON: _cordon,
-    RemedyKind.DURATION: _duration,
-    RemedyKind.GRACE: _patch("POD_DND", {"spec": {"template": {"spec": {"terminationGracePeriod": GRACE}}}}),
-    RemedyKind.SPREAD: _spread,
-    RemedyKind.REMOVE_ANNOTATION: _no_annotation,
-    RemedyKind.REMOVE_NODE_ANNOTATION: _no_node_annotation,
-    RemedyKind.ALLOW_EVICTION: _allow,
-    RemedyKind.MORE_REPLICAS: _scale,
-    RemedyKind.ONE_PDB: _several,
-    RemedyKind.WIDER_BUDGET: _from_edits,
-    RemedyKind.CONSOLIDATE_AFTER: _patch(
+_TEXTS: Final[Mapping[BlockerRemedyKind, Callable[[Sequence[BlockerEntry], BlockerRemedy], str]]] = {
+    BlockerRemedyKind.OWN_POOL: _own_pool,
+    BlockerRemedyKind.CORDON: _cordon,
+    BlockerRemedyKind.DURATION: _duration,
+    BlockerRemedyKind.GRACE: _patch("POD_DND", {"spec": {"template": {"spec": {"terminationGracePeriod": GRACE}}}}),
+    BlockerRemedyKind.SPREAD: _spread,
+    BlockerRemedyKind.REMOVE_ANNOTATION: _no_annotation,
+    BlockerRemedyKind.REMOVE_NODE_ANNOTATION: _no_node_annotation,
+    BlockerRemedyKind.ALLOW_EVICTION: _allow,
+    BlockerRemedyKind.MORE_REPLICAS: _scale,
+    BlockerRemedyKind.ONE_PDB: _several,
+    BlockerRemedyKind.WIDER_BUDGET: _from_edits,
+    BlockerRemedyKind.CONSOLIDATE_AFTER: _patch(
         "CONSOLIDATION_DISABLED", {"spec": {"disruption": {"consolidateAfter": "5m"}}}
     ),
-    RemedyKind.POLICY: _patch(
+    BlockerRemedyKind.POLICY: _patch(
         "WHEN_EMPTY_POLICY", {"spec": {"disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized"}}}
     ),
-    RemedyKind.NODE_LIMIT: _from_edits,
+    BlockerRemedyKind.NODE_LIMIT: _from_edits,
 }

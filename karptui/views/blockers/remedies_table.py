@@ -11,9 +11,9 @@ from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.table import Sort, TableSpec
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, RemedyKind
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind
 
-_ORDER: Final = {kind: place for place, kind in enumerate(RemedyKind)}
+_ORDER: Final = {kind: place for place, kind in enumerate(BlockerRemedyKind)}
 
 
 def _edits(remedy: BlockerRemedy) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.aws.lint.finding import Severity
+from karptui.aws.lint.finding import LintSeverity
 from karptui.aws.money import node_price_text
 from karptui.kube import resources
 from karptui.kube.units import count_text, counted
@@ -97,7 +97,7 @@ def note_of(entry: PoolEntry) -> tuple[str, Tone]:
             entry.found.counts, key=lambda count: count.removed if count.filter is not Filter.REQUIREMENTS else 0
         )
         return f"none left: {worst.filter}", Tone.FAULT
-    errors = sum(finding.severity is Severity.ERROR for finding in entry.findings)
+    errors = sum(finding.severity is LintSeverity.ERROR for finding in entry.findings)
     if entry.findings:
         words = counted(len(entry.findings), "finding")
         return words, Tone.FAULT if errors else Tone.WARNING

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.lint.finding import Severity
+from karptui.aws.lint.finding import LintSeverity
 from karptui.aws.prices import PriceBook
 from karptui.aws.region import FactPhase, shared_sentence
 from karptui.karpenter.controller import SETTING_NAMES
@@ -86,8 +86,8 @@ def _more(count: int) -> str:
 def finding_lines(entry: PoolEntry) -> tuple[Pieces, ...]:
     """Return the findings that concern the pool, each with what to do."""
     lines: list[Pieces] = []
-    for finding in sorted(entry.findings, key=lambda one: one.severity is not Severity.ERROR):
-        mark, tone = ("✘", Tone.FAULT) if finding.severity is Severity.ERROR else ("▲", Tone.WARNING)
+    for finding in sorted(entry.findings, key=lambda one: one.severity is not LintSeverity.ERROR):
+        mark, tone = ("✘", Tone.FAULT) if finding.severity is LintSeverity.ERROR else ("▲", Tone.WARNING)
         lines.append(
             (
                 (f"{mark} {clean(finding.object)}: ", tone),

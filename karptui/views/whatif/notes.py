@@ -10,7 +10,7 @@ from karptui.views.row import Tone
 from karptui.whatif.path import Path, path_text, value_at
 from karptui.whatif.sheet import Originals
 from karptui.whatif.yaml.parse import Parsed
-from karptui.whatif.yaml.tree import Node, NodeKind, Problem, Severity
+from karptui.whatif.yaml.tree import NodeKind, Problem, ProblemSeverity, YamlNode
 
 MOST_WORDS = 40
 """Characters of an old value that are shown."""
@@ -32,9 +32,9 @@ def line_notes(parsed: Parsed, problems: Sequence[Problem], originals: Originals
     for problem in problems:
         by_line.setdefault(problem.line, []).append(problem)
     for line, found in by_line.items():
-        worst = min(found, key=lambda one: (one.severity is not Severity.ERROR, one.column))
+        worst = min(found, key=lambda one: (one.severity is not ProblemSeverity.ERROR, one.column))
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        tone = Tone.FAULT if worst.severity is Severity.ERROR else Tone.WARNING
+        tone = Tone.FAULT if worst.severity is ProblemSeverity.ERROR else Tone.WARNING
         notes[line] = LineText(f"{worst.message}{more}", tone, worst.column, worst.end_column)
     return notes
 
@@ -59,9 +59,9 @@ def _changes(parsed: Parsed, originals: Originals) -> Iterator[tuple[int, str]]:
                     yield document.first_line + _line_of(starts, node.start), _was(old)
 
 
-def _leaves(root: Node) -> Iterator[tuple[Path, Node]]:
+def _leaves(root: YamlNode) -> Iterator[tuple[Path, YamlNode]]:
     """Yield what is written on a line of its own: scalars and flow collections, with their paths."""
-    stack: list[tuple[Path, Node]] = [((), root)]
+    stack: list[tuple[Path, YamlNode]] = [((), root)]
     while stack:
         path, node = stack.pop()
         if node.kind is NodeKind.SCALAR or node.flow:

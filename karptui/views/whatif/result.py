@@ -25,7 +25,7 @@ from karptui.whatif.answer import Answer
 from karptui.whatif.difference import Difference
 from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.honesty import Honesty
-from karptui.whatif.lines import BudgetLine, CommandLine, DriftLine, NextLines
+from karptui.whatif.lines import BudgetChange, CommandLine, DriftLine, NextLines
 
 
 def drift_lines(difference: Difference) -> tuple[ResultLine, ...]:
@@ -110,7 +110,7 @@ def budget_lines(difference: Difference) -> tuple[ResultLine, ...]:
     return (heading("budgets", "Disruption budgets"), *(_budget_line(one) for one in difference.budgets))
 
 
-def _budget_line(one: BudgetLine) -> ResultLine:
+def _budget_line(one: BudgetChange) -> ResultLine:
     return ResultLine(
         f"budget/{one.pool_name}/{one.reason}",
         (

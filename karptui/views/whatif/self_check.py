@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karptui.kube.units import count_text
-from karptui.whatif.self_check import ClaimCheck, Reproduction, SelfCheck
+from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
 
 GLYPHS = {Reproduction.REPRODUCED: "✔", Reproduction.DIFFERS: "✘", Reproduction.NOT_COMPARABLE: "·"}
 
@@ -30,7 +30,7 @@ def summary(found: SelfCheck) -> str:
     return f"of the last {count_text(total)} NodeClaims {comparable} can be compared, and the model makes {made}{rest}"
 
 
-def _lines(claims: tuple[ClaimCheck, ...]) -> Iterator[str]:
+def _lines(claims: tuple[CheckedClaim, ...]) -> Iterator[str]:
     rows = [(one.claim_name, one.pool_name, one.type_name, str(one.finding)) for one in claims]
     widths = [max(len(row[at]) for row in rows) for at in range(4)] if rows else []
     for one, row in zip(claims, rows, strict=True):

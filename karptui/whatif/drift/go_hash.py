@@ -40,7 +40,7 @@ class ListOf(msgspec.Struct, frozen=True):
     item: Shape
 
 
-class Field(msgspec.Struct, frozen=True):
+class GoField(msgspec.Struct, frozen=True):
     """A field of a struct that is hashed."""
 
     go_name: str
@@ -50,15 +50,15 @@ class Field(msgspec.Struct, frozen=True):
     """Whether a value of zero is told apart from an absent one."""
 
 
-class Record(msgspec.Struct, frozen=True):
+class GoStruct(msgspec.Struct, frozen=True):
     """A struct."""
 
     go_name: str
-    fields: tuple[Field, ...]
+    fields: tuple[GoField, ...]
     """Those that are hashed, in Go's order."""
 
 
-Shape = Scalar | TextMap | ListOf | Record
+Shape = Scalar | TextMap | ListOf | GoStruct
 _OFFSET: Final = 0xCBF29CE484222325
 _PRIME: Final = 0x100000001B3
 _MASK: Final = (1 << 64) - 1
@@ -107,13 +107,13 @@ def value_hash(value: Any, shape: Shape, path: str = "") -> int:
             for index, item in enumerate(value):
                 combined ^= value_hash(item, shape.item, f"{path}[{index}]")
             return combined
-        case Record():
+        case GoStruct():
             return _record(value, shape, path)
         case _:
             assert_never(shape)
 
 
-def _record(value: Any, shape: Record, path: str) -> int:
+def _record(value: Any, shape: GoStruct, path: str) -> int:
     if value is not None and not isinstance(value, Mapping):
         raise HashError(f"{path}: must be an object")
     combined = text_hash(shape.go_name)
@@ -126,7 +126,7 @@ def _record(value: Any, shape: Record, path: str) -> int:
     return combined
 
 
-def is_zero(value: Any, field: Field, path: str) -> bool:
+def is_zero(value: Any, field: GoField, path: str) -> bool:
     """Return whether a field is left out of the hash because Go has nothing in it.
 
     Raises:
@@ -141,7 +141,7 @@ def is_zero(value: Any, field: Field, path: str) -> bool:
             return bool(value == NEVER)
         case Scalar():
             return not value
-        case Record():
+        case GoStruct():
             if not isinstance(value, Mapping):
                 raise HashError(f"{path}: must be an object")
             return all(is_zero(value.get(one.json_name), one, f"{path}.{one.json_name}") for one in field.shape.fields)

@@ -9,10 +9,10 @@ from karptui.aws.nodeclass import ALIASES
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.drift.go_hash import (
-    Field,
+    GoField,
+    GoStruct,
     HashError,
     ListOf,
-    Record,
     Scalar,
     TextMap,
     is_zero,
@@ -24,46 +24,48 @@ NODEPOOL_HASH_VERSION: Final = "v3"
 EC2_NODECLASS_HASH_VERSION: Final = "v5"
 _TEXTS: Final = TextMap(Scalar.TEXT)
 _TAINTS: Final = ListOf(
-    Record(
+    GoStruct(
         "Taint",
         (
-            Field("Key", "key", Scalar.TEXT),
-            Field("Value", "value", Scalar.TEXT),
-            Field("Effect", "effect", Scalar.TEXT),
+            GoField("Key", "key", Scalar.TEXT),
+            GoField("Value", "value", Scalar.TEXT),
+            GoField("Effect", "effect", Scalar.TEXT),
         ),
     )
 )
-NODEPOOL_TEMPLATE: Final = Record(
+NODEPOOL_TEMPLATE: Final = GoStruct(
     "NodeClaimTemplate",
     (
-        Field(
+        GoField(
             "ObjectMeta",
             "metadata",
-            Record("ObjectMeta", (Field("Labels", "labels", _TEXTS), Field("Annotations", "annotations", _TEXTS))),
+            GoStruct(
+                "ObjectMeta", (GoField("Labels", "labels", _TEXTS), GoField("Annotations", "annotations", _TEXTS))
+            ),
         ),
-        Field(
+        GoField(
             "Spec",
             "spec",
-            Record(
+            GoStruct(
                 "NodeClaimTemplateSpec",
                 (
-                    Field("Taints", "taints", _TAINTS),
-                    Field("StartupTaints", "startupTaints", _TAINTS),
-                    Field(
+                    GoField("Taints", "taints", _TAINTS),
+                    GoField("StartupTaints", "startupTaints", _TAINTS),
+                    GoField(
                         "NodeClassRef",
                         "nodeClassRef",
-                        Record(
+                        GoStruct(
                             "NodeClassReference",
                             (
-                                Field("Kind", "kind", Scalar.TEXT),
-                                Field("Name", "name", Scalar.TEXT),
-                                Field("Group", "group", Scalar.TEXT),
+                                GoField("Kind", "kind", Scalar.TEXT),
+                                GoField("Name", "name", Scalar.TEXT),
+                                GoField("Group", "group", Scalar.TEXT),
                             ),
                         ),
                         is_pointer=True,
                     ),
-                    Field("TerminationGracePeriod", "terminationGracePeriod", Scalar.DURATION, is_pointer=True),
-                    Field("ExpireAfter", "expireAfter", Scalar.NILLABLE_DURATION),
+                    GoField("TerminationGracePeriod", "terminationGracePeriod", Scalar.DURATION, is_pointer=True),
+                    GoField("ExpireAfter", "expireAfter", Scalar.NILLABLE_DURATION),
                 ),
             ),
         ),
@@ -72,102 +74,102 @@ NODEPOOL_TEMPLATE: Final = Record(
 """``spec.template`` of a NodePool; ``requirements`` are compared by their meaning instead."""
 
 
-def _text(go_name: str, json_name: str) -> Field:
-    return Field(go_name, json_name, Scalar.TEXT, is_pointer=True)
+def _text(go_name: str, json_name: str) -> GoField:
+    return GoField(go_name, json_name, Scalar.TEXT, is_pointer=True)
 
 
-def _int32(go_name: str, json_name: str) -> Field:
-    return Field(go_name, json_name, Scalar.INT32, is_pointer=True)
+def _int32(go_name: str, json_name: str) -> GoField:
+    return GoField(go_name, json_name, Scalar.INT32, is_pointer=True)
 
 
-_KUBELET: Final = Record(
+_KUBELET: Final = GoStruct(
     "KubeletConfiguration",
     (
-        Field("ClusterDNS", "clusterDNS", ListOf(Scalar.TEXT)),
+        GoField("ClusterDNS", "clusterDNS", ListOf(Scalar.TEXT)),
         _int32("MaxPods", "maxPods"),
         _int32("PodsPerCore", "podsPerCore"),
-        Field("SystemReserved", "systemReserved", _TEXTS),
-        Field("KubeReserved", "kubeReserved", _TEXTS),
-        Field("EvictionHard", "evictionHard", _TEXTS),
-        Field("EvictionSoft", "evictionSoft", _TEXTS),
-        Field("EvictionSoftGracePeriod", "evictionSoftGracePeriod", TextMap(Scalar.DURATION)),
+        GoField("SystemReserved", "systemReserved", _TEXTS),
+        GoField("KubeReserved", "kubeReserved", _TEXTS),
+        GoField("EvictionHard", "evictionHard", _TEXTS),
+        GoField("EvictionSoft", "evictionSoft", _TEXTS),
+        GoField("EvictionSoftGracePeriod", "evictionSoftGracePeriod", TextMap(Scalar.DURATION)),
         _int32("EvictionMaxPodGracePeriod", "evictionMaxPodGracePeriod"),
         _int32("ImageGCHighThresholdPercent", "imageGCHighThresholdPercent"),
         _int32("ImageGCLowThresholdPercent", "imageGCLowThresholdPercent"),
-        Field("CPUCFSQuota", "cpuCFSQuota", Scalar.BOOL, is_pointer=True),
+        GoField("CPUCFSQuota", "cpuCFSQuota", Scalar.BOOL, is_pointer=True),
     ),
 )
-_BLOCK_DEVICE: Final = Record(
+_BLOCK_DEVICE: Final = GoStruct(
     "BlockDevice",
     (
-        Field("DeleteOnTermination", "deleteOnTermination", Scalar.BOOL, is_pointer=True),
-        Field("Encrypted", "encrypted", Scalar.BOOL, is_pointer=True),
-        Field("IOPS", "iops", Scalar.INT64, is_pointer=True),
+        GoField("DeleteOnTermination", "deleteOnTermination", Scalar.BOOL, is_pointer=True),
+        GoField("Encrypted", "encrypted", Scalar.BOOL, is_pointer=True),
+        GoField("IOPS", "iops", Scalar.INT64, is_pointer=True),
         _text("KMSKeyID", "kmsKeyID"),
         _text("SnapshotID", "snapshotID"),
-        Field("Throughput", "throughput", Scalar.INT64, is_pointer=True),
+        GoField("Throughput", "throughput", Scalar.INT64, is_pointer=True),
         _int32("VolumeInitializationRate", "volumeInitializationRate"),
-        Field("VolumeSize", "volumeSize", Scalar.QUANTITY, is_pointer=True),
+        GoField("VolumeSize", "volumeSize", Scalar.QUANTITY, is_pointer=True),
         _text("VolumeType", "volumeType"),
     ),
 )
 _BLOCK_DEVICES: Final = ListOf(
-    Record(
+    GoStruct(
         "BlockDeviceMapping",
         (
             _text("DeviceName", "deviceName"),
-            Field("EBS", "ebs", _BLOCK_DEVICE, is_pointer=True),
-            Field("RootVolume", "rootVolume", Scalar.BOOL),
+            GoField("EBS", "ebs", _BLOCK_DEVICE, is_pointer=True),
+            GoField("RootVolume", "rootVolume", Scalar.BOOL),
         ),
     )
 )
 _INTERFACES: Final = ListOf(
-    Record(
+    GoStruct(
         "NetworkInterface",
         (
-            Field("NetworkCardIndex", "networkCardIndex", Scalar.INT32),
-            Field("DeviceIndex", "deviceIndex", Scalar.INT32),
-            Field("InterfaceType", "interfaceType", Scalar.TEXT),
+            GoField("NetworkCardIndex", "networkCardIndex", Scalar.INT32),
+            GoField("DeviceIndex", "deviceIndex", Scalar.INT32),
+            GoField("InterfaceType", "interfaceType", Scalar.TEXT),
         ),
     )
 )
-EC2_NODECLASS_SPEC: Final = Record(
+EC2_NODECLASS_SPEC: Final = GoStruct(
     "EC2NodeClassSpec",
     (
-        Field(
+        GoField(
             "PlacementGroupSelector",
             "placementGroupSelector",
-            Record("PlacementGroupSelector", (_text("Name", "name"), _text("ID", "id"))),
+            GoStruct("PlacementGroupSelector", (_text("Name", "name"), _text("ID", "id"))),
             is_pointer=True,
         ),
-        Field("AssociatePublicIPAddress", "associatePublicIPAddress", Scalar.BOOL, is_pointer=True),
+        GoField("AssociatePublicIPAddress", "associatePublicIPAddress", Scalar.BOOL, is_pointer=True),
         _text("UserData", "userData"),
-        Field("Role", "role", Scalar.TEXT),
+        GoField("Role", "role", Scalar.TEXT),
         _text("InstanceProfile", "instanceProfile"),
-        Field("Tags", "tags", _TEXTS),
-        Field("Kubelet", "kubelet", _KUBELET, is_pointer=True),
-        Field("BlockDeviceMappings", "blockDeviceMappings", _BLOCK_DEVICES),
+        GoField("Tags", "tags", _TEXTS),
+        GoField("Kubelet", "kubelet", _KUBELET, is_pointer=True),
+        GoField("BlockDeviceMappings", "blockDeviceMappings", _BLOCK_DEVICES),
         _text("InstanceStorePolicy", "instanceStorePolicy"),
-        Field("NetworkInterfaces", "networkInterfaces", _INTERFACES),
-        Field("DetailedMonitoring", "detailedMonitoring", Scalar.BOOL, is_pointer=True),
-        Field(
+        GoField("NetworkInterfaces", "networkInterfaces", _INTERFACES),
+        GoField("DetailedMonitoring", "detailedMonitoring", Scalar.BOOL, is_pointer=True),
+        GoField(
             "MetadataOptions",
             "metadataOptions",
-            Record(
+            GoStruct(
                 "MetadataOptions",
                 (
                     _text("HTTPEndpoint", "httpEndpoint"),
                     _text("HTTPProtocolIPv6", "httpProtocolIPv6"),
-                    Field("HTTPPutResponseHopLimit", "httpPutResponseHopLimit", Scalar.INT64, is_pointer=True),
+                    GoField("HTTPPutResponseHopLimit", "httpPutResponseHopLimit", Scalar.INT64, is_pointer=True),
                     _text("HTTPTokens", "httpTokens"),
                 ),
             ),
             is_pointer=True,
         ),
-        Field(
+        GoField(
             "ConnectionTracking",
             "connectionTracking",
-            Record(
+            GoStruct(
                 "ConnectionTracking",
                 (
                     _int32("TCPEstablishedTimeout", "tcpEstablishedTimeout"),
@@ -178,10 +180,10 @@ EC2_NODECLASS_SPEC: Final = Record(
             is_pointer=True,
         ),
         _text("Context", "context"),
-        Field(
+        GoField(
             "CPUOptions",
             "cpuOptions",
-            Record("CPUOptions", (_text("NestedVirtualization", "nestedVirtualization"),)),
+            GoStruct("CPUOptions", (_text("NestedVirtualization", "nestedVirtualization"),)),
             is_pointer=True,
         ),
     ),
@@ -256,18 +258,18 @@ def _nodeclass_part(nodeclass: NodeClass) -> int | None:
         return None
 
 
-def _changed(before: Any, after: Any, shape: Record) -> Iterator[str]:
+def _changed(before: Any, after: Any, shape: GoStruct) -> Iterator[str]:
     for field in shape.fields:
         old, new = (one.get(field.json_name) if isinstance(one, Mapping) else None for one in (before, after))
         if old == new:
             continue
-        if isinstance(field.shape, Record) and isinstance(old or {}, Mapping) and isinstance(new or {}, Mapping):
+        if isinstance(field.shape, GoStruct) and isinstance(old or {}, Mapping) and isinstance(new or {}, Mapping):
             yield from (f"{field.json_name}.{path}" for path in _changed(old or {}, new or {}, field.shape))
         elif _field_hash(old, field) != _field_hash(new, field):
             yield field.json_name
 
 
-def _field_hash(value: Any, field: Field) -> object:
+def _field_hash(value: Any, field: GoField) -> object:
     try:
         return None if is_zero(value, field, "") else value_hash(value, field.shape)
     except HashError:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from karptui.whatif.path import Path
-from karptui.whatif.schema.context import Context, Mode, context_at
+from karptui.whatif.schema.context import CursorContext, Mode, context_at
 from karptui.whatif.schema.offers import KnownValues, Offer, offered_names, offered_values
 from karptui.whatif.schema.schema import KindSchema, Schemas, object_meta
 from karptui.whatif.yaml.write import write_scalar
@@ -49,7 +49,7 @@ _UNTYPED: Mapping[str, Any] = {
 
 
 class _Asked(NamedTuple):
-    context: Context
+    context: CursorContext
     schema: Mapping[str, Any]
     """Of the value at the context's path; empty where nothing is known of it."""
     values: KnownValues
@@ -124,7 +124,7 @@ def _items(asked: _Asked, schemas: Schemas) -> Iterator[Item]:
         yield from _fields(asked)
 
 
-def _kinds(context: Context, schemas: Schemas) -> Iterator[Item]:
+def _kinds(context: CursorContext, schemas: Schemas) -> Iterator[Item]:
     top = context.taken.get((), {})
     lead = " " if context.is_tight else ""
     if context.path == ("kind",):
@@ -157,7 +157,7 @@ def _fields(asked: _Asked) -> Iterator[Item]:
                 yield Item(offer.value, offer.detail, _field_insert(context, offer.value, others))
 
 
-def _field_insert(context: Context, name: str, schema: Mapping[str, Any]) -> str:
+def _field_insert(context: CursorContext, name: str, schema: Mapping[str, Any]) -> str:
     key = (" " if context.is_tight else "") + write_scalar(name)
     if re.match(r"\S*\s*:", context.rest):
         return key

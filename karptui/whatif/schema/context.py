@@ -115,7 +115,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class CursorContext:
     """A cursor's place."""
 
     mode: Mode
@@ -141,7 +141,7 @@ class Context:
     """Scalar items of lists."""
 
 
-def context_at(text: str, line: int, column: int) -> Context | None:
+def context_at(text: str, line: int, column: int) -> CursorContext | None:
     """Find the place of a cursor; None inside comments and block texts.
 
     Args:
@@ -170,9 +170,9 @@ class _Scan:
         self._levels = Levels()
         self._taken: dict[Path, dict[str, str]] = {}
         self._items: dict[Path, list[str]] = {}
-        self._found: Context | None = None
+        self._found: CursorContext | None = None
 
-    def context(self) -> Context | None:
+    def context(self) -> CursorContext | None:
         flow_until = literal_until = -1
         literal_column = 0
         for at, line in enumerate(self._lines):
@@ -236,7 +236,7 @@ class _Scan:
             self._found = self._in_flow(scan, base)
         return scan.last_line
 
-    def _at_cursor(self, at: int) -> Context | None:
+    def _at_cursor(self, at: int) -> CursorContext | None:
         before = self._before
         if "#" in before and without_comment(before) != before:
             return None
@@ -277,7 +277,7 @@ class _Scan:
                 return key
         return ""
 
-    def _flow_at_cursor(self, at: int, column: int, match: re.Match[str] | None) -> Context | None:
+    def _flow_at_cursor(self, at: int, column: int, match: re.Match[str] | None) -> CursorContext | None:
         if match:
             self._levels.open_key(column, unquoted(match[1]))
             column += match.start(2)
@@ -291,7 +291,7 @@ class _Scan:
             self._items.setdefault((*base, *path), []).extend(items)
         return self._in_flow(scan, base)
 
-    def _in_flow(self, scan: FlowScan, base: Path) -> Context:
+    def _in_flow(self, scan: FlowScan, base: Path) -> CursorContext:
         assert scan.cursor is not None
         path, is_value, prefix = scan.cursor
         mode = Mode.VALUE if is_value else Mode.KEY
@@ -308,8 +308,8 @@ class _Scan:
         has_dash: bool = False,
         is_tight: bool = False,
         open_key: str = "",
-    ) -> Context:
-        return Context(
+    ) -> CursorContext:
+        return CursorContext(
             mode=mode,
             path=path,
             prefix=prefix,

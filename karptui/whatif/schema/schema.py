@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from karptui.whatif.path import Path
-from karptui.whatif.yaml.tree import Severity
+from karptui.whatif.yaml.tree import ProblemSeverity
 
 
 class Violation(NamedTuple):
@@ -21,7 +21,7 @@ class Violation(NamedTuple):
 
     path: Path
     message: str
-    severity: Severity = Severity.ERROR
+    severity: ProblemSeverity = ProblemSeverity.ERROR
     on_key: bool = False
     """The field's name is at fault rather than its value."""
     blocks_rules: bool = True

@@ -19,7 +19,7 @@ from karptui.whatif.schema.schema import (
 )
 from karptui.whatif.schema.structure import did_you_mean, structure_violations
 from karptui.whatif.yaml.parse import Document, Lines, Parsed, parse
-from karptui.whatif.yaml.tree import Fault, Node, NodeKind, Problem, Severity, nearest, read
+from karptui.whatif.yaml.tree import Fault, NodeKind, Problem, ProblemSeverity, YamlNode, nearest, read
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _KEY = re.compile(
@@ -41,7 +41,7 @@ class Checked(NamedTuple):
     @property
     def is_usable(self) -> bool:
         """Every document would be taken by the API server, as far as can be said here."""
-        return all(problem.severity is not Severity.ERROR for problem in self.problems)
+        return all(problem.severity is not ProblemSeverity.ERROR for problem in self.problems)
 
 
 def check(text: str, schemas: Schemas, old: Mapping[ObjectRef, Mapping[str, Any]] = _NO_OLD) -> Checked:
@@ -147,7 +147,7 @@ def _unknown_kind(document: Document, schemas: Schemas) -> Violation:
         if "did you" in hint
         else "no schema for this kind, so it is not checked"
     )
-    return Violation(("kind",), note, Severity.WARNING)
+    return Violation(("kind",), note, ProblemSeverity.WARNING)
 
 
 def _metadata_violations(metadata: Any, kind: KindSchema) -> Iterator[Violation]:
@@ -165,7 +165,10 @@ def _metadata_violations(metadata: Any, kind: KindSchema) -> Iterator[Violation]
         )
     if metadata.get("namespace") and not kind.namespaced:
         yield Violation(
-            ("metadata", "namespace"), f"a {kind.kind} belongs to no namespace", Severity.WARNING, blocks_rules=False
+            ("metadata", "namespace"),
+            f"a {kind.kind} belongs to no namespace",
+            ProblemSeverity.WARNING,
+            blocks_rules=False,
         )
     for field in ("labels", "annotations"):
         pairs = metadata.get(field)
@@ -185,7 +188,7 @@ def _metadata_violations(metadata: Any, kind: KindSchema) -> Iterator[Violation]
                 )
 
 
-def _placed(violation: Violation, document: Document, root: Node, lines: Lines) -> Problem:
+def _placed(violation: Violation, document: Document, root: YamlNode, lines: Lines) -> Problem:
     node, key, depth = nearest(root, violation.path)
     message = violation.message
     if depth < len(violation.path) and message.startswith("required"):
@@ -215,6 +218,6 @@ def _doubles(parsed: Parsed, lines: Lines) -> Iterable[Problem]:
         violation = Violation(
             ("metadata", "name"),
             f"{document.kind} {document.name} is already on line {first.first_line + 1}; the later one counts",
-            Severity.WARNING,
+            ProblemSeverity.WARNING,
         )
         yield _placed(violation, document, document.root, lines)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.path import Path
-from karptui.whatif.yaml.tree import Fault, Node, NodeKind, Problem, read
+from karptui.whatif.yaml.tree import Fault, NodeKind, Problem, YamlNode, read
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _BARE_MARKER = re.compile(r"---[ \t]*(?:#.*)?(?:\r?\n|\Z)")
@@ -37,7 +37,7 @@ class Document:
     """As it was typed, comments included."""
     offset: int
     """Position of its first character in the buffer."""
-    root: Node | None
+    root: YamlNode | None
     """Where each value stands in ``text``."""
 
     @property
@@ -135,7 +135,7 @@ def _chunks(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _document(index: int, lines: tuple[int, int], text: str, offset: int, root: Node | None) -> Document:
+def _document(index: int, lines: tuple[int, int], text: str, offset: int, root: YamlNode | None) -> Document:
     body: dict[str, Any] | None = root.value if root is not None else None
     metadata = body.get("metadata") if body else None
     if not isinstance(metadata, dict):

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from karptui.whatif.path import Path
-from karptui.whatif.yaml.tree import Entry, Node, NodeKind
+from karptui.whatif.yaml.tree import NodeKind, YamlEntry, YamlNode
 from karptui.whatif.yaml.write import is_block, write_block, write_field, write_flow, write_scalar
 
 _DASH = re.compile(r"\n[ ]*-(?=\s|\Z)")
@@ -16,7 +16,7 @@ _DEFAULT_STEP = 2
 class FieldPlace:
     """A path in a text, with the nodes that lead to it."""
 
-    def __init__(self, text: str, root: Node, path: Path) -> None:
+    def __init__(self, text: str, root: YamlNode, path: Path) -> None:
         self._text = text
         self._root = root
         self._path = path
@@ -61,7 +61,7 @@ class FieldPlace:
             return self._remove_flow(spans, index)
         return self._remove_block(spans, index)
 
-    def _spans(self, around: Node) -> list[tuple[int, int]]:
+    def _spans(self, around: YamlNode) -> list[tuple[int, int]]:
         """Give start and end of each field or item, dash and key included."""
         if around.kind is NodeKind.MAPPING:
             return [(entry.key.start, max(entry.node.end, entry.key.end)) for entry in around.entries]
@@ -70,7 +70,7 @@ class FieldPlace:
         dashes = self._dashes(around)
         return [(dash, max(item.end, dash + 1)) for dash, item in zip(dashes, around.items, strict=True)]
 
-    def _dashes(self, around: Node) -> list[int]:
+    def _dashes(self, around: YamlNode) -> list[int]:
         dashes: list[int] = []
         position = around.start
         for item in around.items:
@@ -119,13 +119,13 @@ class FieldPlace:
             return self._text[:start] + lead + text + tail + self._text[end:]
         return self._replace_lines(depth, value)
 
-    def _lead(self, start: int, around: Node) -> str:
+    def _lead(self, start: int, around: YamlNode) -> str:
         before = self._text[:start].rstrip()[-1:]
         if around.kind is NodeKind.MAPPING and before != ":":
             return ": "
         return " "
 
-    def _wants_block(self, node: Node, value: Any) -> bool:
+    def _wants_block(self, node: YamlNode, value: Any) -> bool:
         if not isinstance(value, dict | list | tuple) or not value:
             return False
         # Braces stay braces; a value that had none goes on lines of its own.
@@ -160,17 +160,17 @@ class FieldPlace:
             return self._text[:head] + first + tail + body + self._text[node.end + len(tail) :]
         return self._text[:head] + first + body + self._text[node.end :]
 
-    def _after_key(self, line: str, entry: Entry) -> str:
+    def _after_key(self, line: str, entry: YamlEntry) -> str:
         return line[len(write_scalar(entry.name)) + 1 :]
 
-    def _add_field(self, node: Node, name: str, value: Any) -> str:
+    def _add_field(self, node: YamlNode, name: str, value: Any) -> str:
         if node.flow or self._in_flow(self._trail.index(node)):
             return self._add_flow(node, f"{write_scalar(name)}: {write_flow(value)}", len(node.entries))
         indent = self._column(node.entries[0].key.start)
         lines = self._field_lines(name, value, indent)
         return self._insert_lines(self._spans(node)[-1][1], lines, indent)
 
-    def _add_item(self, node: Node, position: int, value: Any) -> str:
+    def _add_item(self, node: YamlNode, position: int, value: Any) -> str:
         if node.flow:
             return self._add_flow(node, write_flow(value), position)
         spans = self._spans(node)
@@ -181,7 +181,7 @@ class FieldPlace:
         start = spans[0][0]
         return self._text[:start] + self._joined(lines, indent) + self._newline + " " * indent + self._text[start:]
 
-    def _add_flow(self, node: Node, text: str, position: int) -> str:
+    def _add_flow(self, node: YamlNode, text: str, position: int) -> str:
         spans = self._spans(node)
         if not spans:
             start = self._text.index("{" if node.kind is NodeKind.MAPPING else "[", node.start) + 1
@@ -195,7 +195,7 @@ class FieldPlace:
     def _field_lines(self, name: str, value: Any, indent: int) -> list[str]:
         return write_field(name, value, indent=indent, list_indent=self._list_indent())
 
-    def _item_lines(self, node: Node, value: Any, indent: int) -> list[str]:
+    def _item_lines(self, node: YamlNode, value: Any, indent: int) -> list[str]:
         if isinstance(value, dict | list) and node.items and all(item.flow for item in node.items):
             return ["- " + write_flow(value)]
         return write_block([value], indent=indent, list_indent=self._list_indent())
@@ -243,7 +243,7 @@ class FieldPlace:
         return len(self._text[:end].rstrip("\r\n")) if end > position else end
 
 
-def _trail(root: Node, path: Path) -> list[Node]:
+def _trail(root: YamlNode, path: Path) -> list[YamlNode]:
     trail = [root]
     for step in path:
         node = trail[-1]
@@ -258,7 +258,7 @@ def _trail(root: Node, path: Path) -> list[Node]:
     return trail
 
 
-def _index(node: Node, name: str | int) -> int:
+def _index(node: YamlNode, name: str | int) -> int:
     return max(index for index, entry in enumerate(node.entries) if entry.name == name)
 
 

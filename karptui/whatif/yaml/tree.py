@@ -15,7 +15,7 @@ from karptui.decode.yaml_scalars import key_text, resolve_plain
 from karptui.whatif.path import Path
 
 
-class Severity(StrEnum):
+class ProblemSeverity(StrEnum):
     """Whether the API server would refuse the document."""
 
     ERROR = "error"
@@ -31,7 +31,7 @@ class Problem(msgspec.Struct, frozen=True):
     column: int
     end_column: int
     """Where the underlined part of the line ends; always greater than ``column``."""
-    severity: Severity
+    severity: ProblemSeverity
     message: str
     document: int
     """Position in ``Parsed.documents``; -1 where the text belongs to none."""
@@ -47,7 +47,7 @@ class NodeKind(StrEnum):
     SCALAR = "scalar"
 
 
-class Node:
+class YamlNode:
     """A value of the text and its place; ``start`` and ``end`` are character positions in the document's text.
 
     ``end`` is where the value's own last character stands: comments and blank lines behind it are not part of it.
@@ -63,9 +63,9 @@ class Node:
         """Written in brackets or braces."""
         self.style = style
         """Of a scalar: empty for plain, else its quote or block character."""
-        self.entries: list[Entry] = []
+        self.entries: list[YamlEntry] = []
         """Of a mapping, in the order of the text."""
-        self.items: list[Node] = []
+        self.items: list[YamlNode] = []
         """Of a sequence."""
         self.value: Any = None
         """As JSON would give it, merge keys and aliases resolved; shared, so read only."""
@@ -74,7 +74,7 @@ class Node:
         self.size = 1
         """Nodes in it once aliases are written out."""
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> YamlEntry | None:
         """Find the field that counts: of two with one name the later one."""
         for entry in reversed(self.entries):
             if entry.name == key:
@@ -82,17 +82,17 @@ class Node:
         return None
 
 
-class Entry(NamedTuple):
+class YamlEntry(NamedTuple):
     """A field of a mapping."""
 
     name: str
-    key: Node
-    node: Node
+    key: YamlNode
+    node: YamlNode
 
 
-def find(root: Node, path: Path) -> Node | None:
+def find(root: YamlNode, path: Path) -> YamlNode | None:
     """Find the node at a path, or None if the text has none there."""
-    node: Node | None = root
+    node: YamlNode | None = root
     for step in path:
         if node is None:
             return None
@@ -100,7 +100,7 @@ def find(root: Node, path: Path) -> Node | None:
     return node
 
 
-def nearest(root: Node, path: Path) -> tuple[Node, Node | None, int]:
+def nearest(root: YamlNode, path: Path) -> tuple[YamlNode, YamlNode | None, int]:
     """Find the deepest node on the way to a path.
 
     Returns:
@@ -116,7 +116,7 @@ def nearest(root: Node, path: Path) -> tuple[Node, Node | None, int]:
     return node, key, len(path)
 
 
-def _child(node: Node, step: str | int) -> Node | None:
+def _child(node: YamlNode, step: str | int) -> YamlNode | None:
     if isinstance(step, str):
         entry = node.entry(step)
         return entry.node if entry else None
@@ -138,13 +138,13 @@ class Fault(NamedTuple):
     start: int
     end: int
     message: str
-    severity: Severity = Severity.ERROR
+    severity: ProblemSeverity = ProblemSeverity.ERROR
 
 
 class Reading(NamedTuple):
     """What was found in a document's text."""
 
-    root: Node | None
+    root: YamlNode | None
     """None where the text is empty or cannot be read."""
     faults: tuple[Fault, ...]
 
@@ -178,12 +178,12 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._anchors: dict[str, Node] = {}
-        self._stack: list[tuple[Node, list[Node], str | None]] = []
-        self._root: Node | None = None
+        self._anchors: dict[str, YamlNode] = {}
+        self._stack: list[tuple[YamlNode, list[YamlNode], str | None]] = []
+        self._root: YamlNode | None = None
         self.faults: list[Fault] = []
 
-    def read(self) -> Node | None:
+    def read(self) -> YamlNode | None:
         for event in yaml.parse(self._text, Loader=_LOADER):
             if isinstance(event, yaml.ScalarEvent):
                 self._add(self._scalar(event), event.anchor)
@@ -201,7 +201,7 @@ class _Reader:
             raise _UnreadableError(Fault(start, end, f"nested more than {MAX_DEPTH} levels deep"))
         kind = NodeKind.MAPPING if isinstance(event, yaml.MappingStartEvent) else NodeKind.SEQUENCE
         # A block collection's first token may start with its anchor or tag; a flow one's with its bracket.
-        self._stack.append((Node(kind, start, end, flow=bool(event.flow_style)), [], event.anchor))
+        self._stack.append((YamlNode(kind, start, end, flow=bool(event.flow_style)), [], event.anchor))
 
     def _close(self, event: Any) -> None:
         node, children, anchor = self._stack.pop()
@@ -219,7 +219,7 @@ class _Reader:
         node.end = event.end_mark.index if node.flow or not children else children[-1].end
         self._add(node, anchor)
 
-    def _add(self, node: Node, anchor: str | None) -> None:
+    def _add(self, node: YamlNode, anchor: str | None) -> None:
         if anchor is not None:
             self._anchors[anchor] = node
         if self._stack:
@@ -227,16 +227,16 @@ class _Reader:
         else:
             self._root = node
 
-    def _scalar(self, event: Any) -> Node:
+    def _scalar(self, event: Any) -> YamlNode:
         start, end = event.start_mark.index, event.end_mark.index
-        node = Node(NodeKind.SCALAR, start, end, style=event.style or "")
+        node = YamlNode(NodeKind.SCALAR, start, end, style=event.style or "")
         if event.style in ("|", ">"):
             keeps_breaks = "+" in self._text[start : self._text.find("\n", start)]
             node.end = start + len(self._text[start:end].rstrip(None if not keeps_breaks else "")) - keeps_breaks
         node.value = self._scalar_value(event, node)
         return node
 
-    def _scalar_value(self, event: Any, node: Node) -> Any:
+    def _scalar_value(self, event: Any, node: YamlNode) -> Any:
         if event.tag is None or event.tag == "!":
             if event.tag is None and event.implicit[0]:
                 return self._finite(resolve_plain(event.value), node)
@@ -255,23 +255,23 @@ class _Reader:
             self.faults.append(Fault(node.start, node.end, f"not a {name}"))
         return value
 
-    def _finite(self, value: Any, node: Node) -> Any:
+    def _finite(self, value: Any, node: YamlNode) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             self.faults.append(Fault(node.start, node.end, "infinity and not-a-number have no place in JSON"))
             return str(value)
         return value
 
-    def _alias(self, event: Any) -> Node:
+    def _alias(self, event: Any) -> YamlNode:
         start, end = event.start_mark.index, event.end_mark.index
         target = self._anchors.get(event.anchor)
         if target is None:
             raise _UnreadableError(Fault(start, end, f"*{event.anchor} refers to an anchor that is not above it"))
-        node = Node(target.kind, start, end, flow=True)
+        node = YamlNode(target.kind, start, end, flow=True)
         node.alias = True
         node.entries, node.items, node.value, node.size = target.entries, target.items, target.value, target.size
         return node
 
-    def _fill_mapping(self, node: Node, children: list[Node]) -> None:
+    def _fill_mapping(self, node: YamlNode, children: list[YamlNode]) -> None:
         merged: dict[str, Any] = {}
         value: dict[str, Any] = {}
         for key, child in zip(children[::2], children[1::2], strict=True):
@@ -280,18 +280,18 @@ class _Reader:
                 self._merge(merged, child)
             elif name in value:
                 self.faults.append(Fault(key.start, key.end, f"{name} is given twice"))
-            node.entries.append(Entry(name, key, child))
+            node.entries.append(YamlEntry(name, key, child))
             if name != "<<" or key.style:
                 value[name] = child.value
         node.value = {**merged, **value} if merged else value
 
-    def _name(self, key: Node) -> str:
+    def _name(self, key: YamlNode) -> str:
         name = key_text(key.value) if key.kind is NodeKind.SCALAR else None
         if name is None:
             raise _UnreadableError(Fault(key.start, max(key.end, key.start + 1), "a field name must be text"))
         return name
 
-    def _merge(self, merged: dict[str, Any], child: Node) -> None:
+    def _merge(self, merged: dict[str, Any], child: YamlNode) -> None:
         sources = child.items if child.kind is NodeKind.SEQUENCE else [child]
         for source in sources:
             if source.kind is not NodeKind.MAPPING:

@@ -8,7 +8,7 @@ import pytest
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.instance_types import instance_types
-from karptui.aws.lint.finding import Severity
+from karptui.aws.lint.finding import LintSeverity
 from karptui.aws.lint.pool_types import (
     CrowdedType,
     crowded_types,
@@ -30,7 +30,7 @@ def test_unknown_operators_are_found(operator: str, shown: str) -> None:
     requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement("b", operator, ("x",))]
     (found,) = unknown_operators("NodePool flex", FIELD, requirements)
     assert (found.object, found.field) == ("NodePool flex", f"{FIELD}[1].operator")
-    assert found.severity is Severity.ERROR
+    assert found.severity is LintSeverity.ERROR
     assert found.fact.startswith(f"b has the unknown operator {shown}: ")
 
 
@@ -45,14 +45,14 @@ FAMILY = "karpenter.k8s.aws/instance-family"
 @pytest.mark.parametrize(
     ("operator", "values", "severity", "words"),
     [
-        ("In", ("*",), Severity.ERROR, "so * matches nothing"),
-        ("In", ("m5*", "c5*"), Severity.ERROR, "so m5* c5* matches nothing"),
-        ("In", ("m5", "c*"), Severity.WARNING, "so c* adds nothing to the other values"),
-        ("NotIn", ("*",), Severity.WARNING, "so * excludes nothing"),
-        ("Gt", ("*",), Severity.WARNING, "so * is not a number"),
+        ("In", ("*",), LintSeverity.ERROR, "so * matches nothing"),
+        ("In", ("m5*", "c5*"), LintSeverity.ERROR, "so m5* c5* matches nothing"),
+        ("In", ("m5", "c*"), LintSeverity.WARNING, "so c* adds nothing to the other values"),
+        ("NotIn", ("*",), LintSeverity.WARNING, "so * excludes nothing"),
+        ("Gt", ("*",), LintSeverity.WARNING, "so * is not a number"),
     ],
 )
-def test_stars_are_found(operator: str, values: tuple[str, ...], severity: Severity, words: str) -> None:
+def test_stars_are_found(operator: str, values: tuple[str, ...], severity: LintSeverity, words: str) -> None:
     requirements = [NodeSelectorRequirement("a", "Exists"), NodeSelectorRequirement(FAMILY, operator, values)]
     (found,) = wildcard_values("NodePool flex", "spec.template.spec.requirements", requirements)
     assert (found.object, found.field) == ("NodePool flex", "spec.template.spec.requirements[1].values")
@@ -79,13 +79,13 @@ def test_memory_kept_back_beyond_the_node() -> None:
     resolved = reserving_types("t3.micro", "m5.large", kubeReserved={"memory": "2Gi"})
     assert list(exhausted_types(resolved)) == ["t3.micro"]
     (found,) = reserved_more_than_node("default", resolved)
-    assert found.severity is Severity.WARNING
+    assert found.severity is LintSeverity.WARNING
     assert "on 1 of 2 types (t3.micro: memory -1201Mi); no pod fits there" in found.fact
 
 
 def test_every_type_gone_is_an_error() -> None:
     (found,) = reserved_more_than_node("default", reserving_types(systemReserved={"ephemeral-storage": "20Gi"}))
-    assert found.severity is Severity.ERROR
+    assert found.severity is LintSeverity.ERROR
     assert "on 1392 of 1392 types" in found.fact
     assert "; and 1387 more)" in found.fact
 
@@ -115,7 +115,7 @@ def test_eight_slots_are_too_few_for_eleven_daemonsets() -> None:
         CrowdedType("m6g.medium", 8, 11),
     )
     (found,) = too_few_pod_slots("general", allowed, daemons(11, allowed))
-    assert found.severity is Severity.WARNING
+    assert found.severity is LintSeverity.WARNING
     assert found.object == "NodePool general"
     assert found.fact == (
         "2 of 3 types have no pod slot beside the DaemonSets: t3.nano (4 slots, 11 DaemonSet pods), "
@@ -133,7 +133,7 @@ def test_of_the_whole_catalogue_58_types_are_too_small() -> None:
 def test_a_pool_of_small_types_can_never_launch() -> None:
     allowed = types("m6g.medium")
     (found,) = too_few_pod_slots("small", allowed, daemons(8, allowed))
-    assert found.severity is Severity.ERROR
+    assert found.severity is LintSeverity.ERROR
     assert "the pool can never launch a node" in found.fact
 
 

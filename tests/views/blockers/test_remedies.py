@@ -19,7 +19,7 @@ from karptui.views.blockers.story import story_lines
 from karptui.views.grouping import Folding
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
-from karptui.whatif.remedies.blockers.remedy import Effect, Objects, RemedyKind
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind, Effect, Objects
 from tests.builders import NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
 from tests.views.why.test_words import analysed, said
 
@@ -54,7 +54,9 @@ def test_remedy(code, fields, text):
 
 
 def test_the_yaml_is_yaml():
-    own = next(one for one in remedies([an_entry(Code.POD_DND)], NONE, NOW_NS) if one.kind is RemedyKind.OWN_POOL)
+    own = next(
+        one for one in remedies([an_entry(Code.POD_DND)], NONE, NOW_NS) if one.kind is BlockerRemedyKind.OWN_POOL
+    )
     pool, pod = yaml.safe_load_all(remedy_text(own, [an_entry(Code.POD_DND)]))
     assert pool["metadata"]["name"] == "general-protected"
     taint, toleration = pool["spec"]["template"]["spec"]["taints"][0], pod["spec"]["tolerations"][0]

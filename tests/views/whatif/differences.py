@@ -7,7 +7,7 @@ from typing import Any
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import (
     NOWHERE,
-    BudgetLine,
+    BudgetChange,
     ClaimLine,
     CommandLine,
     DriftLine,
@@ -84,7 +84,7 @@ __all__ = [
     "GENERAL",
     "NOWHERE",
     "OLD_NODE",
-    "BudgetLine",
+    "BudgetChange",
     "CommandLine",
     "DriftLine",
     "MoveLine",

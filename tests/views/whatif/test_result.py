@@ -13,7 +13,7 @@ from tests.views.whatif.differences import (
     GENERAL,
     NOWHERE,
     OLD_NODE,
-    BudgetLine,
+    BudgetChange,
     CommandLine,
     DriftLine,
     MoveLine,
@@ -229,7 +229,7 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
     lines = result_lines(
         a_difference(
             mode=Replay.NEXT,
-            budgets=(BudgetLine("general", "Drifted", None, 1, None, 0),),
+            budgets=(BudgetChange("general", "Drifted", None, 1, None, 0),),
             next_before=NextLines((), "every budget is used up"),
             next_after=NextLines((command, replace)),
         )

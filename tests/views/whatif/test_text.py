@@ -27,10 +27,10 @@ from karptui.whatif.edits import (
 )
 from karptui.whatif.quick_edits.actions import SETTING_EDITS
 from karptui.whatif.scenario import Replay
-from karptui.whatif.self_check import ClaimCheck, Reproduction, SelfCheck
+from karptui.whatif.self_check import CheckedClaim, Reproduction, SelfCheck
 from karptui.whatif.sweep import SweepPoint
 from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import Problem, Severity
+from karptui.whatif.yaml.tree import Problem, ProblemSeverity
 from tests.views.whatif.differences import a_difference, a_pool, totals, unplaced
 
 POOL = ObjectRef("NodePool", "general")
@@ -109,9 +109,9 @@ def test_an_object_that_the_cluster_lacks_is_called_new() -> None:
 
 def test_of_several_problems_on_a_line_the_worst_is_shown() -> None:
     problems = (
-        Problem(2, 0, 3, Severity.WARNING, "odd", 0),
-        Problem(2, 4, 6, Severity.ERROR, "wrong", 0, ("spec", "weight")),
-        Problem(3, 0, 1, Severity.WARNING, "hm", 0),
+        Problem(2, 0, 3, ProblemSeverity.WARNING, "odd", 0),
+        Problem(2, 4, 6, ProblemSeverity.ERROR, "wrong", 0, ("spec", "weight")),
+        Problem(3, 0, 1, ProblemSeverity.WARNING, "hm", 0),
     )
     notes = line_notes(parse(""), problems, {})
     assert notes[2] == ("wrong (and 1 more)", Tone.FAULT, 4, 6)
@@ -214,9 +214,9 @@ def test_a_sweep_fills_up_and_marks_the_present_value() -> None:
 
 def test_the_self_check_in_words() -> None:
     assert self_check_text(SelfCheck(())).startswith("there are no launched NodeClaims")
-    gone = ClaimCheck("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
-    made = ClaimCheck("b-22", "n2", "b", "m5.xlarge", Reproduction.REPRODUCED, has_same_types=True)
-    other = ClaimCheck("c-3", "n3", "c", "c5.large", Reproduction.DIFFERS, "the model takes NodePool d")
+    gone = CheckedClaim("a-1", "n1", "a", "m5.large", Reproduction.NOT_COMPARABLE, "its pods are gone")
+    made = CheckedClaim("b-22", "n2", "b", "m5.xlarge", Reproduction.REPRODUCED, has_same_types=True)
+    other = CheckedClaim("c-3", "n3", "c", "c5.large", Reproduction.DIFFERS, "the model takes NodePool d")
     assert "what they were made for is gone" in self_check_text(SelfCheck((gone,)))
     text = self_check_text(SelfCheck((gone, made, other)))
     assert text.split("\n")[0] == (

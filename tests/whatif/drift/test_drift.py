@@ -24,7 +24,7 @@ from karptui.karpenter.labels import (
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.nodeclass import NodeClassRef
 from karptui.whatif.drift.drift import DriftModel, drift_changes, with_drift
-from karptui.whatif.drift.go_hash import HashError, ListOf, Record, Scalar, TextMap, value_hash
+from karptui.whatif.drift.go_hash import GoStruct, HashError, ListOf, Scalar, TextMap, value_hash
 from karptui.whatif.drift.hashes import EC2_NODECLASS_SPEC, NODEPOOL_TEMPLATE, ec2_nodeclass_hash, nodepool_hash
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, PutObject, SetField, TakeOut
 from karptui.whatif.edits.apply import apply
@@ -259,7 +259,7 @@ def test_the_next_disruption_sees_the_drift() -> None:
         ({"a": 1}, TextMap(Scalar.TEXT)),
         (3, TextMap(Scalar.TEXT)),
         ("text", ListOf(Scalar.TEXT)),
-        (3, Record("R", ())),
+        (3, GoStruct("R", ())),
         ("x", Scalar.BOOL),
         ("x", Scalar.INT32),
         ("x", Scalar.QUANTITY),
@@ -303,8 +303,8 @@ def go_fields(text: str, struct: str) -> dict[str, tuple[str, bool]]:
     return {name: (json_name, name not in ignored) for name, json_name in fields}
 
 
-def records(shape: Any) -> dict[str, Record]:
-    if isinstance(shape, Record):
+def records(shape: Any) -> dict[str, GoStruct]:
+    if isinstance(shape, GoStruct):
         found = {shape.go_name: shape}
         for field in shape.fields:
             found |= records(field.shape)
@@ -314,7 +314,7 @@ def records(shape: Any) -> dict[str, Record]:
     return records(shape.value) if isinstance(shape, TextMap) else {}
 
 
-def check(shape: Record, source: Path, elsewhere: frozenset[str]) -> None:
+def check(shape: GoStruct, source: Path, elsewhere: frozenset[str]) -> None:
     text = source.read_text()
     for name, record in records(shape).items():
         if name in elsewhere:

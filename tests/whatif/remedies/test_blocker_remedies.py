@@ -19,7 +19,8 @@ from karptui.provisioning import prepare
 from karptui.whatif.edits import CordonNode, DeleteObject, ObjectRef, PutObject, ScaleWorkload, SetField
 from karptui.whatif.edits.apply import apply
 from karptui.whatif.remedies.blockers.offered import blocker_remedies, wider
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Effect, Objects, RemedyKind, effect_of, ref_of
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Effect, Objects, effect_of, ref_of
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedyKind as Kind
 from karptui.whatif.situation import TypesResult, WhatIfBase
 from tests import story_e
 from tests.builders import DAY_NS, HOUR_NS, NOW_NS, a_nodepool, a_pdb, a_pod, an_owner
@@ -60,7 +61,7 @@ def objects(*pods, pools=(), pdbs=(), workloads=()) -> Objects:
     )
 
 
-def by_kind(blockers, known: Objects, findings=None, **options) -> dict[RemedyKind, BlockerRemedy]:
+def by_kind(blockers, known: Objects, findings=None, **options) -> dict[Kind, BlockerRemedy]:
     found = blocker_remedies(blockers, known, findings or {}, NOW_NS, **options)
     assert all(one.sentence.endswith(".") and one.title for one in found)
     return {one.kind: one for one in found}
@@ -92,22 +93,20 @@ def test_the_remedies_of_the_runners_side_by_side(story):
         "take the annotation away",
     ]
     all_gone = Effect(deleted=4, saves_per_hour=pytest.approx(1.008 * 2 + 0.768 + 0.238))
-    assert found[RemedyKind.REMOVE_ANNOTATION].effect == all_gone
-    assert found[RemedyKind.CORDON].effect == replace(all_gone, is_at_once=False)
-    assert found[RemedyKind.OWN_POOL].effect == replace(all_gone, is_at_once=False)
-    assert found[RemedyKind.GRACE].effect is None
-    assert found[RemedyKind.GRACE].edits == (
+    assert found[Kind.REMOVE_ANNOTATION].effect == all_gone
+    assert found[Kind.CORDON].effect == replace(all_gone, is_at_once=False)
+    assert found[Kind.OWN_POOL].effect == replace(all_gone, is_at_once=False)
+    assert found[Kind.GRACE].effect is None
+    assert found[Kind.GRACE].edits == (
         SetField(ObjectRef("NodePool", "runners"), ("spec", "template", "spec", "terminationGracePeriod"), "2h"),
     )
     # The node that drains is not to be cordoned: it takes no pods.
-    assert found[RemedyKind.CORDON].edits == tuple(
-        CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13")
-    )
+    assert found[Kind.CORDON].edits == tuple(CordonNode(f"ip-10-0-{rest}") for rest in ("17-9", "71-204", "90-13"))
 
 
 def test_a_duration_frees_the_nodes_of_old_pods_only(story):
     analysis, known = story
-    found = by_kind(_runners(analysis), known, analysis.findings)[RemedyKind.DURATION]
+    found = by_kind(_runners(analysis), known, analysis.findings)[Kind.DURATION]
     # 7f2c4 and 33aa1 run for longer than four hours; the first shares its node with a young one.
     assert found.effect == Effect(deleted=1, kept=1, saves_per_hour=pytest.approx(0.768))
     expected = SetField(ObjectRef("Pod", "runner-7f2c4", "gitlab"), ("metadata", "annotations", DO_NOT_DISRUPT), "4h")
@@ -117,7 +116,7 @@ def test_a_duration_frees_the_nodes_of_old_pods_only(story):
 
 def test_the_own_pool_is_a_tainted_copy_that_the_pods_ask_for(story):
     analysis, known = story
-    put, selector, tolerations, *_ = by_kind(_runners(analysis), known, analysis.findings)[RemedyKind.OWN_POOL].edits
+    put, selector, tolerations, *_ = by_kind(_runners(analysis), known, analysis.findings)[Kind.OWN_POOL].edits
     assert isinstance(put, PutObject)
     (document,) = load_documents(put.text.encode())
     assert document["metadata"] == {"name": "runners-protected"}
@@ -134,7 +133,7 @@ def test_without_edits_the_effects_are_the_same(story):
     full = by_kind(_runners(analysis), known, analysis.findings)
     quick = by_kind(_runners(analysis), known, analysis.findings, makes_edits=False)
     assert {kind: one.effect for kind, one in full.items()} == {kind: one.effect for kind, one in quick.items()}
-    assert quick[RemedyKind.OWN_POOL].edits == ()
+    assert quick[Kind.OWN_POOL].edits == ()
 
 
 # Protected pods
@@ -156,10 +155,10 @@ def test_a_workload_is_changed_in_its_template_once():
     known = objects(*pods, pools=[a_nodepool(raw=RAW)], workloads=["StatefulSet/default/w"])
     found = by_kind(blockers, known)
     ref = ObjectRef("StatefulSet", "w", "default")
-    assert found[RemedyKind.REMOVE_ANNOTATION].edits == (
+    assert found[Kind.REMOVE_ANNOTATION].edits == (
         SetField(ref, ("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT), None),
     )
-    _, selector, tolerations = found[RemedyKind.OWN_POOL].edits
+    _, selector, tolerations = found[Kind.OWN_POOL].edits
     assert selector == SetField(
         ref, ("spec", "template", "spec", "nodeSelector"), {"disk": "ssd", NODEPOOL: "general-protected"}
     )
@@ -167,7 +166,7 @@ def test_a_workload_is_changed_in_its_template_once():
         {"key": "ci", "operator": "Exists"},
         {"key": "x", "operator": "Equal", "value": "1", "effect": "NoExecute", "tolerationSeconds": 30},
     ]
-    (spread,) = found[RemedyKind.SPREAD].edits
+    (spread,) = found[Kind.SPREAD].edits
     assert spread.path == ("spec", "template", "spec", "topologySpreadConstraints")
     assert spread.value[0]["topologyKey"] == HOSTNAME
     assert spread.value[0]["labelSelector"] == {"matchLabels": {"app": "web"}}
@@ -179,28 +178,28 @@ def test_a_workload_is_changed_in_its_template_once():
 )
 def test_no_spread_without_a_label_that_all_share(one, other):
     pods = [a_pod(name="a", annotations=PROTECTED, labels=one), a_pod(name="b", annotations=PROTECTED, labels=other)]
-    assert RemedyKind.SPREAD not in by_kind([protected(pod) for pod in pods], objects(*pods))
+    assert Kind.SPREAD not in by_kind([protected(pod) for pod in pods], objects(*pods))
 
 
 def test_what_is_not_offered():
     timed = a_pod(annotations={DO_NOT_DISRUPT: "2h"})
     short = a_nodepool(termination_grace_period_ns=HOUR_NS)
     found = by_kind([protected(timed)], objects(timed, pools=[short]))
-    assert set(found) == {RemedyKind.OWN_POOL, RemedyKind.SPREAD, RemedyKind.REMOVE_ANNOTATION}
+    assert set(found) == {Kind.OWN_POOL, Kind.SPREAD, Kind.REMOVE_ANNOTATION}
     # A NodePool that is not known as it was written cannot be copied.
-    assert found[RemedyKind.OWN_POOL].edits == ()
+    assert found[Kind.OWN_POOL].edits == ()
     gone = by_kind([protected(timed, value="true")], objects())
-    assert gone[RemedyKind.REMOVE_ANNOTATION].edits == ()
-    assert RemedyKind.SPREAD not in gone
-    assert gone[RemedyKind.DURATION].effect == Effect()
-    assert RemedyKind.GRACE not in gone
+    assert gone[Kind.REMOVE_ANNOTATION].edits == ()
+    assert Kind.SPREAD not in gone
+    assert gone[Kind.DURATION].effect == Effect()
+    assert Kind.GRACE not in gone
     long = by_kind([protected(timed)], objects(timed, pools=[a_nodepool(termination_grace_period_ns=DAY_NS)]))
-    assert RemedyKind.GRACE in long
+    assert Kind.GRACE in long
 
 
 def test_a_pool_written_in_few_words_is_copied_too():
     pod = a_pod(annotations=PROTECTED)
-    put = by_kind([protected(pod)], objects(pod, pools=[a_nodepool(raw={"kind": "NodePool"})]))[RemedyKind.OWN_POOL]
+    put = by_kind([protected(pod)], objects(pod, pools=[a_nodepool(raw={"kind": "NodePool"})]))[Kind.OWN_POOL]
     (document,) = load_documents(put.edits[0].text.encode())
     assert document["apiVersion"] == "karpenter.sh/v1"
     assert len(document["spec"]["template"]["spec"]["taints"]) == 1
@@ -219,14 +218,14 @@ def test_budgets_that_allow_nothing():
     known = objects(*front, pdbs=[pdb], workloads=["Deployment/default/front"])
     found = by_kind([held(front[0], "default/front", "Deployment/default/front")], known)
     ref = ObjectRef("PodDisruptionBudget", "front", "default")
-    assert found[RemedyKind.ALLOW_EVICTION].edits == (
+    assert found[Kind.ALLOW_EVICTION].edits == (
         SetField(ref, ("spec", "minAvailable"), None),
         SetField(ref, ("spec", "maxUnavailable"), 1),
     )
-    assert found[RemedyKind.MORE_REPLICAS].edits == (ScaleWorkload(ObjectRef("Deployment", "front", "default"), 4),)
-    assert found[RemedyKind.MORE_REPLICAS].effect is None
+    assert found[Kind.MORE_REPLICAS].edits == (ScaleWorkload(ObjectRef("Deployment", "front", "default"), 4),)
+    assert found[Kind.MORE_REPLICAS].effect is None
     quick = by_kind([held(front[0], "default/front", "Deployment/default/front")], known, makes_edits=False)
-    assert quick[RemedyKind.MORE_REPLICAS].edits == ()
+    assert quick[Kind.MORE_REPLICAS].edits == ()
 
 
 def test_more_replicas_do_not_help_a_percentage():
@@ -234,18 +233,18 @@ def test_more_replicas_do_not_help_a_percentage():
     pdb = a_pdb(name="p", namespace="default", min_available="100%")
     known = objects(pod, pdbs=[pdb], workloads=["Deployment/default/front"])
     found = by_kind([held(pod, "default/p", "Deployment/default/front")], known)
-    assert set(found) == {RemedyKind.ALLOW_EVICTION}
+    assert set(found) == {Kind.ALLOW_EVICTION}
     unknown = by_kind([held(pod, "default/gone")], known)
-    assert unknown[RemedyKind.ALLOW_EVICTION].edits == ()
+    assert unknown[Kind.ALLOW_EVICTION].edits == ()
     only = a_pdb(name="q", namespace="default", min_available=None, max_unavailable=0)
-    assert len(by_kind([held(pod, "default/q")], objects(pod, pdbs=[only]))[RemedyKind.ALLOW_EVICTION].edits) == 1
+    assert len(by_kind([held(pod, "default/q")], objects(pod, pdbs=[only]))[Kind.ALLOW_EVICTION].edits) == 1
 
 
 def test_of_two_budgets_one_goes():
     pod = a_pod(node="n")
     known = objects(pod, pdbs=[a_pdb(name="a", namespace="default"), a_pdb(name="b", namespace="default")])
     found = by_kind([held(pod, "default/a default/b", code=Code.PDB_MULTIPLE)], known)
-    assert found[RemedyKind.ONE_PDB].edits == (DeleteObject(ObjectRef("PodDisruptionBudget", "b", "default")),)
+    assert found[Kind.ONE_PDB].edits == (DeleteObject(ObjectRef("PodDisruptionBudget", "b", "default")),)
 
 
 # Rules of NodePools and nodes
@@ -254,15 +253,20 @@ def test_of_two_budgets_one_goes():
 @pytest.mark.parametrize(
     ("code", "kind", "path", "value"),
     [
-        (Code.BUDGET_ZERO, RemedyKind.WIDER_BUDGET, ("spec", "disruption", "budgets"), [{"nodes": "10%"}]),
-        (Code.CONSOLIDATION_DISABLED, RemedyKind.CONSOLIDATE_AFTER, ("spec", "disruption", "consolidateAfter"), "5m"),
+        (Code.BUDGET_ZERO, Kind.WIDER_BUDGET, ("spec", "disruption", "budgets"), [{"nodes": "10%"}]),
+        (
+            Code.CONSOLIDATION_DISABLED,
+            Kind.CONSOLIDATE_AFTER,
+            ("spec", "disruption", "consolidateAfter"),
+            "5m",
+        ),
         (
             Code.WHEN_EMPTY_POLICY,
-            RemedyKind.POLICY,
+            Kind.POLICY,
             ("spec", "disruption", "consolidationPolicy"),
             "WhenEmptyOrUnderutilized",
         ),
-        (Code.STATIC_NO_HEADROOM, RemedyKind.NODE_LIMIT, ("spec", "limits", "nodes"), "4"),
+        (Code.STATIC_NO_HEADROOM, Kind.NODE_LIMIT, ("spec", "limits", "nodes"), "4"),
     ],
 )
 def test_rules_of_the_nodepool(code, kind, path, value):
@@ -283,12 +287,12 @@ def test_a_wider_budget_is_wider(budgets, share):
 
 def test_a_static_pool_without_a_limit_is_left_alone():
     found = by_kind([Blocker(code=Code.STATIC_NO_HEADROOM, pool_name="general")], objects(pools=[a_nodepool()]))
-    assert found[RemedyKind.NODE_LIMIT].edits == ()
+    assert found[Kind.NODE_LIMIT].edits == ()
 
 
 def test_the_annotation_of_a_node():
     found = by_kind([Blocker(code=Code.NODE_DND, node_name="n")], objects())
-    assert found[RemedyKind.REMOVE_NODE_ANNOTATION].edits == (
+    assert found[Kind.REMOVE_NODE_ANNOTATION].edits == (
         SetField(ObjectRef("Node", "n"), ("metadata", "annotations", DO_NOT_DISRUPT), None),
     )
 
@@ -333,14 +337,14 @@ def test_references():
 @pytest.mark.parametrize(
     ("kind", "blockers_left", "going"),
     [
-        (RemedyKind.OWN_POOL, 9, 2),
-        (RemedyKind.CORDON, 9, 2),
-        (RemedyKind.DURATION, 7, 2),
-        (RemedyKind.GRACE, 9, 2),
-        (RemedyKind.SPREAD, 9, 2),
-        (RemedyKind.REMOVE_ANNOTATION, 3, 5),
-        (RemedyKind.ALLOW_EVICTION, 8, 3),
-        (RemedyKind.WIDER_BUDGET, 8, 3),
+        (Kind.OWN_POOL, 9, 2),
+        (Kind.CORDON, 9, 2),
+        (Kind.DURATION, 7, 2),
+        (Kind.GRACE, 9, 2),
+        (Kind.SPREAD, 9, 2),
+        (Kind.REMOVE_ANNOTATION, 3, 5),
+        (Kind.ALLOW_EVICTION, 8, 3),
+        (Kind.WIDER_BUDGET, 8, 3),
     ],
 )
 def test_a_what_if_takes_the_edits_and_comes_to_the_same(story, kind, blockers_left, going):
@@ -355,5 +359,5 @@ def test_a_what_if_takes_the_edits_and_comes_to_the_same(story, kind, blockers_l
     assert sum(len(found.blockers) for found in after.findings.values()) == blockers_left
     # One node goes as it is, and one is on its way out.
     assert sum(found.outlook.now.goes for found in after.findings.values()) == going
-    if kind is RemedyKind.OWN_POOL:
+    if kind is Kind.OWN_POOL:
         assert [pool.name for pool in edited.inventory.nodepools][-1] == "runners-protected"

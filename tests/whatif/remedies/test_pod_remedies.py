@@ -11,7 +11,7 @@ from karptui.kube.selectors import LabelSelector, NodeSelectorTerm, PreferredSch
 from karptui.kube.taints import Taint
 from karptui.provisioning.solution import solve
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField
-from karptui.whatif.remedies.pending.remedy import RemedyKind, Step, Trial, ref_of
+from karptui.whatif.remedies.pending.remedy import RemedyKind, Trial, TrialStep, ref_of
 from karptui.whatif.remedies.pending.search import FIXED_TYPES, MOST_TRIALS
 from tests.builders import a_daemonset, a_node, a_pod, a_pod_template, a_requirement, amounts, an_instance_type
 from tests.whatif.remedies.asking import a_base, a_pool, a_search, asked, find_remedies, of_kind
@@ -141,7 +141,9 @@ class TestSearch:
         search = a_search(a_base(pod), pod)
         search.step()
         steps = tuple(
-            Step(f"to {cpu}", (SetField(ref_of(pod), ("spec", "containers", 0, "resources", "requests", "cpu"), cpu),))
+            TrialStep(
+                f"to {cpu}", (SetField(ref_of(pod), ("spec", "containers", 0, "resources", "requests", "cpu"), cpu),)
+            )
             for cpu in ("4", "3", "2", "1")
         )
         found = []

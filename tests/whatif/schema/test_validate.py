@@ -20,7 +20,7 @@ from karptui.whatif.schema.schema import (
 )
 from karptui.whatif.schema.validate import check, validate
 from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import Severity
+from karptui.whatif.yaml.tree import ProblemSeverity
 from karptui.whatif.yaml.write import as_document
 
 from .mutations import mutate
@@ -88,25 +88,25 @@ def test_says_what_is_missing_of_a_document_that_begins() -> None:
 def test_kinds_without_a_schema_are_not_checked_and_that_is_said() -> None:
     problems = check("apiVersion: v1\nkind: nodepool\n---\nkind: Zebra\n", shipped_schemas()).problems
     assert [(one.severity, one.message) for one in problems] == [
-        (Severity.WARNING, "no schema for this kind, so it is not checked; did you mean NodePool?"),
-        (Severity.WARNING, "no schema for this kind, so it is not checked"),
+        (ProblemSeverity.WARNING, "no schema for this kind, so it is not checked; did you mean NodePool?"),
+        (ProblemSeverity.WARNING, "no schema for this kind, so it is not checked"),
     ]
 
 
 @pytest.mark.parametrize(
     ("metadata", "line_words", "severity"),
     [
-        ("{name: A_b}", ("A_b", "must be lower case"), Severity.ERROR),
-        ("{name: a, namespace: b}", ("b", "a NodePool belongs to no namespace"), Severity.WARNING),
-        ("{name: a, labels: {b c: d}}", ("b c", "the name must be letters"), Severity.ERROR),
-        ("{name: a, labels: {b: 'c d'}}", ("'c d'", "must be at most 63"), Severity.ERROR),
-        ("{name: a, labels: {b: 1}}", ("1", "must be text"), Severity.ERROR),
-        ("{name: a, annotations: {'b c': d}}", ("'b c'", "the name must be letters"), Severity.ERROR),
-        ("{name: a, lables: {}}", ("lables", "unknown field lables; did you mean labels?"), Severity.ERROR),
-        ("[]", ("[]", "must be fields"), Severity.ERROR),
+        ("{name: A_b}", ("A_b", "must be lower case"), ProblemSeverity.ERROR),
+        ("{name: a, namespace: b}", ("b", "a NodePool belongs to no namespace"), ProblemSeverity.WARNING),
+        ("{name: a, labels: {b c: d}}", ("b c", "the name must be letters"), ProblemSeverity.ERROR),
+        ("{name: a, labels: {b: 'c d'}}", ("'c d'", "must be at most 63"), ProblemSeverity.ERROR),
+        ("{name: a, labels: {b: 1}}", ("1", "must be text"), ProblemSeverity.ERROR),
+        ("{name: a, annotations: {'b c': d}}", ("'b c'", "the name must be letters"), ProblemSeverity.ERROR),
+        ("{name: a, lables: {}}", ("lables", "unknown field lables; did you mean labels?"), ProblemSeverity.ERROR),
+        ("[]", ("[]", "must be fields"), ProblemSeverity.ERROR),
     ],
 )
-def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: Severity) -> None:
+def test_checks_metadata(metadata: str, line_words: tuple[str, str], severity: ProblemSeverity) -> None:
     body = as_document(NODE_POOL).split("spec:", 1)[1]
     text = f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {metadata}\nspec:{body}"
     problem = check(text, shipped_schemas()).problems[0]

@@ -12,7 +12,7 @@ from karptui.decode.yaml_text import YamlError, load_documents
 from karptui.whatif.edits import ObjectRef
 from karptui.whatif.path import path_text
 from karptui.whatif.yaml.parse import parse
-from karptui.whatif.yaml.tree import MAX_DEPTH, MAX_NODES, Problem, Severity, find, nearest
+from karptui.whatif.yaml.tree import MAX_DEPTH, MAX_NODES, Problem, ProblemSeverity, find, nearest
 
 from .yaml_texts import texts
 
@@ -103,7 +103,7 @@ def test_says_what_is_wrong_and_where(text: str, line: int, column: int, words: 
     assert words in problem.message
     assert (problem.line, problem.column) == (line, column)
     assert problem.end_column > problem.column
-    assert problem.severity is Severity.ERROR
+    assert problem.severity is ProblemSeverity.ERROR
 
 
 def test_stops_at_what_would_exhaust_memory() -> None:
@@ -201,4 +201,4 @@ def test_writes_paths_as_the_api_server_does() -> None:
 
 
 def test_problems_compare_by_value() -> None:
-    assert Problem(1, 2, 3, Severity.ERROR, "m", 0) == Problem(1, 2, 3, Severity.ERROR, "m", 0)
+    assert Problem(1, 2, 3, ProblemSeverity.ERROR, "m", 0) == Problem(1, 2, 3, ProblemSeverity.ERROR, "m", 0)

@@ -13,7 +13,7 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.karpenter.nodepool import NodePool
 from karptui.whatif.edits import AnyEdit, DeleteObject, ObjectRef, ScaleWorkload, SetField
 from karptui.whatif.remedies.blockers.protected_pods import protected_pod_remedies
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects, RemedyKind, effect_of, ref_of
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects, effect_of, ref_of
 
 _SCALED: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"})
 
@@ -38,7 +38,7 @@ def exhausted_remedies(
                 edits.append(SetField(ref, ("spec", "minAvailable"), None))
             edits.append(SetField(ref, ("spec", "maxUnavailable"), 1))
     yield BlockerRemedy(
-        RemedyKind.ALLOW_EVICTION,
+        BlockerRemedyKind.ALLOW_EVICTION,
         "maxUnavailable: 1 lets pods go one at a time; unhealthyPodEvictionPolicy: AlwaysAllow lets those go that are"
         " not ready.",
         tuple(edits),
@@ -47,7 +47,7 @@ def exhausted_remedies(
     owners = _counting_owners(blockers, objects)
     if owners:
         yield BlockerRemedy(
-            RemedyKind.MORE_REPLICAS,
+            BlockerRemedyKind.MORE_REPLICAS,
             "With one pod more than minAvailable asks for, one may be evicted.",
             tuple(_one_more(owners, objects)) if makes_edits else (),
         )
@@ -65,7 +65,7 @@ def several_remedies(
     """
     spare = dict.fromkeys(key for one in blockers for key in one.value.split()[1:])
     yield BlockerRemedy(
-        RemedyKind.ONE_PDB,
+        BlockerRemedyKind.ONE_PDB,
         "A pod that two PodDisruptionBudgets select can never be evicted, whatever they allow: delete one, or narrow"
         " its selector.",
         tuple(DeleteObject(_pdb_ref(key)) for key in spare if key in objects.pdbs),
@@ -106,7 +106,7 @@ def node_remedies(blockers: Sequence[Blocker], _: Objects, findings: Findings) -
     """Yield what can be done about nodes that say do-not-disrupt themselves."""
     names = dict.fromkeys(one.node_name for one in blockers)
     yield BlockerRemedy(
-        RemedyKind.REMOVE_NODE_ANNOTATION,
+        BlockerRemedyKind.REMOVE_NODE_ANNOTATION,
         'On a node only "true" counts, and it never runs out.',
         tuple(SetField(ObjectRef("Node", name), ("metadata", "annotations", DO_NOT_DISRUPT), None) for name in names),
         effect_of(blockers, findings),
@@ -124,7 +124,7 @@ def budget_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Fin
         if name in objects.nodepools
     ]
     yield BlockerRemedy(
-        RemedyKind.WIDER_BUDGET,
+        BlockerRemedyKind.WIDER_BUDGET,
         "Replaces all budgets of the NodePool; nodes that are deleted or NotReady use the allowance up.",
         tuple(edits),
         effect_of(blockers, findings),
@@ -140,7 +140,7 @@ def wider(pool: NodePool) -> str:
 def never_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
     """Yield what can be done about consolidateAfter: Never."""
     yield BlockerRemedy(
-        RemedyKind.CONSOLIDATE_AFTER,
+        BlockerRemedyKind.CONSOLIDATE_AFTER,
         "Nodes then count as consolidatable after five minutes without change.",
         _on_pools(blockers, objects, ("spec", "disruption", "consolidateAfter"), "5m"),
         effect_of(blockers, findings),
@@ -150,7 +150,7 @@ def never_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Find
 def policy_remedies(blockers: Sequence[Blocker], objects: Objects, findings: Findings) -> Iterator[BlockerRemedy]:
     """Yield what can be done about the policy WhenEmpty."""
     yield BlockerRemedy(
-        RemedyKind.POLICY,
+        BlockerRemedyKind.POLICY,
         "Pods are moved to make nodes go.",
         _on_pools(blockers, objects, ("spec", "disruption", "consolidationPolicy"), "WhenEmptyOrUnderutilized"),
         effect_of(blockers, findings),
@@ -165,7 +165,7 @@ def headroom_remedies(blockers: Sequence[Blocker], objects: Objects, findings: F
         if one.pool_name in objects.nodepools
     }
     yield BlockerRemedy(
-        RemedyKind.NODE_LIMIT,
+        BlockerRemedyKind.NODE_LIMIT,
         "limits.nodes one above replicas lets a replacement start before the node goes.",
         tuple(
             SetField(ObjectRef("NodePool", name), ("spec", "limits", "nodes"), str(limit.units + 1))

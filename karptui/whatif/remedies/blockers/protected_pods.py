@@ -15,7 +15,7 @@ from karptui.kube.durations import parse_duration
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import Taint, Toleration
 from karptui.whatif.edits import AnyEdit, CordonNode, ObjectRef, PutObject, SetField
-from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, Objects, RemedyKind, effect_of, ref_of
+from karptui.whatif.remedies.blockers.remedy import BlockerRemedy, BlockerRemedyKind, Objects, effect_of, ref_of
 from karptui.whatif.scenario import Replay
 from karptui.whatif.workload_labels import workload_labels
 
@@ -50,7 +50,7 @@ def protected_pod_remedies(
     bearers = _bearers(blockers, objects) if makes_edits else {}
     later = effect_of(blockers, findings, is_at_once=False)
     yield BlockerRemedy(
-        RemedyKind.OWN_POOL,
+        BlockerRemedyKind.OWN_POOL,
         "Pods that may not be disrupted share nodes with nobody else; all other nodes are free to go.",
         _own_pool(blockers, objects, bearers) if makes_edits else (),
         later,
@@ -59,7 +59,7 @@ def protected_pod_remedies(
     nodes = dict.fromkeys(one.node_name for one in blockers if one.node_name and not one.blocks_drain)
     if nodes:
         yield BlockerRemedy(
-            RemedyKind.CORDON,
+            BlockerRemedyKind.CORDON,
             "No new pods land on the node, so it goes once the protected ones have ended. Undo with kubectl uncordon.",
             tuple(CordonNode(name) for name in nodes),
             later,
@@ -67,7 +67,7 @@ def protected_pod_remedies(
     endless = [one for one in blockers if _value(one, objects) == "true"]
     if endless:
         yield BlockerRemedy(
-            RemedyKind.DURATION,
+            BlockerRemedyKind.DURATION,
             f'Protects each pod for {DURATION} after it started, then the node is free. Units h, m, s; "1d" protects'
             " nothing.",
             tuple(_annotated(ref, DURATION) for ref in bearers),
@@ -76,7 +76,7 @@ def protected_pod_remedies(
     pools = _longer_grace(blockers, objects)
     if pools:
         yield BlockerRemedy(
-            RemedyKind.GRACE,
+            BlockerRemedyKind.GRACE,
             "Ends the wait of nodes that drift, expire or are deleted; consolidation never takes a node with a"
             " protected pod. It holds for new nodes, and changing it makes the present ones drift.",
             tuple(
@@ -87,14 +87,14 @@ def protected_pod_remedies(
     rule = _spread(pods)
     if rule is not None:
         yield BlockerRemedy(
-            RemedyKind.SPREAD,
+            BlockerRemedyKind.SPREAD,
             "New ones go where the fewest of them run, so that no node is filled up with them again and again; more"
             " nodes may hold one at the same time.",
             tuple(SetField(ref, _path(ref, "spec", "topologySpreadConstraints"), [rule]) for ref in bearers),
             replay=Replay.SCRATCH,
         )
     yield BlockerRemedy(
-        RemedyKind.REMOVE_ANNOTATION,
+        BlockerRemedyKind.REMOVE_ANNOTATION,
         "These pods may then be evicted at any time, also halfway.",
         tuple(_annotated(ref, None) for ref in bearers),
         effect_of(blockers, findings),

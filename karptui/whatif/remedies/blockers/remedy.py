@@ -17,7 +17,7 @@ from karptui.whatif.edits import AnyEdit, ObjectRef
 from karptui.whatif.scenario import Replay
 
 
-class RemedyKind(StrEnum):
+class BlockerRemedyKind(StrEnum):
     """What sort of remedy it is."""
 
     OWN_POOL = "own pool for these pods"
@@ -61,7 +61,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False):
 class BlockerRemedy(msgspec.Struct, frozen=True):
     """One thing that can be done."""
 
-    kind: RemedyKind
+    kind: BlockerRemedyKind
     sentence: str
     """What it does, and what it does not."""
     edits: tuple[AnyEdit, ...] = ()

@@ -16,13 +16,13 @@ from karptui.kube.workload import DaemonSet
 from karptui.provisioning import PoolExplanation
 from karptui.provisioning.explain import Shortfall
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
-from karptui.whatif.remedies.pending.remedy import Question, RemedyKind, Step, Trial, once
+from karptui.whatif.remedies.pending.remedy import RemedyKind, Trial, TrialStep, UnplacedPods, once
 
 SETTING: Final = "VM_MEMORY_OVERHEAD_PERCENT"
 SETTINGS: Final = "Karpenter's settings"
 
 
-def node_trials(question: Question) -> Iterator[Trial]:
+def node_trials(question: UnplacedPods) -> Iterator[Trial]:
     """Yield the changes that the nearest misses suggest, each once."""
     if question.explanation is None:
         return
@@ -54,7 +54,7 @@ def _covers(daemonset: DaemonSet, short: tuple[Shortfall, ...]) -> bool:
     )
 
 
-def _overhead(question: Question, pools: list[NodePool], misses: list[PoolExplanation]) -> Iterator[Trial]:
+def _overhead(question: UnplacedPods, pools: list[NodePool], misses: list[PoolExplanation]) -> Iterator[Trial]:
     """Yield lower overhead percents, with the one that the nearest miss needs as a guess."""
     scale = 10**PERCENT_DIGITS
     now = question.base.settings.vm_memory_overhead_percent
@@ -72,12 +72,12 @@ def _overhead(question: Question, pools: list[NodePool], misses: list[PoolExplan
     yield Trial(RemedyKind.OVERHEAD, SETTINGS, steps, position if position is not None and position >= 0 else None)
 
 
-def _percent_step(percent: float) -> Step:
+def _percent_step(percent: float) -> TrialStep:
     text = f"{percent:.{PERCENT_DIGITS}f}"
-    return Step(f"{SETTING} ≤ {text}", (SetSetting(SETTING, text.rstrip("0").rstrip(".") or "0"),))
+    return TrialStep(f"{SETTING} ≤ {text}", (SetSetting(SETTING, text.rstrip("0").rstrip(".") or "0"),))
 
 
-def _guess(question: Question, pool: NodePool, miss: PoolExplanation) -> float | None:
+def _guess(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> float | None:
     """Return the percent by which the memory of the nearest type fits, None where it cannot be told."""
     nearest = miss.nearest
     nodeclass = _nodeclass(question, pool)
@@ -98,13 +98,13 @@ def _guess(question: Question, pool: NodePool, miss: PoolExplanation) -> float |
     return None if percent is None else rounded_down(percent)
 
 
-def _nodeclass(question: Question, pool: NodePool) -> NodeClass | None:
+def _nodeclass(question: UnplacedPods, pool: NodePool) -> NodeClass | None:
     ref = pool.node_class_ref
     nodeclasses = question.base.inventory.nodeclasses if is_ec2(ref) else ()
     return next((one for one in nodeclasses if is_ec2(one) and one.name == ref.name), None)
 
 
-def _max_pods(question: Question, pool: NodePool, miss: PoolExplanation) -> Iterator[Trial]:
+def _max_pods(question: UnplacedPods, pool: NodePool, miss: PoolExplanation) -> Iterator[Trial]:
     assert miss.nearest is not None
     short = next((one for one in miss.nearest.shortfalls if one.resource == PODS), None)
     nodeclass = _nodeclass(question, pool)

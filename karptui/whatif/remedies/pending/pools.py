@@ -24,10 +24,10 @@ from karptui.provisioning.type_index import NO_PRICE
 from karptui.whatif.edits import AnyEdit, ObjectRef, SetField
 from karptui.whatif.path import POOL_REQUIREMENTS
 from karptui.whatif.remedies.pending.remedy import (
-    Question,
     RemedyKind,
-    Step,
     Trial,
+    TrialStep,
+    UnplacedPods,
     amount_words,
     once,
     quantity_text,
@@ -78,7 +78,7 @@ STEPS: Final = 16
 _LIMITS: Final = ("spec", "limits")
 
 
-def limit_trial(question: Question, pool: NodePool, one: PoolExplanation) -> Iterator[Trial]:
+def limit_trial(question: UnplacedPods, pool: NodePool, one: PoolExplanation) -> Iterator[Trial]:
     """Yield the limits that new nodes of the pods would need, nothing where limits alone do not keep them away."""
     assert pool.limits is not None
     solution = solved(question.base, (set_pool(pool, _LIMITS, None),))
@@ -91,7 +91,7 @@ def limit_trial(question: Question, pool: NodePool, one: PoolExplanation) -> Ite
     template = next(found for found in question.prepared.templates if found.name == one.nodepool)
     remaining = question.prepared.remaining_limits(template, Variant())
     least, surely = _needs(claims, remaining)
-    steps: list[Step] = []
+    steps: list[TrialStep] = []
     for step in range(STEPS):
         raised: dict[str, int] = {}
         for name, left in remaining.items():
@@ -136,7 +136,7 @@ def _whole(resource: str, nano: int) -> int:
     return -(-nano // unit) * unit
 
 
-def _step(pool: NodePool, raised: dict[str, int]) -> Step:
+def _step(pool: NodePool, raised: dict[str, int]) -> TrialStep:
     edits: tuple[AnyEdit, ...] = tuple(
         set_pool(pool, (*_LIMITS, name), quantity_text(name, nano)) for name, nano in raised.items()
     )
@@ -145,7 +145,7 @@ def _step(pool: NodePool, raised: dict[str, int]) -> Step:
         f"{name} from {pool.limits[name]} to {quantity_text(name, nano) if name == CPU else amount_words(name, nano)}"
         for name, nano in raised.items()
     )
-    return Step(f"raise its limit of {words}", edits)
+    return TrialStep(f"raise its limit of {words}", edits)
 
 
 class _Candidate(NamedTuple):
@@ -155,7 +155,7 @@ class _Candidate(NamedTuple):
     """What the type has for the requirement's key, of its cheapest offering for zone and capacity type."""
 
 
-def type_trials(question: Question, pool: NodePool) -> Iterator[Trial]:
+def type_trials(question: UnplacedPods, pool: NodePool) -> Iterator[Trial]:
     """Yield for each requirement the value of the cheapest type with room that it alone rules out.
 
     Where one of the same family as the types that are allowed now has room, it comes first: the next larger.
@@ -182,7 +182,7 @@ def type_trials(question: Question, pool: NodePool) -> Iterator[Trial]:
                 yield trial
 
 
-def _asked(question: Question) -> Requirements:
+def _asked(question: UnplacedPods) -> Requirements:
     """Return what the pods ask of labels, without preferences and by their first alternative."""
     template = question.first.template
     asked = Requirements.from_labels(template.node_selector)
@@ -191,7 +191,7 @@ def _asked(question: Question) -> Requirements:
     return asked
 
 
-def _need(question: Question, pool: NodePool) -> list[tuple[str, int]]:
+def _need(question: UnplacedPods, pool: NodePool) -> list[tuple[str, int]]:
     """Return what a type must have at least: the pod, and the DaemonSets that any type of the NodePool carries."""
     columns = question.prepared.columns
     row = list(columns.row(question.first.requests, pods=1))
@@ -202,7 +202,7 @@ def _need(question: Question, pool: NodePool) -> list[tuple[str, int]]:
     return [(name, amount) for name, amount in zip(columns.names, row, strict=True) if amount]
 
 
-def _families(question: Question, pool: NodePool) -> frozenset[str]:
+def _families(question: UnplacedPods, pool: NodePool) -> frozenset[str]:
     template = next((one for one in question.prepared.templates if one.name == pool.name), None)
     if template is None:
         return frozenset()
@@ -241,7 +241,7 @@ def _values(catalogue: Catalogue, i: int, key: str, wanted: Requirements) -> tup
     return () if said is None or said.complement else tuple(sorted(said.values))
 
 
-def pool_trials(question: Question) -> Iterator[Trial]:
+def pool_trials(question: UnplacedPods) -> Iterator[Trial]:
     """Yield the changes to each NodePool that its first failing gate suggests, in the order of the NodePools."""
     if question.explanation is None:
         return
@@ -266,7 +266,7 @@ def pool_trials(question: Question) -> Iterator[Trial]:
             yield from type_trials(question, pool)
 
 
-def _left_out(question: Question, pool: NodePool) -> Iterator[Trial]:
+def _left_out(question: UnplacedPods, pool: NodePool) -> Iterator[Trial]:
     """Yield what would bring a NodePool back that has no usable type; nothing where something else is the cause."""
     if pool.name not in question.prepared.left_out:
         return
@@ -288,7 +288,7 @@ def _untainted(pool: NodePool, missing: tuple[Taint, ...]) -> Trial:
     return once(RemedyKind.REMOVE_TAINT, subject_of(pool), words, (edit,))
 
 
-def _labelled(question: Question, pool: NodePool, rejection: RequirementsUnmet) -> Iterator[Trial]:
+def _labelled(question: UnplacedPods, pool: NodePool, rejection: RequirementsUnmet) -> Iterator[Trial]:
     """Yield what gives the NodePool's nodes the labels that are asked for, where one change can."""
     asked = question.first.template.node_selector
     for reason in rejection.reasons:

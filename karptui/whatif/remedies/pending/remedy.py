@@ -136,7 +136,7 @@ def amount_words(resource: str, nano: int) -> str:
     return f"{mebibytes_text(nano // NANO)}{whole}"
 
 
-class Step(NamedTuple):
+class TrialStep(NamedTuple):
     """A change of one size."""
 
     words: str
@@ -150,13 +150,13 @@ class Trial(msgspec.Struct, frozen=True):
     kind: RemedyKind
     subject: str
     """The object it changes: ``NodePool general``, ``the pods``, ``Karpenter's settings``."""
-    steps: tuple[Step, ...]
+    steps: tuple[TrialStep, ...]
     """The gentlest first."""
     guess: int | None = None
     """Position of the step that is likely the gentlest that helps."""
 
 
-class Question(NamedTuple):
+class UnplacedPods(NamedTuple):
     """Pods that find no place, and why."""
 
     base: WhatIfBase
@@ -201,7 +201,7 @@ def ref_of(pod: Pod) -> ObjectRef:
 
 def once(kind: RemedyKind, subject: str, words: str, edits: Iterable[AnyEdit]) -> Trial:
     """Return a change of a single size."""
-    return Trial(kind, subject, (Step(words, tuple(edits)),))
+    return Trial(kind, subject, (TrialStep(words, tuple(edits)),))
 
 
 def attempt(

@@ -13,7 +13,7 @@ from karptui.provisioning.solution import solve
 from karptui.whatif.remedies.pending.nodes import node_trials
 from karptui.whatif.remedies.pending.pods import pod_trials
 from karptui.whatif.remedies.pending.pools import pool_trials
-from karptui.whatif.remedies.pending.remedy import Gain, Question, Remedy, RemedyReport, Trial, attempt
+from karptui.whatif.remedies.pending.remedy import Gain, Remedy, RemedyReport, Trial, UnplacedPods, attempt
 from karptui.whatif.situation import WhatIfBase
 
 MOST_TRIALS: Final = 80
@@ -40,7 +40,7 @@ class RemedySearch:
         explanation: PodExplanation | None,
         solution: Solution | None = None,
     ) -> None:
-        self._question = Question(base, tuple(pods), explanation)
+        self._question = UnplacedPods(base, tuple(pods), explanation)
         self._solution = solution
         self._trials: list[Trial] = []
         self._tried = 0
