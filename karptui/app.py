@@ -15,11 +15,11 @@ from textual.screen import Screen
 
 from karptui.clock import Clock, SystemClock
 from karptui.cluster_app import ClusterApp
-from karptui.commands import app_commands
 from karptui.config import DEFAULTS, Config
 from karptui.screen_loop import screen_loop
-from karptui.screens import commands
-from karptui.screens.commands import Command, CommandError
+from karptui.screens import command_line
+from karptui.screens.command_line import Command, CommandError
+from karptui.screens.commands import app_commands
 from karptui.screens.frame import FrameScreen, takes_text
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
@@ -54,9 +54,7 @@ class KarptuiApp(ClusterApp):
     """The terminal dashboard."""
 
     TITLE = "karptui"
-    CSS_PATH = style_sheets(
-        "tones", "frame", "types", "why", "story", "pools", "dialogs", "whatif", "pending", "advice"
-    )
+    CSS_PATH = style_sheets()
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -287,7 +285,7 @@ class KarptuiApp(ClusterApp):
     def run_command(self, line: str) -> None:
         """Run what was typed after ``:``, and say what is wrong with it."""
         try:
-            commands.run(self._commands, line)
+            command_line.run(self._commands, line)
         except CommandError as error:
             self.tell(str(error), Tone.WARNING)
 

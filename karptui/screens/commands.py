@@ -1,82 +1,197 @@
-"""The command line: what can be typed after ``:`` and how it is completed."""
+"""The commands of the app, for the command line and the palette."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from karptui.screens.command_line import Command, CommandError
+from karptui.screens.frame import FrameScreen
+from karptui.screens.host import Host
+from karptui.screens.list_screen import ListScreen
+from karptui.screens.registry import ENTRIES, ScreenEntry
+from karptui.views.row import Tone
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
 
 
-class CommandError(Exception):
-    """A command that cannot be run; the text is a sentence."""
+class CommandHost(Host, Protocol):
+    """The app, as its commands see it."""
 
-
-def _no_arguments() -> Sequence[str]:
-    return ()
-
-
-@dataclass(frozen=True)
-class Command:
-    """One command."""
-
-    name: str
-    help: str
-    """One line for help and the palette."""
-    run: Callable[[str], None]
-    """Takes what stands behind the name; raises CommandError with a sentence."""
-    aliases: tuple[str, ...] = ()
-    arguments: Callable[[], Sequence[str]] = _no_arguments
-    """What could stand behind the name."""
-    placeholder: str = ""
-    """What stands behind the name in help: ``NAME``, or ``[NAME]`` where it may be left out."""
+    theme: str
+    """Name of the theme."""
 
     @property
-    def needs_argument(self) -> bool:
-        """Whether nothing can be done by the name alone."""
-        return bool(self.placeholder) and not self.placeholder.startswith("[")
+    def available_themes(self) -> Mapping[str, object]:
+        """Themes by name."""
+        ...
+
+    @property
+    def front(self) -> FrameScreen | None:
+        """The frontmost screen with a frame."""
+        ...
+
+    def push_screen(self, screen: Screen[None], /) -> object:
+        """Show a screen before the others."""
+        ...
+
+    def search_themes(self) -> None:
+        """Let the theme be picked."""
+        ...
+
+    def tell(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        """Say something in the information line."""
+        ...
+
+    def exit(self) -> None:
+        """Quit."""
+        ...
+
+    def context_names(self) -> Sequence[str]:
+        """Return the contexts there are."""
+        ...
+
+    def switch_context(self, name: str) -> None:
+        """Leave this cluster for another; raises CommandError with a sentence."""
+        ...
 
 
-def find(commands: Sequence[Command], word: str) -> Command:
-    """Return the command of a name or alias.
-
-    Raises:
-        CommandError: when there is none, with the nearest one.
-    """
-    by_name = {name: command for command in commands for name in (command.name, *command.aliases)}
-    if word in by_name:
-        return by_name[word]
-    near = difflib.get_close_matches(word, by_name, n=1)
-    hint = f"did you mean :{near[0]}?" if near else "? lists the commands"
-    raise CommandError(f"there is no command :{word}; {hint}")
-
-
-def complete(commands: Sequence[Command], line: str) -> tuple[str, ...]:
-    """Return whole lines that what is typed could become, best first.
+def app_commands(app: CommandHost, *, can_switch: bool) -> tuple[Command, ...]:
+    """Return every command.
 
     Args:
-        commands: what there is.
-        line: what is typed so far, without the colon.
+        app: what they act on.
+        can_switch: whether there are other contexts to go to.
     """
-    word, space, rest = line.partition(" ")
-    if not space:
-        names = [command.name for command in commands if command.name.startswith(word)]
-        aliases = [alias for command in commands for alias in command.aliases if alias.startswith(word)]
-        return tuple(dict.fromkeys(names + aliases))
-    try:
-        command = find(commands, word)
-    except CommandError:
-        return ()
-    starting = [value for value in command.arguments() if value.startswith(rest)]
-    containing = [value for value in command.arguments() if rest in value and value not in starting]
-    return tuple(f"{word} {value}" for value in (*starting, *containing))
+    found = [_open(app, entry) if entry.name != "types" else _types(app, entry) for entry in ENTRIES]
+    if can_switch:
+        found.append(Command("ctx", "Another context", app.switch_context, ("context",), app.context_names, "NAME"))
+    found += [
+        Command("theme", "Another theme", lambda name: _theme(app, name), (), lambda: _theme_names(app), "[NAME]"),
+        Command(
+            "filter",
+            "Filter the rows; nothing shows all",
+            lambda text: _list(app).filter_entered(text),
+            (),
+            placeholder="[TEXT]",
+        ),
+        Command("sort", "Sort by a column", lambda column: _sort(app, column), (), lambda: _column_ids(app), "COLUMN"),
+        Command(
+            "save", "Save the rows to a file, .csv or .txt", lambda path: _save(app, path), ("w",), placeholder="FILE"
+        ),
+        Command("wide", "Show every column, or those there is room for", lambda _: _list(app).action_wide()),
+        Command("faults", "Show only what is blocked or faulty, or everything", lambda _: _list(app).action_notable()),
+        Command("churn", "How often nodes are replaced, why, and whether it is a loop", lambda _: _churn(app)),
+        Command("next", "What Karpenter would do next, and what would go without blockers", lambda _: _next(app)),
+        Command(
+            "whatif",
+            "Edit, and see what Karpenter would do then",
+            lambda text: _whatif(app, text),
+            ("wi",),
+            lambda: _whatif_words(app),
+            "[KIND NAME]",
+        ),
+        Command("sources", "How the source stands with every kind", lambda _: _sources(app)),
+        Command("help", "Keys, commands, columns and filters", lambda _: _help(app), ("h",)),
+        Command("quit", "Quit", lambda _: app.exit(), ("q", "q!", "exit")),
+    ]
+    return tuple(found)
 
 
-def run(commands: Sequence[Command], line: str) -> None:
-    """Run a command line.
+def _open(app: CommandHost, entry: ScreenEntry) -> Command:
+    def run(text: str) -> None:
+        app.open_screen(entry.name, filter_text=text or None)
 
-    Raises:
-        CommandError: a sentence saying what is wrong with it.
-    """
-    word, _, rest = line.strip().partition(" ")
-    if word:
-        find(commands, word).run(rest.strip())
+    return Command(entry.name, entry.help, run, entry.aliases)
+
+
+def _types(app: CommandHost, entry: ScreenEntry) -> Command:
+    def run(text: str) -> None:
+        pools = app.view.state.nodepools
+        if text and text not in pools:
+            raise CommandError(f"there is no NodePool {text}; :types and a blank lists them")
+        app.open_screen(entry.name)
+        if text:
+            from karptui.screens.types import TypesOfPoolScreen  # noqa: PLC0415 - only when asked for
+
+            app.push_screen(TypesOfPoolScreen(text))
+
+    return Command(entry.name, entry.help, run, entry.aliases, lambda: sorted(app.view.state.nodepools), "[POOL]")
+
+
+def _list(app: CommandHost) -> ListScreen[object]:
+    if not isinstance(app.front, ListScreen):
+        raise CommandError("there is no table here")
+    return app.front
+
+
+def _theme_names(app: CommandHost) -> Sequence[str]:
+    return sorted(app.available_themes)
+
+
+def _theme(app: CommandHost, name: str) -> None:
+    if not name:
+        app.search_themes()
+    elif name in app.available_themes:
+        app.theme = name
+        app.tell(f"theme {name}", Tone.GOOD)
+    else:
+        raise CommandError(f"there is no theme {name}; :theme and a blank lists them")
+
+
+def _column_ids(app: CommandHost) -> Sequence[str]:
+    return [heading.id for heading in app.front.listing.spec.headings()] if isinstance(app.front, ListScreen) else ()
+
+
+def _sort(app: CommandHost, column: str) -> None:
+    screen = _list(app)
+    if column not in _column_ids(app):
+        raise CommandError(f"there is no column {column or 'without a name'} here; :sort and a blank lists them")
+    screen.action_sort(column)
+
+
+def _save(app: CommandHost, path: str) -> None:
+    app.tell(_list(app).save_rows(path), Tone.GOOD)
+
+
+def _sources(app: CommandHost) -> None:
+    from karptui.screens.sources import SourcesScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(SourcesScreen())
+
+
+def _next(app: CommandHost) -> None:
+    from karptui.screens.next import NextScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(NextScreen())
+
+
+def _churn(app: CommandHost) -> None:
+    from karptui.screens.churn import ChurnScreen  # noqa: PLC0415 - only when asked for
+
+    app.push_screen(ChurnScreen())
+
+
+def _help(app: CommandHost) -> None:
+    if app.front is not None:
+        app.front.action_help()
+
+
+def _whatif(app: CommandHost, text: str) -> None:
+    from karptui.views.whatif.opening import NOTHING, opening_for  # noqa: PLC0415 - only when asked for
+
+    kind, _, key = text.partition(" ")
+    if text and not key:
+        raise CommandError(":whatif takes a kind and a name, such as NodePool general; alone it goes on where it was")
+    app.open_whatif(opening_for(app.view.state, kind, key.strip()) if text else NOTHING)
+
+
+def _whatif_words(app: CommandHost) -> Sequence[str]:
+    state = app.view.state
+    classes = [f"{one.kind} {one.name}" for one in state.nodeclasses.values()]
+    return [
+        *(f"NodePool {name}" for name in sorted(state.nodepools)),
+        *sorted(classes),
+        *(f"DaemonSet {key}" for key in sorted(state.daemonsets)),
+    ]

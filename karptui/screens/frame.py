@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.keys import format_key
 from textual.screen import Screen
 
-from karptui.screens import commands, footer
+from karptui.screens import command_line, footer
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
 from karptui.screens.swift_screen import SwiftScreen
@@ -247,7 +247,7 @@ class FrameScreen(SwiftScreen):
     # The prompt
 
     def _completions(self, text: str) -> Sequence[str]:
-        return commands.complete(self.host.commands, text)
+        return command_line.complete(self.host.commands, text)
 
     def _hint(self, text: str) -> None:
         """Show what a command line could become."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from karptui.config import Config
-    from karptui.screens.commands import Command
+    from karptui.screens.command_line import Command
     from karptui.session.analyst import Focus
     from karptui.session.cluster_view import ClusterView
     from karptui.views.whatif.opening import Opening

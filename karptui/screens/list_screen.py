@@ -23,7 +23,7 @@ from karptui.decode.kinds import Kind
 from karptui.kube.units import count_text, counted
 from karptui.paths import typed_path
 from karptui.screens import routes
-from karptui.screens.commands import CommandError
+from karptui.screens.command_line import CommandError
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.listing import Groups, Listing
 from karptui.session.cluster_view import ClusterView

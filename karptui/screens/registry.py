@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from karptui.widgets.tab_line import Tab
@@ -23,100 +24,93 @@ class ScreenEntry:
     """One line for help and the palette."""
     aliases: tuple[str, ...]
     """Other words for the command line."""
-    load: Callable[[], FrameScreen]
-    """Makes the screen; imports it only then."""
+    class_name: str
+    """Of the screen, in the module of its name."""
     short: str = ""
     """Title for when room is short."""
 
-
-def _nodes() -> FrameScreen:
-    from karptui.screens.nodes import NodesScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return NodesScreen()
-
-
-def _pools() -> FrameScreen:
-    from karptui.screens.pools import PoolsScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return PoolsScreen()
-
-
-def _pods() -> FrameScreen:
-    from karptui.screens.pods import PodsScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return PodsScreen()
-
-
-def _pending() -> FrameScreen:
-    from karptui.screens.pending import PendingScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return PendingScreen()
-
-
-def _types() -> FrameScreen:
-    from karptui.screens.types import PoolsOfTypesScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return PoolsOfTypesScreen()
-
-
-def _blockers() -> FrameScreen:
-    from karptui.screens.blockers import BlockersScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return BlockersScreen()
-
-
-def _claims() -> FrameScreen:
-    from karptui.screens.claims import ClaimsScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return ClaimsScreen()
-
-
-def _budgets() -> FrameScreen:
-    from karptui.screens.budgets import BudgetsScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return BudgetsScreen()
-
-
-def _events() -> FrameScreen:
-    from karptui.screens.events import EventsScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return EventsScreen()
-
-
-def _advice() -> FrameScreen:
-    from karptui.screens.advice import AdviceScreen  # noqa: PLC0415 - only what is shown is imported
-
-    return AdviceScreen()
+    def load(self) -> FrameScreen:
+        """Make the screen; it is imported only then."""
+        make: Callable[[], FrameScreen] = getattr(import_module(f"karptui.screens.{self.name}"), self.class_name)
+        return make()
 
 
 ENTRIES: Final = (
-    ScreenEntry("nodes", "1", "Nodes", "Nodes and NodeClaims, and what pods ask of them", ("no", "node"), _nodes),
     ScreenEntry(
-        "pools", "2", "Pools", "NodePools in the order they are tried: limits, types, overlap", ("np", "pool"), _pools
+        "nodes",
+        "1",
+        "Nodes",
+        "Nodes and NodeClaims, and what pods ask of them",
+        ("no", "node"),
+        "NodesScreen",
     ),
-    ScreenEntry("claims", "3", "Claims", "NodeClaims: their life, drift, expiry and drain", ("nc", "claim"), _claims),
-    ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), _pods),
+    ScreenEntry(
+        "pools",
+        "2",
+        "Pools",
+        "NodePools in the order they are tried: limits, types, overlap",
+        ("np", "pool"),
+        "PoolsScreen",
+    ),
+    ScreenEntry(
+        "claims",
+        "3",
+        "Claims",
+        "NodeClaims: their life, drift, expiry and drain",
+        ("nc", "claim"),
+        "ClaimsScreen",
+    ),
+    ScreenEntry("pods", "4", "Pods", "Pods by node, pool, owner or namespace", ("po", "pod"), "PodsScreen"),
     ScreenEntry(
         "pending",
         "5",
         "Pending",
         "Pods without a node: who says why, and what would help",
         ("pe", "wait"),
-        _pending,
+        "PendingScreen",
         "Pend",
     ),
     ScreenEntry(
-        "blockers", "6", "Blockers", "What keeps nodes, and what it costs", ("bl", "blocker", "why"), _blockers, "Block"
+        "blockers",
+        "6",
+        "Blockers",
+        "What keeps nodes, and what it costs",
+        ("bl", "blocker", "why"),
+        "BlockersScreen",
+        "Block",
     ),
     ScreenEntry(
-        "budgets", "7", "Budgets", "How many nodes may be disrupted, now and when", ("bu", "budget"), _budgets, "Budg"
+        "budgets",
+        "7",
+        "Budgets",
+        "How many nodes may be disrupted, now and when",
+        ("bu", "budget"),
+        "BudgetsScreen",
+        "Budg",
     ),
     ScreenEntry(
-        "types", "8", "Types", "Instance types of each NodePool, their ledger and prices", ("ty", "type"), _types
+        "types",
+        "8",
+        "Types",
+        "Instance types of each NodePool, their ledger and prices",
+        ("ty", "type"),
+        "PoolsOfTypesScreen",
     ),
-    ScreenEntry("events", "9", "Events", "What Karpenter said and what happened, folded", ("ev", "event"), _events),
     ScreenEntry(
-        "advice", "0", "Advice", "Traps in this cluster's objects, and what to do", ("ad", "lint", "advise"), _advice
+        "events",
+        "9",
+        "Events",
+        "What Karpenter said and what happened, folded",
+        ("ev", "event"),
+        "EventsScreen",
+    ),
+    ScreenEntry(
+        "advice",
+        "0",
+        "Advice",
+        "Traps in this cluster's objects, and what to do",
+        ("ad", "lint", "advise"),
+        "AdviceScreen",
     ),
 )
 """In the order of the tabs."""

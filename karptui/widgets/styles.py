@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path, PurePath
 
+FIRST = ("tones", "frame")
+"""Style sheets that the others stand on."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -14,5 +16,7 @@ def styles_dir() -> Path:
 
 
 def style_sheets(*names: str) -> list[str | PurePath]:
-    """Return the paths of style sheets by name, without their suffix."""
-    return [styles_dir() / f"{name}.tcss" for name in names]
+    """Return the paths of style sheets by name, without their suffix; of all where none is named."""
+    folder = styles_dir()
+    found = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
+    return [folder / f"{name}.tcss" for name in found]

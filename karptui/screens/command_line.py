@@ -1,0 +1,82 @@
+"""The command line: what can be typed after ``:`` and how it is completed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+class CommandError(Exception):
+    """A command that cannot be run; the text is a sentence."""
+
+
+def _no_arguments() -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command."""
+
+    name: str
+    help: str
+    """One line for help and the palette."""
+    run: Callable[[str], None]
+    """Takes what stands behind the name; raises CommandError with a sentence."""
+    aliases: tuple[str, ...] = ()
+    arguments: Callable[[], Sequence[str]] = _no_arguments
+    """What could stand behind the name."""
+    placeholder: str = ""
+    """What stands behind the name in help: ``NAME``, or ``[NAME]`` where it may be left out."""
+
+    @property
+    def needs_argument(self) -> bool:
+        """Whether nothing can be done by the name alone."""
+        return bool(self.placeholder) and not self.placeholder.startswith("[")
+
+
+def find(commands: Sequence[Command], word: str) -> Command:
+    """Return the command of a name or alias.
+
+    Raises:
+        CommandError: when there is none, with the nearest one.
+    """
+    by_name = {name: command for command in commands for name in (command.name, *command.aliases)}
+    if word in by_name:
+        return by_name[word]
+    near = difflib.get_close_matches(word, by_name, n=1)
+    hint = f"did you mean :{near[0]}?" if near else "? lists the commands"
+    raise CommandError(f"there is no command :{word}; {hint}")
+
+
+def complete(commands: Sequence[Command], line: str) -> tuple[str, ...]:
+    """Return whole lines that what is typed could become, best first.
+
+    Args:
+        commands: what there is.
+        line: what is typed so far, without the colon.
+    """
+    word, space, rest = line.partition(" ")
+    if not space:
+        names = [command.name for command in commands if command.name.startswith(word)]
+        aliases = [alias for command in commands for alias in command.aliases if alias.startswith(word)]
+        return tuple(dict.fromkeys(names + aliases))
+    try:
+        command = find(commands, word)
+    except CommandError:
+        return ()
+    starting = [value for value in command.arguments() if value.startswith(rest)]
+    containing = [value for value in command.arguments() if rest in value and value not in starting]
+    return tuple(f"{word} {value}" for value in (*starting, *containing))
+
+
+def run(commands: Sequence[Command], line: str) -> None:
+    """Run a command line.
+
+    Raises:
+        CommandError: a sentence saying what is wrong with it.
+    """
+    word, _, rest = line.strip().partition(" ")
+    if word:
+        find(commands, word).run(rest.strip())
