@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -160,8 +160,6 @@ def print_rows(
     rows: Rows[ItemT],
     args: argparse.Namespace,
     *,
-    values: Callable[[ItemT], dict[str, Any]] | None = None,
-    columns: Sequence[str] = (),
     left_out: Iterable[str] = (),
     total: int = 0,
 ) -> None:
@@ -170,17 +168,14 @@ def print_rows(
     Args:
         rows: the rows.
         args: the flags of ``add_row_flags``.
-        values: an item as plain values where its columns do not say it.
-        columns: what CSV holds of these values, in its order.
         left_out: columns that the table does not show.
         total: how many items there were before a choice of the command's own; 0 where it made none.
     """
     if args.output == "json":
-        _print_json([values(item) for item in rows.items] if values is not None else rows.values())
+        _print_json(rows.values())
     elif args.output == "csv":
-        made = map(values, rows.items) if values is not None else rows.flat_values()
-        names = columns or [value.name for value in rows.spec.published()]
-        print_csv(names, made, has_header=not args.no_headers)
+        names = [value.name for value in rows.spec.published()]
+        print_csv(names, rows.flat_values(), has_header=not args.no_headers)
     else:
         hidden = frozenset(left_out)
         _print_table(rows, is_wide=args.output == "wide", has_header=not args.no_headers, left_out=hidden, total=total)

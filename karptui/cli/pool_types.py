@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from karptui.cli import csv_columns
 from karptui.cli.flags import refuse_unused, words
 from karptui.cli.listing import ROW_FLAGS, print_csv, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
@@ -107,8 +106,8 @@ def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> 
     pod, evidence = (pool.pods[0] if pool.pods else None), loaded.view.evidence
     if args.output == "csv":
         steps = ledger_steps(entry, fit_of(pool, entry, pod) if pod is not None else None, evidence)
-        rows = ({"pool": pool.name, "type": entry.name, **step_values(one)} for one in steps)
-        print_csv(csv_columns.LEDGER, rows, has_header=not args.no_headers)
+        rows = [{"pool": pool.name, "type": entry.name, **step_values(one)} for one in steps]
+        print_csv(list(rows[0]), rows, has_header=not args.no_headers)
         return
     _print_ledger_text(pool, entry, args, loaded)
 

@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from karptui.cli import csv_columns
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
 from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, file_name, refuse_unused, words
 from karptui.cli.listing import add_row_flags, print_rows, rows_of
@@ -60,7 +59,7 @@ def _run_case(args: argparse.Namespace) -> int:
     from karptui.aws.case import CaseError, answer
     from karptui.aws.nodeclass import NodeClassError
     from karptui.views.sanitize import clean
-    from karptui.views.types.case_table import CASE_TABLE, CaseType, case_types
+    from karptui.views.types.case_table import CASE_TABLE, case_types
 
     of_pools = {"pool": "--pool", "ledger": "--ledger", "all": "--all"}
     refuse_unused(args, {**of_pools, **CLUSTER_FLAGS, **PRICE_FLAGS}, "is about a cluster: it does not go with CASE")
@@ -75,11 +74,7 @@ def _run_case(args: argparse.Namespace) -> int:
     if args.output == "json":
         _print_json(document, rows.keys)
         return 0
-
-    def values(one: CaseType) -> dict[str, Any]:
-        return {name: getattr(one, name) for name in csv_columns.TYPES_OF_CASE}
-
-    print_rows(rows, args, values=values, columns=csv_columns.TYPES_OF_CASE)
+    print_rows(rows, args)
     if args.output in ("table", "wide"):
         print(f"prices: {document['prices']}, on demand; no spot prices are known")
     return 0

@@ -7,17 +7,20 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.views.column import Column, Heading, SortKey
+from karptui.aws.money import node_price_text
+from karptui.kube.units import NA
+from karptui.views.column import Column, Heading, SortKey, Value
 from karptui.views.fields import Field, FieldKind
 from karptui.views.row import Cell
 from karptui.views.sanitize import clean
+from karptui.views.schema import INTEGER, NUMBER_OR_NULL, TEXT, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _MIB: Final = 1 << 20
 
 
 class CaseType(msgspec.Struct, frozen=True):
-    """An instance type of a case; the fields are the columns of CSV."""
+    """An instance type of a case."""
 
     name: str
     vcpus: int
@@ -55,61 +58,106 @@ def _case_type(name: str, one: Mapping[str, Any], *, is_out: bool) -> CaseType:
     )
 
 
-FIELDS: Final[Mapping[str, Field[CaseType]]] = {
-    "name": Field(FieldKind.TEXT, lambda one, _: one.name, help="instance type"),
-    "family": Field(FieldKind.TEXT, lambda one, _: one.name.partition(".")[0], help="part before the dot"),
-    "zone": Field(FieldKind.TEXT, lambda one, _: one.offered_in, help="zone where it is to be had"),
-    "out": Field(FieldKind.TEXT, lambda one, _: one.ruled_out or "no", help="whether the NodeClass rules it out"),
-    "cpu": Field(FieldKind.CPU, lambda one, _: one.vcpus * 1000, help="processors"),
-    "mem": Field(
-        FieldKind.BYTES, lambda one, _: one.allocatable_memory_mib * _MIB, help="memory that pods may request"
-    ),
-    "pods": Field(FieldKind.COUNT, lambda one, _: one.pods, help="pods that a node takes"),
-    "$": Field(FieldKind.MONEY, lambda one, _: one.on_demand_price_per_hour, help="on-demand price per hour"),
-}
-
-
 def _column(
-    column_id: str, title: str, text: Callable[[CaseType], str], sort: Callable[[CaseType], SortKey]
+    heading: Heading,
+    text: Callable[[CaseType], str],
+    sort: Callable[[CaseType], SortKey],
+    value: Value[CaseType],
+    filters: Mapping[str, Field[CaseType]],
 ) -> Column[CaseType]:
-    is_text = column_id in ("name", "offered", "out")
-    return Column(Heading(column_id, title, is_right_aligned=not is_text), lambda one, _: Cell(text(one)), sort)
+    return Column(heading, lambda one, _: Cell(text(one)), sort, values=(value,), filters=filters)
+
+
+def _number(column_id: str, title: str, help_: str) -> Heading:
+    return Heading(column_id, title, help_, is_right_aligned=True)
 
 
 def _price(one: CaseType) -> str:
-    return "n/a" if one.on_demand_price_per_hour is None else f"{one.on_demand_price_per_hour:.4f}"
+    price = one.on_demand_price_per_hour
+    return NA if price is None else node_price_text(price).lstrip("$")
 
 
 CASE_TABLE: Final[TableSpec[CaseType]] = TableSpec(
     noun="types",
     columns=(
-        _column("name", "NAME", lambda one: one.name, lambda one: natural_key(one.name)),
-        _column("vcpu", "VCPU", lambda one: str(one.vcpus), lambda one: float(one.vcpus)),
-        _column("adv", "MEM Mi", lambda one: str(one.memory_mib), lambda one: float(one.memory_mib)),
         _column(
-            "cpu",
-            "ALLOC CPU m",
+            Heading("name", "NAME", "The instance type."),
+            lambda one: one.name,
+            lambda one: natural_key(one.name),
+            Value("name", lambda one, _: one.name, TEXT),
+            {
+                "name": Field(FieldKind.TEXT, lambda one, _: one.name, help="instance type"),
+                "family": Field(FieldKind.TEXT, lambda one, _: one.name.partition(".")[0], help="part before the dot"),
+            },
+        ),
+        _column(
+            _number("vcpu", "VCPU", "Processors."),
+            lambda one: str(one.vcpus),
+            lambda one: float(one.vcpus),
+            Value("vcpus", lambda one, _: one.vcpus, INTEGER),
+            {"cpu": Field(FieldKind.CPU, lambda one, _: one.vcpus * 1000, help="processors")},
+        ),
+        _column(
+            _number("adv", "MEM Mi", "Memory that EC2 advertises."),
+            lambda one: str(one.memory_mib),
+            lambda one: float(one.memory_mib),
+            Value("memory_mib", lambda one, _: one.memory_mib, INTEGER),
+            {},
+        ),
+        _column(
+            _number("cpu", "ALLOC CPU m", "Cpu that pods may request."),
             lambda one: str(one.allocatable_cpu_millis),
             lambda one: float(one.allocatable_cpu_millis),
+            Value("allocatable_cpu_millis", lambda one, _: one.allocatable_cpu_millis, INTEGER),
+            {},
         ),
         _column(
-            "mem",
-            "ALLOC MEM Mi",
+            _number("mem", "ALLOC MEM Mi", "Memory that pods may request."),
             lambda one: str(one.allocatable_memory_mib),
             lambda one: float(one.allocatable_memory_mib),
+            Value("allocatable_memory_mib", lambda one, _: one.allocatable_memory_mib, INTEGER),
+            {
+                "mem": Field(
+                    FieldKind.BYTES,
+                    lambda one, _: one.allocatable_memory_mib * _MIB,
+                    help="memory that pods may request",
+                )
+            },
         ),
-        _column("pods", "PODS", lambda one: str(one.pods), lambda one: float(one.pods)),
-        _column("od", "$/H", _price, lambda one: one.on_demand_price_per_hour),
         _column(
-            "offered",
-            "OFFERED IN",
+            _number("pods", "PODS", "Pods that a node takes."),
+            lambda one: str(one.pods),
+            lambda one: float(one.pods),
+            Value("pods", lambda one, _: one.pods, INTEGER),
+            {"pods": Field(FieldKind.COUNT, lambda one, _: one.pods, help="pods that a node takes")},
+        ),
+        _column(
+            _number("od", "$/H", "The on-demand price per hour."),
+            _price,
+            lambda one: one.on_demand_price_per_hour,
+            Value("on_demand_price_per_hour", lambda one, _: one.on_demand_price_per_hour, NUMBER_OR_NULL),
+            {"$": Field(FieldKind.MONEY, lambda one, _: one.on_demand_price_per_hour, help="on-demand price per hour")},
+        ),
+        _column(
+            Heading("offered", "OFFERED IN", "Zones where it is to be had."),
             lambda one: clean(" ".join(one.offered_in)) or "-",
             lambda one: float(len(one.offered_in)),
+            Value("offered_in", lambda one, _: one.offered_in, TEXTS),
+            {"zone": Field(FieldKind.TEXT, lambda one, _: one.offered_in, help="zone where it is to be had")},
         ),
-        _column("out", "RULED OUT", lambda one: one.ruled_out, lambda one: one.ruled_out or None),
+        _column(
+            Heading("out", "RULED OUT", "yes where the NodeClass rules it out."),
+            lambda one: one.ruled_out,
+            lambda one: one.ruled_out or None,
+            Value("ruled_out", lambda one, _: one.ruled_out, TEXT),
+            {
+                "out": Field(
+                    FieldKind.TEXT, lambda one, _: one.ruled_out or "no", help="whether the NodeClass rules it out"
+                )
+            },
+        ),
     ),
     text=lambda one: one.name.lower(),
-    more_filters=FIELDS,
     key=lambda one: one.name,
     default_sort=Sort("name"),
 )

@@ -1,0 +1,169 @@
+"""A column of every table has heading, help, cell, value and schema, and these say the same of an item."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from karptui.cli.main import main
+from karptui.views.advice.objects import TABLE as ADVICE_OBJECTS
+from karptui.views.blockers.columns import TABLE as BLOCKERS
+from karptui.views.blockers.remedies_table import TABLE as BLOCKER_REMEDIES
+from karptui.views.column import Column, Heading, Value, in_published_order
+from karptui.views.row import Cell
+from karptui.views.schema import INTEGER, TEXT, row_schema
+from karptui.views.table import Rows, Sort, TableSpec, build_rows
+from karptui.views.types.case_table import CASE_TABLE
+
+ROOT: Final = Path(__file__).parents[2]
+SAID_BY_ANOTHER: Final = {
+    "events": {"time"},
+    "churn-replacements": {"time"},
+    "advice": {"kind"},
+    "types": {"requirements", "offerings", "daemonsets", "pod", "limits", "carries"},
+}
+"""By table, columns that show what the values of another column, or of the whole table, are."""
+NOTHING_THERE: Final = frozenset(
+    {"", "-", "n/a", "!rbac", "…", "never", "none", "0", "silent", "says nothing", "no slot"}
+)
+"""What a cell says where its only value is null."""
+COMMANDS: Final = {
+    "nodes": "nodes",
+    "pods": "pods",
+    "claims": "claims",
+    "pools": "pools",
+    "budgets": "budgets",
+    "events": "events",
+    "pending": "pending",
+    "advice": "advice",
+    "types": "pool_types",
+}
+
+
+def _tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_json_schemas", ROOT / "tools" / "make_json_schemas.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+TOOL: Final = _tool()
+PUBLISHED: Final[dict[str, TableSpec[Any]]] = {name: table for name, (table, _) in TOOL.ROWS.items()}
+SHOWN: Final[dict[str, TableSpec[Any]]] = {
+    **PUBLISHED,
+    "case": CASE_TABLE,
+    "blockers": BLOCKERS,
+    "blocker-remedies": BLOCKER_REMEDIES,
+    "advice-objects": ADVICE_OBJECTS,
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_column_has_a_name_a_title_and_help(name: str) -> None:
+    headings = SHOWN[name].headings()
+    ids = [heading.id for heading in headings]
+    assert len(set(ids)) == len(ids)
+    assert [one for one in ids if not re.fullmatch(r"[a-z][a-z0-9_]*", one)] == []
+    assert [heading.id for heading in headings if not heading.title or not heading.help] == []
+    assert SHOWN[name].default_sort.column_id in ids
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_no_two_columns_give_a_filter_the_same_name(name: str) -> None:
+    table = SHOWN[name]
+    names = [one for column in table.every for one in column.filters] + list(table.more_filters)
+    assert sorted(names) == sorted(table.subject.fields)
+    assert [one for one, field in table.subject.fields.items() if not field.help] == []
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_every_column_has_values_for_scripts(name: str) -> None:
+    silent = {column.heading.id for column in PUBLISHED[name].every if not column.values}
+    assert silent == SAID_BY_ANOTHER.get(name, set())
+    published = [value.name for value in PUBLISHED[name].published()]
+    assert len(set(published)) == len(published)
+
+
+@pytest.mark.parametrize("name", sorted({*TOOL.ROWS, *TOOL.OBJECTS}))
+def test_the_schemas_are_up_to_date(name: str) -> None:
+    text = (TOOL.SCHEMAS / f"{name}.json").read_text(encoding="utf-8")
+    assert text == TOOL.text(name), "python tools/make_json_schemas.py writes it anew"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_headless_and_screen_say_the_same_of_an_item(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[Rows[Any]] = []
+    module = import_module(f"karptui.cli.{COMMANDS[command]}")
+    monkeypatch.setattr(module, "print_rows", lambda rows, *_args, **_given: printed.append(rows))
+    main([command, "--demo"])
+    (rows,) = printed
+    assert rows
+    check = Draft202012Validator({**TOOL.schema(command), "items": row_schema(rows.spec.published())})
+    assert [error.message for error in check.iter_errors(json.loads(json.dumps(rows.values())))] == []
+    single = [(at, column) for at, column in enumerate(rows.spec.columns) if len(column.values) == 1]
+    wrong = [
+        (column.heading.id, row.key, row.cells[at].text)
+        for item, row in zip(rows.items, rows, strict=True)
+        for at, column in single
+        if column.values[0].read(item, rows.now_ns) is None and row.cells[at].text not in NOTHING_THERE
+    ]
+    assert wrong == []
+
+
+def _column(name: str, *values: Value[str]) -> Column[str]:
+    return Column(Heading(name, name.upper()), lambda item, _: Cell(item), lambda item: item, values=values)
+
+
+def _value(name: str, after: str = "") -> Value[str]:
+    return Value(name, lambda item, _: f"{name}:{item}", TEXT, after=after)
+
+
+TABLE: Final[TableSpec[str]] = TableSpec(
+    "things",
+    (
+        _column("a", _value("a"), _value("aa")),
+        _column("b", _value("b", after="e")),
+        _column("c", _value("c", after="aa"), _value("cc")),
+        _column("e", _value("e", after="cc")),
+    ),
+    key=str,
+    default_sort=Sort("a"),
+    text=str,
+    more_values=(
+        Value("size", lambda item, _: len(item), INTEGER, "Letters.", after="b", flat=lambda size: f"{size}!"),
+    ),
+)
+
+
+def test_published_orders_stay_where_columns_move() -> None:
+    assert [value.name for value in TABLE.published()] == ["a", "aa", "c", "cc", "e", "b", "size"]
+    assert list(TABLE.values("x", 0)) == ["a", "aa", "c", "cc", "e", "b", "size"]
+
+
+def test_a_table_without_a_column_publishes_it_all_the_same() -> None:
+    table = TABLE.without("c", "e").without("b")
+    assert [heading.id for heading in table.headings()] == ["a"]
+    assert table.published() == TABLE.published()
+
+
+def test_csv_may_have_something_else_than_json() -> None:
+    rows = build_rows(TABLE, ["xy"], now_ns=0)
+    assert rows.values()[0]["size"] == 2
+    assert next(rows.flat_values())["size"] == "2!"
+    assert row_schema(TABLE.published())["properties"]["size"] == {"description": "Letters.", "type": "integer"}
+
+
+@pytest.mark.parametrize("after", ["nothing", "a"])
+def test_a_value_has_to_stand_somewhere(after: str) -> None:
+    with pytest.raises(ValueError, match="stand"):
+        in_published_order((_value("a", after=after), _value("b")))
