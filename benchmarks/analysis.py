@@ -21,7 +21,8 @@ from msgspec.structs import replace
 from karptui.aws.evidence import Evidence
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
-from karptui.session.analyst import Analyst, Focus
+from karptui.session.analyst import Analyst
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.inventory import state_of
@@ -60,7 +61,7 @@ def measure(nodes: int, pods: int) -> None:
     view = ClusterView(state_of(inventory), {}, evidence=evidence)
     analyst = Analyst()
     seen = tuple(f"claim/claim-{i}" for i in range(SEEN))
-    analyst.look_at(Focus(seen))
+    analyst.look_at(Focus(keys=seen))
     say("nothing, for comparison", *tick_until_after(1.0))
     for name in ("first pass", "after one pod changed"):
         analyst.submit(view, NOW_NS)

@@ -22,7 +22,8 @@ from karptui.aws.evidence import Evidence
 from karptui.kube.objects import OwnerReference
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.quantity import parse_quantity
-from karptui.session.analyst import Analyst, Focus
+from karptui.session.analyst import Analyst
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.state.inventory import state_of
 
@@ -69,7 +70,7 @@ def measure(nodes: int, pods: int) -> None:
     analyst = Analyst()
     analyst.submit(view, NOW_NS)
     say("the cluster is taken in", *tick_until(lambda: analyst.latest is not None))
-    analyst.look_at(Focus(wants_pending=True))
+    analyst.look_at(Focus(asks_pending=True))
     say("groups with all three verdicts", *tick_until(lambda: analyst.pending is not None))
     say("every group explained", *tick_until(lambda: _is_explained(analyst)))
     report = analyst.pending
@@ -77,7 +78,7 @@ def measure(nodes: int, pods: int) -> None:
     print(f"  {len(report.groups)} groups, {sum(one.turn == 'no place' for one in report.groups)} without a place")
     key = next(one.first.key for one in report.groups if one.turn == "no place" and one.first.template.node_selector)
     began = time.perf_counter()
-    analyst.look_at(Focus(wants_pending=True, pod=key))
+    analyst.look_at(Focus(asks_pending=True, pod=key))
     say("one pod at length: every NodePool and node", *tick_until(lambda: _detail(analyst, key) is not None))
     say("and every change tried for it", *tick_until(lambda: _is_tried(analyst, key)))
     detail = _detail(analyst, key)

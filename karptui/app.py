@@ -21,6 +21,7 @@ from karptui.screens import command_line
 from karptui.screens.command_line import Command, CommandError
 from karptui.screens.commands import app_commands
 from karptui.screens.frame import FrameScreen, takes_text
+from karptui.screens.lists import lists_of
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
 from karptui.session.analyst import Analyst
@@ -106,7 +107,7 @@ class KarptuiApp(ClusterApp):
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
         session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
-        super().__init__(session, clock or SystemClock())
+        super().__init__(session, clock or SystemClock(), lists_of(config))
         self.config = config
         self._connect = connect
         self._contexts = contexts

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from textual import events, work
 from textual.app import App
 
 from karptui.clock import Clock
-from karptui.session.analyst import Focus
+from karptui.session.border import Border, Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.garbage import GARBAGE
 from karptui.session.pace import KEYBOARD, Pace
+from karptui.session.row_server import List, RowServer
 from karptui.session.session import Session
 
 IDLE_POLLS: Final = 4
@@ -23,15 +25,17 @@ IDLE_POLLS: Final = 4
 class ClusterApp(App[None]):
     """Subclasses say how often to look, and show what has changed."""
 
-    def __init__(self, session: Session, clock: Clock) -> None:
+    def __init__(self, session: Session, clock: Clock, lists: Mapping[str, Callable[[], List]]) -> None:
         """Make an app that has not begun.
 
         Args:
             session: the cluster.
             clock: tells the time.
+            lists: the lists whose rows screens ask for by window, by name.
         """
         super().__init__()
         self.session = session
+        self._rows = RowServer(lambda: self.session.view, lists)
         self._clock = clock
         self._polls = 0
         self._pace = Pace()
@@ -109,6 +113,11 @@ class ClusterApp(App[None]):
         self.session.ask_for_evidence()
 
     # What screens ask for
+
+    @property
+    def border(self) -> Border:
+        """What screens ask the session."""
+        return self._rows
 
     @property
     def view(self) -> ClusterView:

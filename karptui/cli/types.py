@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
@@ -96,7 +97,7 @@ def _case(path: str) -> TypesCase:
     return parse_case(found[0].value)
 
 
-def _print_json(document: dict[str, Any], names: tuple[str, ...]) -> None:
+def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
     from karptui.cli.listing import json_text
 
     shown = {name: document["types"][name] for name in names}

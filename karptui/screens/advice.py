@@ -11,7 +11,7 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import OPEN_OBJECT, ListScreen, Panel
 from karptui.screens.listing import Groups, Kept
-from karptui.session.analyst import Focus
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.advice.columns import TABLE
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceLine, advice_entries, counts_text
@@ -83,7 +83,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
     def show_state(self) -> None:
         """Show the findings, and have the rules asked more often while they are looked at."""
         asks_shares = any(pools_to_share(one.finding) for one in self._found)
-        self.host.look_at(Focus(wants_advice=True, wants_overlap=asks_shares))
+        self.host.look_at(Focus(asks_advice=True, asks_overlap=asks_shares))
         super().show_state()
 
     def summary(self) -> str:
@@ -188,8 +188,8 @@ class AdviceDetailScreen(ListScreen[tuple[int, ObjectRef]]):
 
     def show_state(self) -> None:
         """Show the finding, and whether it still holds."""
-        wants_overlap = bool(pools_to_share(self._entry.finding))
-        self.host.look_at(Focus(wants_advice=True, wants_overlap=wants_overlap))
+        asks_overlap = bool(pools_to_share(self._entry.finding))
+        self.host.look_at(Focus(asks_advice=True, asks_overlap=asks_overlap))
         self.panel.lines.set_hanging(
             detail_lines(
                 self._entry,

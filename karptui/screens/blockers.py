@@ -13,7 +13,7 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Groups, Kept
-from karptui.session.analyst import Focus
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of
 from karptui.views.blockers.columns import TABLE
@@ -21,7 +21,6 @@ from karptui.views.blockers.entry import (
     BlockerEntry,
     BlockerGroup,
     BlockerLine,
-    blocker_count,
     blocker_entries,
     nodes_of,
 )
@@ -72,9 +71,9 @@ class BlockersScreen(ListScreen[BlockerLine]):
 
     # Rows
 
-    def size_of(self, view: ClusterView) -> int:
+    def item_count(self) -> int:
         """Return how many blockers there are."""
-        return blocker_count(view.analysis)
+        return self.host.border.overview().counts["blockers"]
 
     def items_of(self, view: ClusterView) -> Sequence[BlockerEntry]:
         """Return the blockers of a view; the same object for the same analysis and nodes."""
@@ -98,7 +97,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
     def show_state(self) -> None:
         """Show the blockers, and have the nodes in view analysed first."""
         super().show_state()
-        self.host.look_at(Focus(self._keys_in_view()))
+        self.host.look_at(Focus(keys=self._keys_in_view()))
 
     def _keys_in_view(self) -> tuple[str, ...]:
         seen = set(self.table.visible_keys)

@@ -154,9 +154,10 @@ class FrameScreen(SwiftScreen):
         if self.shows_usage():
             self.host.want_usage()
         now_ns = self.host.now_ns()
-        shown = (id(self.host.view), now_ns // 1_000_000_000)
+        overview = self.host.border.overview()
+        shown = (id(overview), now_ns // 1_000_000_000)
         self.top_bar.values = self.top_bar_values()
-        self.query_one(TabLine).notes = tab_notes(self.host.view)
+        self.query_one(TabLine).notes = tab_notes(overview)
         if shown != self._shown or is_forced:
             self._shown = shown
             self._show_notice(now_ns)
@@ -184,7 +185,7 @@ class FrameScreen(SwiftScreen):
 
     def _show_notice(self, now_ns: int) -> None:
         line = self.query_one("#notice", InfoLine)
-        said = notice(self.host.view.statuses, self.consequences, now_ns)
+        said = notice(self.host.border.overview().statuses, self.consequences, now_ns)
         line.display = said is not None
         if said is not None:
             line.pieces = ((f"{'✖' if said[1] is Tone.FAULT else '▲'} ", said[1]), said)

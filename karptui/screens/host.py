@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from karptui.config import Config
     from karptui.screens.command_line import Command
-    from karptui.session.analyst import Focus
+    from karptui.session.border import Border, Focus
     from karptui.session.cluster_view import ClusterView
     from karptui.views.whatif.opening import Opening
 
@@ -22,6 +22,11 @@ class Host(Protocol):
 
     config: Config
     """The settings."""
+
+    @property
+    def border(self) -> Border:
+        """What the session is asked at its border: only values cross it."""
+        ...
 
     @property
     def view(self) -> ClusterView:

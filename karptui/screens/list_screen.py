@@ -122,6 +122,8 @@ class ListScreen(FrameScreen, Generic[ItemT]):
     """What the title says while only notable rows are shown."""
     kind: ClassVar[str] = ""
     """The kind whose status says why there are no rows."""
+    served: ClassVar[str] = ""
+    """Name of the list at the session's border, which is asked for rows by window; empty where rows are made here."""
     works_out_types: ClassVar[bool] = False
     """Whether items hold the instance types of NodePools: a tenth of a second even for few of them."""
     has_objects: ClassVar[bool] = True
@@ -197,13 +199,22 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     # What a screen says of its items
 
-    @abstractmethod
     def items_of(self, view: ClusterView) -> Sequence[ItemT]:
-        """Return every item of a view; the same object for the same view. May be called in a thread."""
+        """Return every item of a view; the same object for the same view. May be called in a thread.
+
+        Only where rows are made here.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def name_of(self, item: ItemT) -> str:
         """Return what ``c`` copies."""
+
+    def item_count(self) -> int:
+        """Return about how many items there are now."""
+        if self.served:
+            return self.host.border.overview().sizes[self.served]
+        return self.size_of(self.host.view)
 
     def size_of(self, view: ClusterView) -> int:
         """Return about how many items a view has, without making them; too many where each is dear."""
@@ -222,7 +233,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         """Return what stands in the place of rows while there are none, a piece a line."""
         listing = self.listing
         return no_rows(
-            self.host.view.statuses.get(self.kind),
+            self.host.border.overview().statuses.get(self.kind),
             listing.spec.noun,
             self.host.now_ns(),
             total=rows.total,
@@ -250,15 +261,17 @@ class ListScreen(FrameScreen, Generic[ItemT]):
 
     def show_state(self) -> None:
         """Build the rows when items, filter or order changed; otherwise only move the time on."""
-        view = self.host.view
-        if self.size_of(view) <= BUILT_AT_ONCE:
-            self.show_rows(self._build(view))
+        if self.item_count() <= BUILT_AT_ONCE:
+            self.show_rows(self._build())
         else:
             self._is_outdated = True
             if not self._is_building:
                 self._build_aside()
 
-    def _build(self, view: ClusterView) -> Rows[ItemT]:
+    def _build(self) -> Rows[ItemT]:
+        if self.served:
+            return self.listing.ask(self.host.border, self.served, self.listing.recipe(), self.host.now_ns())
+        view = self.host.view
         return self.listing.build(self.items_of(view), self.listing.recipe(), self.host.now_ns())
 
     @work(group="rows")
@@ -268,7 +281,7 @@ class ListScreen(FrameScreen, Generic[ItemT]):
         try:
             while self._is_outdated and self.is_attached:
                 self._is_outdated = False
-                rows = await asyncio.to_thread(self._build, self.host.view)
+                rows = await asyncio.to_thread(self._build)
                 if self.is_attached:
                     self.show_rows(rows)
                     self.refresh_info()

@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from karptui.views.fields import FieldKind, ItemT
+from karptui.screens.windowed import PagedFacts, PagedKeys, Pages
+from karptui.session.border import Border, PickWanted, RowsFound, RowsWanted
+from karptui.views.fields import ItemT
 from karptui.views.grouping import Folding, GroupHeading, Grouping
-from karptui.views.query import EVERYTHING, FieldTerm, Query, QueryError, parse_query
+from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
+from karptui.views.served import is_timed
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 
 GroupingT = TypeVar("GroupingT", bound=Grouping)
@@ -125,6 +128,9 @@ class Listing(Generic[ItemT]):
         self.rows: Rows[ItemT] | None = None
         """The rows that are shown; None before there are any."""
         self._built: _Built[ItemT] | None = None
+        self._pages: Pages | None = None
+        """The rows that were asked for last, where a session holds them."""
+        self._paged: Rows[ItemT]
 
     # The recipe
 
@@ -179,6 +185,31 @@ class Listing(Generic[ItemT]):
         self._built = _Built(items, recipe, rows, shown, now - began, now)
         return rows
 
+    def ask(self, border: Border, name: str, recipe: Recipe, now_ns: int) -> Rows[ItemT]:
+        """Return the rows of a list that a session holds; its facts are fetched as they are looked at.
+
+        May be called in a thread, once at a time.
+        """
+        wanted = RowsWanted(
+            list=name,
+            filter_text=recipe.query.text,
+            sort=recipe.sort.column_id,
+            is_descending=recipe.sort.is_descending,
+            is_notable_only=recipe.is_notable_only,
+            now_ns=now_ns,
+        )
+        found = border.rows(wanted)
+        pages = self._pages
+        if pages is None or pages.found != found or pages.border is not border:
+            pages = self._pages = Pages(border, found)
+            self._paged = Rows(self.spec, PagedFacts(pages), total=found.total, now_ns=now_ns, keys=PagedKeys(pages))
+        return self._paged.at(now_ns)
+
+    @property
+    def found(self) -> RowsFound | None:
+        """The rows that were asked of a session last; None where they are made here."""
+        return self._pages.found if self._pages is not None else None
+
     def rests(self, times: float) -> bool:
         """Return whether rows were made so lately that they may stay: so many times as long ago as making them took."""
         known = self._built
@@ -192,6 +223,8 @@ class Listing(Generic[ItemT]):
     @property
     def shown(self) -> int:
         """How many rows the filter leaves, without the headings of groups."""
+        if self._pages is not None:
+            return self._pages.found.shown
         return self._built.shown if self._built is not None else 0
 
     def at(self, index: int) -> ItemT | None:
@@ -202,9 +235,11 @@ class Listing(Generic[ItemT]):
 
     def with_keys(self, keys: frozenset[str]) -> list[ItemT]:
         """Return the items of some rows, in their order."""
-        rows = self.rows
+        rows, pages = self.rows, self._pages
+        if pages is not None:
+            picked: Sequence[Any] = pages.border.pick(PickWanted(number=pages.found.number, keys=keys)).facts
+            return list(picked)
         return [] if rows is None else [item for item, key in zip(rows.items, rows.keys, strict=True) if key in keys]
 
     def _is_time_filtered(self, query: Query) -> bool:
-        fields = self.spec.subject.fields
-        return any(isinstance(term, FieldTerm) and fields[term.name].kind is FieldKind.DURATION for term in query.terms)
+        return is_timed(query, self.spec.subject)

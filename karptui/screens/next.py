@@ -11,7 +11,7 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.session.analyst import Focus
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.views.next.columns import TABLE, going_nodes
@@ -41,7 +41,7 @@ class NextScreen(ListScreen[NodeEntry]):
     def show_state(self) -> None:
         """Show the command and the nodes."""
         view = self.host.view
-        self.host.look_at(Focus(wants_next=True))
+        self.host.look_at(Focus(asks_next=True))
         self._command.set_lines((*next_lines(view), freshness(view, self.host.now_ns())))
         super().show_state()
 

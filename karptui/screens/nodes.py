@@ -12,8 +12,8 @@ from karptui.screens import routes
 from karptui.screens.frame import HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.session.analyst import Focus
-from karptui.session.cluster_view import ClusterView
+from karptui.screens.lists import nodes_spec
+from karptui.session.border import Focus, TotalsWanted
 from karptui.session.nodes import NodeEntry
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.explain import explain_node, node_details, node_reason
@@ -39,6 +39,7 @@ class NodesScreen(ListScreen[NodeEntry]):
     entry_name = "nodes"
     title_text = "Nodes"
     kind = "Node"
+    served = "nodes"
     consequences: ClassVar[Mapping[str, str]] = {
         "Node": "Without nodes there is nothing to show.",
         "Pod": "Requests and pod counts need it; nodes are shown without.",
@@ -55,9 +56,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         """Take the order, labels and filter from the settings."""
         config = self.host.config
         if config.extra_labels or config.disable_pricing or config.resources:
-            self.use_table(
-                nodes_table(config.extra_labels, has_prices=not config.disable_pricing, resources=config.resources)
-            )
+            self.use_table(nodes_spec(config))
         column, is_descending = config.order()
         self.listing.sort = Sort(column, is_descending)
         if config.node_selector:
@@ -66,14 +65,10 @@ class NodesScreen(ListScreen[NodeEntry]):
 
     # Rows
 
-    def items_of(self, view: ClusterView) -> Sequence[NodeEntry]:
-        """Return nodes and claims."""
-        return view.node_entries
-
     def show_state(self) -> None:
         """Show the nodes, and have those in view analysed first."""
         super().show_state()
-        self.host.look_at(Focus(self.table.visible_keys))
+        self.host.look_at(Focus(keys=self.table.visible_keys))
 
     def show_rows(self, rows: Rows[NodeEntry]) -> None:
         """Show rows, and their sums in the top bar."""
@@ -95,19 +90,15 @@ class NodesScreen(ListScreen[NodeEntry]):
         values, rows, marked = super().top_bar_values(), self.listing.rows, self.table.marked
         if rows is None or (len(rows) == rows.total and not marked):
             return values
-        facts = self._sums.get((rows.items, marked), lambda: self._sum_up(rows))
+        facts = self._sums.get((rows.items, marked), self._sum_up)
         return msgspec.structs.replace(values, facts=facts)
 
-    def _sum_up(self, rows: Rows[NodeEntry]) -> tuple[Fact, ...]:
-        view = self.host.view
-        if self.table.marked:
-            entries: Sequence[NodeEntry] = self.chosen()
-            scope = marked_scope(entries)
-        else:
-            entries = rows.items
-            scope = shown_scope(entries, view.node_entries, view.hidden)
-        totals = view.totals_of(entries, sum(entry.pods.requested for entry in entries))
-        return cluster_facts(totals, scope)
+    def _sum_up(self) -> tuple[Fact, ...]:
+        border, found, marked = self.host.border, self.listing.found, self.table.marked
+        if found is None:
+            return ()
+        totals = border.totals(TotalsWanted(number=found.number, keys=marked or None))
+        return cluster_facts(totals, marked_scope(totals) if marked else shown_scope(totals, border.overview().totals))
 
     def explain_item(self, item: NodeEntry) -> Pieces:
         """Return the node in words; and why nothing is said of what keeps it, where that has a reason."""
@@ -115,7 +106,7 @@ class NodesScreen(ListScreen[NodeEntry]):
         told = explain_node(item, now_ns, has_prices=has_prices) if item.findings is None else node_reason(item, now_ns)
         if item.node is None or not item.is_managed or item.findings is not None:
             return told
-        missing = why_unknown(self.host.view)
+        missing = why_unknown(self.host.border.overview())
         return ((missing, Tone.WARNING), (" · ", Tone.MUTED), *told) if missing else told
 
     def row_facts(self) -> Sequence[Pieces]:

@@ -13,7 +13,7 @@ from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
-from karptui.session.analyst import Focus
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.entry import PendingEntry
@@ -71,7 +71,7 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     def show_state(self) -> None:
         """Ask for an answer, and show the newest there is."""
-        self.host.look_at(Focus(wants_pending=True))
+        self.host.look_at(Focus(asks_pending=True))
         super().show_state()
 
     def items_of(self, view: ClusterView) -> Sequence[PendingEntry]:

@@ -14,7 +14,7 @@ from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen, Panel
 from karptui.screens.listing import Kept
 from karptui.screens.pending import OPEN_LEDGER, show_nearest_ledger
-from karptui.session.analyst import Focus
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PodDetail
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
@@ -63,7 +63,7 @@ class PendingDetailScreen(ListScreen[RemedyEntry]):
 
     def show_state(self) -> None:
         """Show what is known of the pod, or what has become of it."""
-        self.host.look_at(Focus(wants_pending=True, pod=self._pod_key))
+        self.host.look_at(Focus(asks_pending=True, pod=self._pod_key))
         view, now_ns = self.host.view, self.host.now_ns()
         report = view.pending
         if report is not None:

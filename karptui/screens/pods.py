@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
-from karptui.session.cluster_view import ClusterView
+from karptui.session.border import NodeWanted
 from karptui.session.pods import PodEntry
 from karptui.views.pods.columns import TABLE
 from karptui.views.pods.sentences import explain_pod
@@ -29,6 +29,7 @@ class PodsScreen(ListScreen[PodEntry]):
     entry_name = "pods"
     title_text = "Pods"
     kind = "Pod"
+    served = "pods"
     consequences: ClassVar[Mapping[str, str]] = {
         "Pod": "Without pods there is nothing to show.",
         "Node": "The pool of a pod needs it.",
@@ -48,10 +49,6 @@ class PodsScreen(ListScreen[PodEntry]):
         """Whether live usage is to be seen: always, in the line below and in the wide layout."""
         return True
 
-    def items_of(self, view: ClusterView) -> Sequence[PodEntry]:
-        """Return every pod that has not ended."""
-        return view.pod_entries
-
     def explain_item(self, item: PodEntry) -> Pieces:
         """Return the pod in words."""
         return explain_pod(item, self.host.now_ns())
@@ -66,7 +63,7 @@ class PodsScreen(ListScreen[PodEntry]):
 
     def open_row(self, item: PodEntry) -> None:
         """Show why the pod waits; where it does not, describe it."""
-        if item.pod.node_name not in self.host.view.state.nodes:
+        if not self._node_key(item):
             routes.show_pending(self, item.pod.key)
         else:
             self.action_describe()
@@ -77,8 +74,12 @@ class PodsScreen(ListScreen[PodEntry]):
         if item is None or not item.pod.node_name:
             self.say("the pod is not bound to a node")
             return
-        entry = self.host.view.node_of(item.pod.node_name)
-        if entry is None:
-            self.say(f"node {item.pod.node_name} is not there")
+        key = self._node_key(item)
+        if key:
+            routes.show_node(self, key)
         else:
-            routes.show_node(self, entry.key)
+            self.say(f"node {item.pod.node_name} is not there")
+
+    def _node_key(self, item: PodEntry) -> str:
+        """Return the key of a pod's node, nothing where it is not there."""
+        return self.host.border.node(NodeWanted(name=item.pod.node_name)).key

@@ -11,7 +11,7 @@ from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen, Panel
 from karptui.screens.listing import Kept
 from karptui.screens.pools import CONSEQUENCES, WORKING
-from karptui.session.analyst import Focus
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.daemonsets import TABLE, DaemonRow, daemon_rows, daemon_sentence
@@ -58,7 +58,7 @@ class PoolDetailScreen(ListScreen[DaemonRow]):
 
     def show_state(self) -> None:
         """Ask for the overlap, and show the pool."""
-        self.host.look_at(Focus(wants_overlap=True))
+        self.host.look_at(Focus(asks_overlap=True))
         super().show_state()
 
     def items_of(self, view: ClusterView) -> Sequence[DaemonRow]:

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from karptui.screens import routes
 from karptui.screens.list_screen import CHURN, ListScreen
-from karptui.session.analyst import Focus
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.cluster import cluster_lines, cost_text
@@ -72,7 +72,7 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def show_state(self) -> None:
         """Ask for the overlap, and show the rows."""
-        self.host.look_at(Focus(wants_overlap=True))
+        self.host.look_at(Focus(asks_overlap=True))
         super().show_state()
 
     def items_of(self, view: ClusterView) -> Sequence[PoolRow]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from karptui.session.border import Focus
 from karptui.session.pace import KEYBOARD, Keyboard, NoTurns, Rhythm, Turns
 
 if TYPE_CHECKING:
@@ -34,25 +35,6 @@ REST_SHARE: Final = 0.5
 """And for no longer than this share of what finding all blockers took, so that small clusters stay up to date."""
 STALE_SECONDS: Final = 15
 """After so long a cluster that has not changed is looked at again: timers run."""
-
-
-class Focus(NamedTuple):
-    """What somebody looks at."""
-
-    keys: tuple[str, ...] = ()
-    """Nodes on the screen."""
-    detail: str = ""
-    """The node of which every gate and every landing place is asked for."""
-    wants_next: bool = False
-    """Whether the next command is asked for."""
-    wants_overlap: bool = False
-    """Whether it is asked which NodePools could take which pods."""
-    wants_pending: bool = False
-    """Whether it is asked why pods wait."""
-    pod: str = ""
-    """``namespace/name`` of the pending pod that is asked about at length."""
-    wants_advice: bool = False
-    """Whether somebody looks at what the rules find; they are asked anyhow, only less often."""
 
 
 class _Job(NamedTuple):
@@ -151,8 +133,8 @@ class Analyst:
         focus, known = self._focus, view.state
         has_work = (
             known.nodes
-            or ((focus.wants_overlap or focus.wants_advice) and known.nodepools)
-            or (focus.wants_pending and known.pending_pods)
+            or ((focus.asks_overlap or focus.asks_advice) and known.nodepools)
+            or (focus.asks_pending and known.pending_pods)
         )
         if not has_work or (is_same and now_ns - at_ns < STALE_SECONDS * 1_000_000_000):
             return
@@ -276,7 +258,7 @@ class Analyst:
         self._rhythm.answered(self._clock(), time.thread_time())
         self._advice = self._advice or AdviceRounds(self._clock)
         self._advice.begin(prepared, job.view, study)
-        if self._focus.wants_advice:
+        if self._focus.asks_advice:
             self._advise(turns)
         yield from self._simulate(study, turns, min(REST_SECONDS, REST_SHARE * (self._clock() - began)))
         if not self._is_stopped:
@@ -284,7 +266,7 @@ class Analyst:
 
     def _advise(self, turns: Turns) -> None:
         """Ask the rules, where it is time."""
-        if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.wants_advice):
+        if self._advice is not None and self._advice.is_due(is_looked_at=self._focus.asks_advice):
             for _ in self._advice.ask():
                 turns.take()
                 if self._is_stopped:
@@ -300,7 +282,7 @@ class Analyst:
         while not self._is_stopped:
             focus = self._focus
             seen = next((key for key in (focus.detail, *focus.keys) if key and study.is_open(key)), None)
-            is_asked = seen is not None or focus.wants_pending or (focus.detail and focus.detail != close_up)
+            is_asked = seen is not None or focus.asks_pending or (focus.detail and focus.detail != close_up)
             least = LEAST_SECONDS if is_asked else rest_seconds
             if self._job is not None and self._clock() - began > least:
                 break
@@ -334,15 +316,15 @@ class Analyst:
 
     def _answers(self, study: Study, focus: Focus, answered: set[str], turns: Turns, began: float) -> bool:
         """Answer a long question that is asked, once; return whether there was one."""
-        if focus.wants_overlap and "overlap" not in answered:
+        if focus.asks_overlap and "overlap" not in answered:
             answered.add("overlap")
             for _ in study.compare_pools():
                 turns.take()
                 if self._is_stopped:
                     return True
-        elif focus.wants_pending and self._desk is not None and self._desk.step(focus.pod, self._reporter(turns)):
+        elif focus.asks_pending and self._desk is not None and self._desk.step(focus.pod, self._reporter(turns)):
             pass
-        elif focus.wants_next and "next" not in answered:
+        elif focus.asks_next and "next" not in answered:
             answered.add("next")
             self._latest = study.analysis
             study.ask_next(PatientEngine(study.engine(), turns, lambda: self.is_superseded(began)))

@@ -139,7 +139,7 @@ class Rows(Sequence[Row], Generic[ItemT]):
         *,
         total: int,
         now_ns: int,
-        keys: tuple[str, ...] | None = None,
+        keys: Sequence[str] | None = None,
     ) -> None:
         self.spec = spec
         self.items = items
@@ -147,7 +147,7 @@ class Rows(Sequence[Row], Generic[ItemT]):
         self.total = total
         """How many items there are without the filter."""
         self.now_ns = now_ns
-        self.keys: tuple[str, ...] = tuple(map(spec.key, items)) if keys is None else keys
+        self.keys: Sequence[str] = tuple(map(spec.key, items)) if keys is None else keys
         """The row keys in order."""
 
     def at(self, now_ns: int) -> Rows[ItemT]:

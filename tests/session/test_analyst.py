@@ -12,7 +12,8 @@ from karptui.disruption.analysis import Analysis
 from karptui.disruption.study import Study
 from karptui.session import analyst as module
 from karptui.session import pace
-from karptui.session.analyst import Analyst, Focus
+from karptui.session.analyst import Analyst
+from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import EMPTY
 from karptui.state.deltas import Batch, KindDelta
@@ -109,7 +110,7 @@ def test_a_close_look_and_the_next_command_come_when_they_are_asked_for(worker: 
     worker.look_at(Focus(detail=KEY))
     worker.catch_up()
     assert known(worker).detail is not None
-    worker.look_at(Focus(wants_next=True))
+    worker.look_at(Focus(asks_next=True))
     worker.catch_up()
     report = known(worker).next
     assert report is not None
@@ -163,7 +164,7 @@ def test_a_long_question_is_broken_off_by_a_newer_cluster(worker: Analyst, monke
     monkeypatch.setattr(Study, "ask_next", ask)
     first = story_view()
     second = changed(first)
-    worker.look_at(Focus(wants_next=True))
+    worker.look_at(Focus(asks_next=True))
     worker.submit(first, NOW_NS)
     worker.catch_up()
     worker.catch_up()
@@ -182,7 +183,7 @@ def test_nodes_on_the_screen_are_told_before_the_others(worker: Analyst, monkeyp
                 seen.append(worker.latest)
 
     monkeypatch.setattr(Study, "survey", step)
-    worker.look_at(Focus(("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
+    worker.look_at(Focus(keys=("claim/general-x8x41", "claim/batch-5x160"), detail="claim/runners-1x204"))
     view = story_view()
     worker.submit(view, NOW_NS)
     worker.catch_up()
@@ -213,7 +214,7 @@ def test_a_failure_is_said_and_the_next_cluster_is_looked_at(worker: Analyst, mo
 
 def test_pools_are_compared_when_somebody_asks(worker: Analyst) -> None:
     view = story_view()
-    worker.look_at(Focus(wants_overlap=True))
+    worker.look_at(Focus(asks_overlap=True))
     worker.submit(view, NOW_NS)
     worker.catch_up()
     found = known(worker).overlap
@@ -229,7 +230,7 @@ def test_pools_are_compared_before_there_is_a_node(worker: Analyst) -> None:
     worker.submit(empty, NOW_NS)
     worker.catch_up()
     assert worker.latest is None
-    worker.look_at(Focus(wants_overlap=True))
+    worker.look_at(Focus(asks_overlap=True))
     worker.submit(empty, NOW_NS)
     worker.catch_up()
     assert known(worker).overlap is not None
@@ -251,7 +252,7 @@ def test_changes_collect_while_the_analyst_rests(monkeypatch: pytest.MonkeyPatch
     assert known(beside).generation == first.state.generation
     assert (beside.wait_seconds or 0) > 0
     typist.now += 3600.0
-    beside.look_at(Focus((KEY,)))
+    beside.look_at(Focus(keys=(KEY,)))
     assert beside.wait_until_at_rest(PATIENCE_SECONDS)
     assert is_complete(beside, third.state.generation)
     beside.stop()
@@ -313,7 +314,7 @@ def test_pending_pods_are_explained_when_somebody_asks(worker: Analyst) -> None:
     worker.catch_up()
     assert is_complete(worker, view.state.generation)
     assert worker.pending is None
-    worker.look_at(Focus(wants_pending=True, pod="default/large-0"))
+    worker.look_at(Focus(asks_pending=True, pod="default/large-0"))
     worker.catch_up()
     assert _remedies_are_complete(worker)
     report = worker.pending
@@ -329,7 +330,7 @@ def test_pending_pods_are_explained_before_there_is_a_node(worker: Analyst) -> N
     worker.submit(empty, NOW_NS)
     worker.catch_up()
     assert worker.pending is None
-    worker.look_at(Focus(wants_pending=True))
+    worker.look_at(Focus(asks_pending=True))
     worker.submit(empty, NOW_NS)
     worker.catch_up()
     assert worker.pending is not None
@@ -365,7 +366,7 @@ def test_nodepools_without_nodes_are_looked_at_when_somebody_asks(worker: Analys
     worker.submit(view, NOW_NS)
     worker.catch_up()
     assert worker.advice is None
-    worker.look_at(Focus(wants_advice=True))
+    worker.look_at(Focus(asks_advice=True))
     worker.submit(view, NOW_NS + SECOND_NS)
     worker.catch_up()
     assert worker.advice is not None

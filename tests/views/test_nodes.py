@@ -11,7 +11,7 @@ from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.taints import Taint
-from karptui.session.costs import Held, Total, totals_of
+from karptui.session.costs import ClusterTotals, Held, Total, totals_of
 from karptui.session.nodes import Delta, NodeEntry, PodAccess, is_accelerator
 from karptui.state.usage import NodeUsage
 from karptui.views.names import short_name, short_zone
@@ -353,12 +353,20 @@ def test_totals_of_some_nodes_say_of_which() -> None:
     entries = view.node_entries
     nodes, claims = [one for one in entries if one.node is not None], [one for one in entries if one.node is None]
     shown = [*nodes[:2], *claims]
-    scope = shown_scope(shown, entries)
+    every = view.totals
+
+    def some(entries: Sequence[NodeEntry]) -> ClusterTotals:
+        return view.totals_of(entries, 0)
+
+    scope = shown_scope(some(shown), every)
     assert (scope.text, scope.short) == ("2 of 11 nodes +2 starting:", "2/11 nodes:")
-    assert shown_scope(nodes[:3], entries).text == "3 of 11 nodes:"
-    assert shown_scope(claims[:1], claims, frozenset({"Node"})).text == "1 of 2 NodeClaims:"
-    assert (marked_scope(shown).text, marked_scope(shown).short) == ("4 marked, 2 of them starting:", "4 marked:")
-    assert marked_scope(nodes[:1]).text == "1 marked:"
+    assert shown_scope(some(nodes[:3]), every).text == "3 of 11 nodes:"
+    assert shown_scope(some(claims[:1]), replace(some(claims), hidden=frozenset({"Node"}))).text == "1 of 2 NodeClaims:"
+    assert (marked_scope(some(shown)).text, marked_scope(some(shown)).short) == (
+        "4 marked, 2 of them starting:",
+        "4 marked:",
+    )
+    assert marked_scope(some(nodes[:1])).text == "1 marked:"
     facts = [fact.text for fact in cluster_facts(view.totals_of(shown, 7), scope)]
     asked, offered = sum(one.cpu.requested for one in shown), sum(one.cpu.capacity for one in shown)
     assert facts[0] == scope.text

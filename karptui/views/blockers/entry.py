@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 from karptui.disruption.codes import Code
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry
+from karptui.session.overview import HOLDS_NOBODY
 from karptui.views.grouping import GroupHeading
 
 if TYPE_CHECKING:
-    from karptui.disruption.analysis import Analysis, NodeFindings
+    from karptui.disruption.analysis import NodeFindings
     from karptui.disruption.blocker import Blocker
-
-_HOLDS_NOBODY: Final = frozenset({"DELETING"})
-"""That a node is being deleted keeps nobody: what its drain waits for does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,16 +140,6 @@ def nodes_of(entries: Iterable[BlockerEntry]) -> tuple[NodeEntry, ...]:
     return tuple({one.node.key: one.node for one in entries if one.node is not None}.values())
 
 
-@lru_cache(maxsize=1)
-def blocker_count(analysis: Analysis | None) -> int:
-    """Return how many rows ``blocker_entries`` makes of an analysis; counted once for each, as every screen asks."""
-    if analysis is None:
-        return 0
-    return len(analysis.cluster) + sum(
-        one.code not in _HOLDS_NOBODY for found in analysis.findings.values() for one in found.blockers
-    )
-
-
 def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
     """Return a row for every node and blocker, those of the whole cluster first."""
     analysis = view.analysis
@@ -165,6 +153,6 @@ def blocker_entries(view: ClusterView) -> tuple[BlockerEntry, ...]:
             BlockerEntry(one, index, found, nodes.get(found.key))
             for found in analysis.findings.values()
             for index, one in enumerate(found.blockers)
-            if one.code not in _HOLDS_NOBODY
+            if one.code not in HOLDS_NOBODY
         ),
     )

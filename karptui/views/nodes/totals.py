@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from karptui.kube.units import count_text, counted, cpu_pair_text, memory_pair_text, percent_text
 from karptui.session.costs import ClusterTotals
-from karptui.session.nodes import NodeEntry, PodAccess
+from karptui.session.nodes import PodAccess
 from karptui.views.prices import cost_fact
 from karptui.views.row import Tone
 from karptui.views.top_bar import Fact
@@ -61,33 +59,27 @@ def _counts(nodes: int, starting: int) -> list[Fact]:
     return facts
 
 
-def shown_scope(shown: Sequence[NodeEntry], entries: Sequence[NodeEntry], hidden: frozenset[str] = frozenset()) -> Fact:
+def shown_scope(shown: ClusterTotals, every: ClusterTotals) -> Fact:
     """Return in words that figures are of the nodes a filter leaves: ``12 of 61 nodes:``.
 
     Args:
-        shown: the nodes and claims that are left.
-        entries: every node and claim.
-        hidden: kinds that may not be listed.
+        shown: of the nodes and claims that are left.
+        every: of all of them.
     """
-    if "Node" in hidden:
-        some, every = count_text(len(shown)), len(entries)
-        words, short = f"{some} of {counted(every, 'NodeClaim')}:", f"{some}/{counted(every, 'claim')}:"
+    if "Node" in every.hidden:
+        some, count = count_text(shown.nodes + shown.claims), every.nodes + every.claims
+        words, short = f"{some} of {counted(count, 'NodeClaim')}:", f"{some}/{counted(count, 'claim')}:"
         return Fact(words, short, Tone.STRONG, is_exact=True)
-    nodes, all_nodes = _node_count(shown), _node_count(entries)
-    words, short = (f"{count_text(nodes)}{of}{counted(all_nodes, 'node')}" for of in (" of ", "/"))
-    starting = f" +{count_text(len(shown) - nodes)} starting" if len(shown) > nodes else ""
+    words, short = (f"{count_text(shown.nodes)}{of}{counted(every.nodes, 'node')}" for of in (" of ", "/"))
+    starting = f" +{count_text(shown.claims)} starting" if shown.claims else ""
     return Fact(f"{words}{starting}:", f"{short}:", Tone.STRONG, is_exact=True)
 
 
-def marked_scope(marked: Sequence[NodeEntry]) -> Fact:
+def marked_scope(marked: ClusterTotals) -> Fact:
     """Return in words that figures are of the marked nodes: ``2 marked:``."""
-    words, starting = f"{count_text(len(marked))} marked", len(marked) - _node_count(marked)
-    more = f", {count_text(starting)} of them starting" if starting else ""
+    words = f"{count_text(marked.nodes + marked.claims)} marked"
+    more = f", {count_text(marked.claims)} of them starting" if marked.claims else ""
     return Fact(f"{words}{more}:", f"{words}:", Tone.STRONG)
-
-
-def _node_count(entries: Iterable[NodeEntry]) -> int:
-    return sum(entry.node is not None for entry in entries)
 
 
 def _fullness(totals: ClusterTotals, *, is_exact: bool) -> tuple[Fact, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text, counted, duration_text
+from karptui.session.border import Overview
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
 from karptui.views.row import Pieces, Tone
@@ -44,11 +45,11 @@ def computed(age_ns: int, behind: int, still_open: str = "") -> Pieces:
     return ((", ".join(parts), Tone.MUTED if behind <= 0 else Tone.ACTIVE),)
 
 
-def why_unknown(view: ClusterView) -> str:
+def why_unknown(overview: Overview) -> str:
     """Return why what keeps nodes could not be worked out; empty where it is known or on its way."""
-    if view.analysis is not None and view.analysis.problem:
-        return f"what keeps nodes could not be worked out: {clean(view.analysis.problem)}"
-    return f"what keeps nodes is not known: {unready_because(view)}" if is_out_of_reach(view) else ""
+    if overview.analysis_problem:
+        return f"what keeps nodes could not be worked out: {clean(overview.analysis_problem)}"
+    return f"what keeps nodes is not known: {overview.unready_because}" if overview.is_out_of_reach else ""
 
 
 def short_freshness(view: ClusterView) -> str:

@@ -9,6 +9,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import Analysis
 from karptui.session.cluster_view import NO_VIEW, ClusterView
+from karptui.session.overview import overview_of
 from karptui.sources.base import Phase, SourceStatus
 from karptui.views.advice.columns import TABLE
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, advice_entries, counts_text
@@ -201,9 +202,9 @@ def test_freshness() -> None:
 
 def test_the_tab_counts_what_deserves_a_look() -> None:
     view = traps.view()
-    assert "advice" not in tab_notes(view)
+    assert "advice" not in tab_notes(overview_of(view))
     report = AdviceReport(findings=tuple(entry.finding for entry in ENTRIES))
-    assert tab_notes(ClusterView(view.state, view.statuses, advice=report))["advice"] == "2"
+    assert tab_notes(overview_of(ClusterView(view.state, view.statuses, advice=report)))["advice"] == "2"
 
 
 def test_objects() -> None:

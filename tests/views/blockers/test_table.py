@@ -9,9 +9,10 @@ import pytest
 
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
+from karptui.session.overview import blocker_count, overview_of
 from karptui.session.pods import PodEntry
 from karptui.views.blockers.columns import TABLE
-from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_count, blocker_entries
+from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_entries
 from karptui.views.blockers.groups import BlockerGrouping, group_name, grouped, only_blockers
 from karptui.views.blockers.story import story_lines
 from karptui.views.grouping import Folding
@@ -249,5 +250,5 @@ def test_the_tab_counts_the_rows():
     rows = blocker_entries(view)
     assert any(one.code == "DELETING" for found in view.analysis.findings.values() for one in found.blockers)
     assert blocker_count(view.analysis) == len(rows)
-    assert tab_notes(view)["blockers"] == str(len(rows))
+    assert tab_notes(overview_of(view))["blockers"] == str(len(rows))
     assert blocker_count(None) == 0

@@ -15,6 +15,7 @@ from karptui.disruption.why import Why
 from karptui.session.cluster_view import ClusterView
 from karptui.session.costs import Held, held_of, held_per_hour
 from karptui.session.nodes import NodeEntry
+from karptui.session.overview import overview_of
 from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
@@ -235,8 +236,8 @@ def test_freshness(view):
     assert short_freshness(story_view()) == "computing"
     failed = ClusterView(view.state, view.statuses, view, analysis=replace(view.analysis, problem="oh"))
     assert said(freshness(failed, NOW_NS)) == "the newest state could not be analysed: oh"
-    assert why_unknown(failed) == "what keeps nodes could not be worked out: oh"
-    assert why_unknown(view) == why_unknown(story_view()) == ""
+    assert why_unknown(overview_of(failed)) == "what keeps nodes could not be worked out: oh"
+    assert why_unknown(overview_of(view)) == why_unknown(overview_of(story_view())) == ""
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def without(*kinds):
 def test_what_is_out_of_reach_is_not_on_its_way():
     hidden = without(Kind.POD)
     assert freshness(hidden, NOW_NS) == (("not worked out: pods may not be listed", Tone.WARNING),)
-    assert why_unknown(hidden) == "what keeps nodes is not known: pods may not be listed"
+    assert why_unknown(overview_of(hidden)) == "what keeps nodes is not known: pods may not be listed"
     assert short_freshness(hidden) == ""
     node = entry(hidden, "dnd")
     assert why_cell(node, NOW_NS).text == "!rbac"

@@ -1,0 +1,222 @@
+"""What crosses between a session and the screens: values, never a live object, a lock or a callback into an engine.
+
+Every message can be written as bytes and read back, so that a session may run in a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from karptui.session import nodes
+from karptui.session.costs import ClusterTotals
+from karptui.session.nodes import NodeEntry
+from karptui.session.pods import PodEntry
+from karptui.sources.base import SourceStatus
+
+Fact = NodeEntry | PodEntry
+"""What a row of a list is drawn from."""
+MessageT = TypeVar("MessageT")
+
+
+class Focus(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody looks at, to be worked out first."""
+
+    keys: tuple[str, ...] = ()
+    """Nodes on the screen."""
+    detail: str = ""
+    """The node of which every gate and every landing place is asked for."""
+    asks_next: bool = False
+    """Whether the next command is asked for."""
+    asks_overlap: bool = False
+    """Whether it is asked which NodePools could take which pods."""
+    asks_pending: bool = False
+    """Whether it is asked why pods wait."""
+    pod: str = ""
+    """``namespace/name`` of the pending pod that is asked about at length."""
+    asks_advice: bool = False
+    """Whether somebody looks at what the rules find; they are asked anyhow, only less often."""
+
+
+# How the cluster is known
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is known of the cluster, and what all of it comes to."""
+
+    generation: int
+    """Counts up with every change of the cluster."""
+    statuses: Mapping[str, SourceStatus]
+    """How the source stands, by kind."""
+    totals: ClusterTotals
+    sizes: Mapping[str, int]
+    """About how many items each list has, by its name."""
+    counts: Mapping[str, int]
+    """What wants attention, by the name of a screen."""
+    unready_because: str
+    """Why nothing can be said of what keeps nodes yet, or at all; empty where enough is known."""
+    is_out_of_reach: bool
+    """Whether nothing can be said of it as long as a permission or Karpenter is missing."""
+    analysis_problem: str
+    """Why the newest cluster could not be analysed; empty where it could, or is still to be."""
+
+
+# Rows of a list, asked for by window
+
+
+class RowsWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A list with a filter, in an order."""
+
+    list: str
+    filter_text: str = ""
+    sort: str
+    """Id of the column rows are ordered by."""
+    is_descending: bool = False
+    is_notable_only: bool = False
+    """Whether rows that are neither blocked nor faulty are left out."""
+    now_ns: int
+    """The present instant, for filters on ages: nanoseconds since the epoch."""
+
+
+class RowsFound(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows in an order that stays as it is; they are fetched by window."""
+
+    list: str
+    number: int
+    """Of these rows; the same as long as nothing has changed."""
+    shown: int
+    """Rows that the filter leaves."""
+    total: int
+    """Items without the filter."""
+
+
+class WindowWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Some rows one after the other."""
+
+    number: int
+    offset: int
+    count: int
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows one after the other, or single ones, as facts."""
+
+    keys: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+class KeysWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of all rows, in order."""
+
+    number: int
+
+
+class Keys(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of all rows, in order."""
+
+    keys: tuple[str, ...]
+
+
+class PlaceWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a row stands."""
+
+    number: int
+    key: str
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a row stands."""
+
+    index: int | None
+    """None where there is no such row."""
+
+
+class PickWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Single rows, by their keys; those that are not there are left out."""
+
+    number: int
+    keys: frozenset[str]
+
+
+class TotalsWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the nodes of some rows hold and cost together."""
+
+    number: int
+    keys: frozenset[str] | None = None
+    """All rows when None."""
+
+
+class NodeWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A node by its name."""
+
+    name: str
+
+
+class NodeFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A node by its name."""
+
+    key: str = ""
+    """Of its row; empty where it is not there."""
+
+
+class Border(Protocol):
+    """What a screen may ask a session, and what it answers."""
+
+    def overview(self) -> Overview:
+        """Return how much is known of the cluster."""
+        ...
+
+    def rows(self, wanted: RowsWanted) -> RowsFound:
+        """Filter and sort a list; takes a while for a long one, so it belongs in a thread."""
+        ...
+
+    def window(self, wanted: WindowWanted) -> Window:
+        """Return some rows one after the other; fewer where they end."""
+        ...
+
+    def keys(self, wanted: KeysWanted) -> Keys:
+        """Return the keys of all rows."""
+        ...
+
+    def place(self, wanted: PlaceWanted) -> Place:
+        """Return where a row stands."""
+        ...
+
+    def pick(self, wanted: PickWanted) -> Window:
+        """Return single rows in their order."""
+        ...
+
+    def totals(self, wanted: TotalsWanted) -> ClusterTotals:
+        """Return what the nodes of some rows hold and cost together."""
+        ...
+
+    def node(self, wanted: NodeWanted) -> NodeFound:
+        """Return the key of a node's row."""
+        ...
+
+
+def encoded(message: msgspec.Struct) -> bytes:
+    """Return a message as bytes."""
+    return _ENCODER.encode(message)
+
+
+def decoded(data: bytes, kind: type[MessageT]) -> MessageT:
+    """Return a message that ``encoded`` wrote."""
+    from karptui.disruption.analysis import NodeFindings  # noqa: PLC0415 - slow to import, and only readers need it
+
+    # What a node's findings are is known to type checkers alone, so that the first screen waits for no engine.
+    vars(nodes).setdefault("NodeFindings", NodeFindings)
+    return msgspec.json.decode(data, type=kind)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise NotImplementedError(f"{type(value).__name__} does not cross the border")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
+"""As JSON: amounts in nano-units of a large node go beyond 64 bits, where other formats end."""

@@ -1,0 +1,179 @@
+"""Answers what screens ask for at the border: filters and sorts lists, and gives their rows by window."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
+
+from karptui.session.border import (
+    Fact,
+    Keys,
+    KeysWanted,
+    NodeFound,
+    NodeWanted,
+    Overview,
+    PickWanted,
+    Place,
+    PlaceWanted,
+    RowsFound,
+    RowsWanted,
+    TotalsWanted,
+    Window,
+    WindowWanted,
+)
+from karptui.session.cluster_view import ClusterView
+from karptui.session.costs import ClusterTotals, totals_of
+from karptui.session.last_answer import LastAnswer
+from karptui.session.nodes import NodeEntry
+from karptui.session.overview import overview_of
+
+KEPT: Final = 2
+"""Orders of each list that rows can still be fetched from: that on the screen, and the one that takes its place."""
+
+
+class Arranged(NamedTuple):
+    """Items in the order of their rows."""
+
+    items: Sequence[Any]
+    keys: Sequence[str]
+    is_timed: bool = False
+    """Whether another instant might bring other rows."""
+
+
+class List(NamedTuple):
+    """A list that rows can be asked of."""
+
+    items: Callable[[ClusterView], Sequence[Any]]
+    """Every item of a view; the same object for the same view."""
+    arrange: Callable[[Sequence[Any], RowsWanted], Arranged]
+    """Filters and sorts items."""
+
+
+class _Rows(NamedTuple):
+    """Rows in an order, and what they were made from."""
+
+    source: Sequence[Any]
+    recipe: RowsWanted
+    arranged: Arranged
+    found: RowsFound
+    sum_up: Callable[[Sequence[NodeEntry]], ClusterTotals]
+
+
+class RowServer:
+    """Keeps the orders of rows that were asked for last; may be asked from any thread."""
+
+    def __init__(self, view: Callable[[], ClusterView], lists: Mapping[str, Callable[[], List]]) -> None:
+        """Make a server that has arranged nothing yet.
+
+        Args:
+            view: Returns the newest generation of the cluster.
+            lists: The lists there are by name, each made when it is first asked for.
+        """
+        self._view = view
+        self._lists = lists
+        self._known: dict[str, List] = {}
+        self._lock = threading.Lock()
+        self._rows: dict[int, _Rows] = {}
+        self._number = 0
+        self._overview: LastAnswer[Overview] = LastAnswer()
+
+    def overview(self) -> Overview:
+        """Return how much is known of the cluster; the same object for the same generation."""
+        view = self._view()
+        return self._overview.get((view,), lambda: overview_of(view))
+
+    def rows(self, wanted: RowsWanted) -> RowsFound:
+        """Filter and sort a list; the same rows as before while nothing that counts has changed."""
+        view = self._view()
+        known = self._known.get(wanted.list)
+        if known is None:
+            known = self._known[wanted.list] = self._lists[wanted.list]()
+        source = known.items(view)
+        before = self._last(wanted, source)
+        if before is not None:
+            return before
+        arranged = known.arrange(source, wanted)
+        with self._lock:
+            self._number += 1
+            found = RowsFound(list=wanted.list, number=self._number, shown=len(arranged.items), total=len(source))
+            self._rows[found.number] = _Rows(source, wanted, arranged, found, _sums_of(view))
+            numbers = [number for number, rows in self._rows.items() if rows.found.list == wanted.list]
+            for number in numbers[:-KEPT]:
+                del self._rows[number]
+        return found
+
+    def _last(self, wanted: RowsWanted, source: Sequence[Any]) -> RowsFound | None:
+        with self._lock:
+            for number, rows in reversed(self._rows.items()):
+                if rows.source is source and not rows.arranged.is_timed and _is_alike(rows.recipe, wanted):
+                    self._rows[number] = self._rows.pop(number)
+                    return rows.found
+        return None
+
+    def window(self, wanted: WindowWanted) -> Window:
+        """Return some rows one after the other; fewer where they end, none where newer ones have taken their place."""
+        arranged = self._arranged(wanted.number)
+        seen = slice(wanted.offset, wanted.offset + wanted.count)
+        return Window(keys=tuple(arranged.keys[seen]), facts=cast("tuple[Fact, ...]", tuple(arranged.items[seen])))
+
+    def keys(self, wanted: KeysWanted) -> Keys:
+        """Return the keys of all rows."""
+        return Keys(keys=tuple(self._arranged(wanted.number).keys))
+
+    def place(self, wanted: PlaceWanted) -> Place:
+        """Return where a row stands."""
+        try:
+            return Place(index=self._arranged(wanted.number).keys.index(wanted.key))
+        except ValueError:
+            return Place(index=None)
+
+    def pick(self, wanted: PickWanted) -> Window:
+        """Return single rows in their order."""
+        arranged = self._arranged(wanted.number)
+        both = [pair for pair in zip(arranged.keys, arranged.items, strict=True) if pair[0] in wanted.keys]
+        return Window(keys=tuple(key for key, _ in both), facts=tuple(item for _, item in both))
+
+    def totals(self, wanted: TotalsWanted) -> ClusterTotals:
+        """Return what the nodes of some rows hold and cost together."""
+        rows = self._rows.get(wanted.number)
+        if rows is None:
+            return ClusterTotals()
+        keys = wanted.keys
+        arranged = rows.arranged
+        entries: list[NodeEntry] = [
+            item
+            for key, item in zip(arranged.keys, arranged.items, strict=True)
+            if (keys is None or key in keys) and isinstance(item, NodeEntry)
+        ]
+        return rows.sum_up(entries)
+
+    def node(self, wanted: NodeWanted) -> NodeFound:
+        """Return the key of a node's row."""
+        entry = self._view().node_of(wanted.name)
+        return NodeFound(key=entry.key if entry is not None else "")
+
+    def _arranged(self, number: int) -> Arranged:
+        rows = self._rows.get(number)
+        return rows.arranged if rows is not None else Arranged((), ())
+
+
+def _sums_of(view: ClusterView) -> Callable[[Sequence[NodeEntry]], ClusterTotals]:
+    """Return what sums nodes up as a view does, without holding the view."""
+    hidden, has_prices = view.hidden, not view.evidence.price_settings.is_disabled
+    is_analysed = view.analysis is not None
+
+    def sum_up(entries: Sequence[NodeEntry]) -> ClusterTotals:
+        pods = sum(entry.pods.requested for entry in entries)
+        return totals_of(entries, pods, hidden=hidden, has_prices=has_prices, is_analysed=is_analysed)
+
+    return sum_up
+
+
+def _is_alike(left: RowsWanted, right: RowsWanted) -> bool:
+    """Whether the same rows are wanted, at whatever instant."""
+    return _recipe(left) == _recipe(right)
+
+
+def _recipe(wanted: RowsWanted) -> tuple[object, ...]:
+    return wanted.list, wanted.filter_text, wanted.sort, wanted.is_descending, wanted.is_notable_only

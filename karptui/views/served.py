@@ -1,0 +1,42 @@
+"""A table's filter and order, for whoever serves its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from karptui.session.border import RowsWanted
+from karptui.session.cluster_view import ClusterView
+from karptui.session.row_server import Arranged, List
+from karptui.views.fields import FieldKind, ItemT
+from karptui.views.query import FieldTerm, Query, Subject, parse_query
+from karptui.views.table import Sort, TableSpec, build_rows
+
+
+def served(spec: TableSpec[ItemT], items: Callable[[ClusterView], Sequence[ItemT]]) -> List:
+    """Return a table as a list that rows can be asked of.
+
+    Args:
+        spec: The table.
+        items: Every item of a view; the same object for the same view.
+    """
+
+    def arrange(source: Sequence[ItemT], wanted: RowsWanted) -> Arranged:
+        query = parse_query(wanted.filter_text, spec.subject)
+        rows = build_rows(
+            spec,
+            source,
+            query=query,
+            sort=Sort(wanted.sort, wanted.is_descending),
+            is_notable_only=wanted.is_notable_only,
+            now_ns=wanted.now_ns,
+        )
+        return Arranged(rows.items, rows.keys, is_timed(query, spec.subject))
+
+    return List(items, arrange)
+
+
+def is_timed(query: Query, subject: Subject[ItemT]) -> bool:
+    """Return whether a filter may leave other rows at another instant."""
+    return any(
+        isinstance(one, FieldTerm) and subject.fields[one.name].kind is FieldKind.DURATION for one in query.terms
+    )

@@ -1,0 +1,186 @@
+"""Everything that crosses the border between a session and the screens can be written as bytes and read back."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+
+import msgspec
+import pytest
+
+from karptui.config import DEFAULTS
+from karptui.screens.lists import lists_of
+from karptui.session import border
+from karptui.session.border import (
+    Border,
+    Focus,
+    Keys,
+    KeysWanted,
+    NodeFound,
+    NodeWanted,
+    Overview,
+    PickWanted,
+    Place,
+    PlaceWanted,
+    RowsFound,
+    RowsWanted,
+    TotalsWanted,
+    Window,
+    WindowWanted,
+    decoded,
+    encoded,
+)
+from karptui.session.costs import ClusterTotals
+from karptui.session.overview import overview_of
+from karptui.session.row_server import RowServer
+from karptui.views.nodes.columns import nodes_table
+from karptui.views.pods.columns import TABLE as PODS
+from karptui.views.table import build_rows
+from tests.builders import NOW_NS
+from tests.ui.fleet import a_fleet, view_of
+from tests.views.why.test_words import analysed
+
+FLEET = view_of(a_fleet())
+ANALYSED = analysed()
+
+
+def server(view=FLEET) -> RowServer:
+    return RowServer(lambda: view, lists_of(DEFAULTS))
+
+
+def rows_of(name: str, asked: RowServer, **given) -> RowsFound:
+    return asked.rows(RowsWanted(list=name, sort="name", now_ns=NOW_NS, **given))
+
+
+def window_of(view, name: str) -> Window:
+    asked = server(view)
+    return asked.window(WindowWanted(number=rows_of(name, asked).number, offset=0, count=1_000))
+
+
+MESSAGES = (
+    Focus(keys=("node/a",), detail="node/b", asks_next=True, pod="x/y"),
+    overview_of(FLEET),
+    overview_of(ANALYSED),
+    RowsWanted(list="nodes", filter_text="cpu>80%", sort="cpu", is_descending=True, now_ns=NOW_NS),
+    RowsFound(list="nodes", number=3, shown=2, total=11),
+    WindowWanted(number=3, offset=64, count=64),
+    window_of(FLEET, "nodes"),
+    window_of(FLEET, "pods"),
+    window_of(ANALYSED, "nodes"),
+    KeysWanted(number=3),
+    Keys(keys=("node/a", "node/b")),
+    PlaceWanted(number=3, key="node/a"),
+    Place(index=None),
+    PickWanted(number=3, keys=frozenset({"node/a"})),
+    TotalsWanted(number=3, keys=frozenset({"node/a"})),
+    FLEET.totals,
+    ANALYSED.totals,
+    NodeWanted(name="a"),
+    NodeFound(key="node/a"),
+)
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_every_message_is_read_as_it_was_written(message):
+    read = decoded(encoded(message), type(message))
+    assert encoded(read) == encoded(message)
+    assert type(read) is type(message)
+
+
+def test_no_kind_of_message_is_forgotten():
+    kinds = {one for _, one in inspect.getmembers(border, inspect.isclass) if issubclass(one, msgspec.Struct)}
+    own = {one for one in kinds if one.__module__ == border.__name__}
+    assert own - {type(message) for message in MESSAGES} == set()
+
+
+def test_whatever_is_asked_and_answered_is_a_message():
+    for name, method in inspect.getmembers(Border, inspect.isfunction):
+        if name.startswith("_"):
+            continue
+        hints = typing.get_type_hints(method)
+        assert all(issubclass(kind, msgspec.Struct) and kind.__struct_config__.frozen for kind in hints.values()), name
+
+
+def test_facts_that_were_read_draw_the_same_row():
+    for view, name, spec in (
+        (FLEET, "nodes", nodes_table()),
+        (FLEET, "pods", PODS),
+        (ANALYSED, "nodes", nodes_table()),
+    ):
+        window = window_of(view, name)
+        read = decoded(encoded(window), Window)
+        here, there = (build_rows(spec, one.facts, now_ns=NOW_NS) for one in (window, read))
+        assert list(here) == list(there)
+        assert here.keys == there.keys
+
+
+def test_nothing_that_lives_crosses():
+    with pytest.raises(NotImplementedError, match="ClusterView does not cross the border"):
+        encoded(msgspec.defstruct("Live", [("view", object)])(FLEET))
+
+
+def test_rows_are_filtered_and_in_order_and_given_by_window():
+    asked = server()
+    found = rows_of("nodes", asked, filter_text="!general")
+    expected = build_rows(nodes_table(), [one for one in FLEET.node_entries if one.pool != "general"], now_ns=NOW_NS)
+    assert 0 < found.shown < found.total == len(FLEET.node_entries)
+    first, rest = (asked.window(WindowWanted(number=found.number, offset=at, count=3)) for at in (0, 3))
+    assert first.keys + rest.keys == asked.keys(KeysWanted(number=found.number)).keys[:6]
+    assert set(first.keys) <= set(expected.keys)
+    assert asked.window(WindowWanted(number=found.number, offset=found.shown, count=9)).keys == ()
+
+
+def test_rows_stay_the_same_while_nothing_changes():
+    asked = server()
+    found = rows_of("pods", asked)
+    assert rows_of("pods", asked) is found
+    assert rows_of("pods", asked, is_descending=True) is not found
+    timed = rows_of("pods", asked, filter_text="age>1h")
+    assert rows_of("pods", asked, filter_text="age>1h") is not timed
+
+
+def test_rows_that_gave_way_are_empty():
+    asked = server()
+    first = rows_of("nodes", asked)
+    for text in ("a", "b"):
+        rows_of("nodes", asked, filter_text=text)
+    assert asked.window(WindowWanted(number=first.number, offset=0, count=9)) == Window()
+    assert asked.totals(TotalsWanted(number=first.number)) == ClusterTotals()
+    assert asked.place(PlaceWanted(number=first.number, key="node/a")) == Place(index=None)
+
+
+def test_a_row_is_found_by_its_key():
+    asked = server()
+    found = rows_of("pods", asked)
+    keys = asked.keys(KeysWanted(number=found.number)).keys
+    assert asked.place(PlaceWanted(number=found.number, key=keys[7])) == Place(index=7)
+    assert asked.place(PlaceWanted(number=found.number, key="no/such")) == Place(index=None)
+    picked = asked.pick(PickWanted(number=found.number, keys=frozenset({keys[9], keys[2], "no/such"})))
+    assert picked.keys == (keys[2], keys[9])
+    assert [one.pod.key for one in picked.facts] == list(picked.keys)
+
+
+def test_sums_are_of_all_rows_or_some():
+    asked = server()
+    found = rows_of("nodes", asked)
+    every = asked.totals(TotalsWanted(number=found.number))
+    assert (every.nodes, every.claims) == (FLEET.totals.nodes, FLEET.totals.claims)
+    assert every.cpu == FLEET.totals.cpu
+    keys = asked.keys(KeysWanted(number=found.number)).keys
+    one = asked.totals(TotalsWanted(number=found.number, keys=frozenset(keys[:1])))
+    assert one.nodes + one.claims == 1
+
+
+def test_a_node_is_found_by_its_name():
+    asked = server()
+    name = next(iter(FLEET.state.nodes))
+    entry = FLEET.node_of(name)
+    assert entry is not None
+    assert asked.node(NodeWanted(name=name)) == NodeFound(key=entry.key)
+    assert asked.node(NodeWanted(name="gone")) == NodeFound()
+
+
+def test_an_overview_is_made_once_for_a_generation():
+    asked = server()
+    assert isinstance(asked.overview(), Overview)
+    assert asked.overview() is asked.overview()
