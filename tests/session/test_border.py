@@ -80,10 +80,15 @@ MESSAGES = (
 )
 
 
+def in_order(message: msgspec.Struct) -> object:
+    """Return a message as plain values, sets in order."""
+    return msgspec.to_builtins(decoded(encoded(message), type(message)), order="deterministic")
+
+
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_every_message_is_read_as_it_was_written(message):
     read = decoded(encoded(message), type(message))
-    assert encoded(read) == encoded(message)
+    assert in_order(read) == in_order(message)
     assert type(read) is type(message)
 
 
