@@ -22,7 +22,7 @@ from textual.screen import Screen
 from karptui.session.pace import keep_pauses_short
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
-from karptui.views.query import Subject, parse_query
+from karptui.views.query import parse_query
 from karptui.views.row import Bar, Cell, Tone
 from karptui.views.table import Sort, TableSpec, build_rows
 from karptui.widgets.palette import variable_defaults
@@ -60,11 +60,14 @@ COLUMNS = (
     Column[int](Heading("why", "WHY"), lambda _i, _: Cell("DND×2", Tone.WARNING), lambda _: 0),
     Column[int](Heading("age", "AGE", is_right_aligned=True), lambda _i, _: Cell("3d4h"), lambda item: item),
 )
-SUBJECT = Subject[int](
+SPEC = TableSpec[int](
+    noun="rows",
+    columns=COLUMNS,
+    key=str,
+    default_sort=Sort("name"),
     text=lambda item: f"ip-10-{item >> 16}-{item >> 8 & 255}-{item & 255}",
-    fields={"n": Field[int](FieldKind.COUNT, lambda item, _: item)},
+    more_filters={"n": Field[int](FieldKind.COUNT, lambda item, _: item)},
 )
-SPEC = TableSpec[int]("rows", COLUMNS, SUBJECT, str, Sort("name"))
 
 
 class Bench(App[None]):
@@ -141,7 +144,7 @@ async def main(count: int) -> None:
             table.set_rows(build_rows(SPEC, items, sort=order, now_ns=0), order)
 
         await measure("sort by another column", sort, 10)
-        query = parse_query("10-0 n>500", SUBJECT)
+        query = parse_query("10-0 n>500", SPEC.subject)
         await measure(
             "filter by word and number",
             lambda: table.set_rows(build_rows(SPEC, items, query=query, now_ns=0), Sort("name")),

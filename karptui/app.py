@@ -16,7 +16,6 @@ from textual.screen import Screen
 from karptui.clock import Clock, SystemClock
 from karptui.cluster_app import ClusterApp
 from karptui.config import DEFAULTS, Config
-from karptui.screen_loop import screen_loop
 from karptui.screens import command_line
 from karptui.screens.command_line import Command, CommandError
 from karptui.screens.commands import app_commands
@@ -35,9 +34,10 @@ from karptui.views.nodes.totals import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.palette import OWN_THEMES, variable_defaults
-from karptui.widgets.style_rules import StyleRules
 from karptui.widgets.styles import style_sheets
+from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals
+from karptui.widgets.textual_compat.style_rules import StyleRules
 
 if TYPE_CHECKING:
     from textual.theme import Theme

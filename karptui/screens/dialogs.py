@@ -14,9 +14,9 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from karptui.screens.dimmed import DimmedScreen
 from karptui.views.sanitize import clean
 from karptui.widgets.beside import Beside
+from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
 FILTER_FROM: Final = 10
 """From so many choices up a line is there to narrow them; of fewer, as soon as something is typed."""

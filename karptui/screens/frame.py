@@ -14,7 +14,6 @@ from textual.screen import Screen
 from karptui.screens import command_line, footer
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
-from karptui.screens.swift_screen import SwiftScreen
 from karptui.views.health import notice
 from karptui.views.row import Pieces, Tone
 from karptui.views.tab_notes import tab_notes
@@ -23,6 +22,7 @@ from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import Prompt, PromptMode
 from karptui.widgets.tab_line import TabLine
+from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from textual.content import Content
 from textual.visual import Visual
 from textual.widgets import Static
 
-from karptui.screens.dimmed import DimmedScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.host import host_of
 from karptui.sources.cluster.role import cluster_role_lines
 from karptui.widgets.beside import Beside, BesideLines
+from karptui.widgets.textual_compat.dimmed import DimmedScreen
 
 _TERM_WIDTH = 24
 """Cells of keys and names at most; a longer one stands above its text."""

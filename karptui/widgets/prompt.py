@@ -60,13 +60,13 @@ class PromptInput(Input):
     is_finished: bool = False
     """Whether enter or escape has been pressed: keys behind it, typed faster than the focus moves, are no text."""
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
+        """Take enter and escape in turn with the text before them, not after a round trip through the app."""
         if self.is_finished:
             event.stop()
             event.prevent_default()
             self.app.post_message(events.Key(event.key, event.character))
         elif event.key in ("enter", "escape"):
-            # In turn with the text before it, not after a round trip through the app.
             event.stop()
             event.prevent_default()
             self.is_finished = True
@@ -74,9 +74,8 @@ class PromptInput(Input):
 
     def action_complete(self) -> None:
         """Take the completion that is offered."""
-        if self._suggestion:
-            self.value = self._suggestion
-            self.cursor_position = len(self.value)
+        self.cursor_position = len(self.value)
+        self.action_cursor_right()  # at the end of the text that takes what is suggested
 
     def action_recall(self, step: int) -> None:
         """Show an earlier or later line."""

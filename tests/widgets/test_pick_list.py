@@ -14,8 +14,8 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widgets import Button
 
-from karptui.screens.swift_screen import SwiftScreen
 from karptui.widgets.pick_list import Pick, PickList
+from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from tests.canvas import Canvas, Cell
 
 WIDTH, HEIGHT = 24, 6

@@ -1,1 +1,1 @@
-"""What leans on Textual's own workings, or is done in Textual's place: each piece says what it is kept for."""
+"""What leans on Textual's own workings, or is done in its place: each piece says what it saves, as measured."""

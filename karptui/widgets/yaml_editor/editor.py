@@ -17,9 +17,9 @@ from textual.widgets.text_area import Selection, TextAreaTheme
 
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
+from karptui.widgets.textual_compat.text_area import Look, SparingTextArea
 from karptui.widgets.yaml_editor.changed_lines import changed_lines
 from karptui.widgets.yaml_editor.completions import CompletionList, Completions
-from karptui.widgets.yaml_editor.sparing import Look, SparingTextArea
 
 INDENT: Final = 2
 LIGHT: Final = "css-light"
@@ -102,8 +102,7 @@ class YamlEditor(SparingTextArea):
 
     def watch_notes(self) -> None:
         """Draw the notes."""
-        self._line_cache.clear()
-        self.refresh_stale_lines()
+        self.forget_lines()
 
     def get_line(self, line_index: int) -> Text:
         """Return a line, with what is wrong in it underlined."""
@@ -191,12 +190,12 @@ class YamlEditor(SparingTextArea):
 
     async def _move_now(self, event: events.Key) -> bool:
         """Run a key of the text area at once: text typed right behind it must not overtake it on its way to the app."""
-        bindings = self._bindings.key_to_bindings.get(event.key, ())
-        if event.is_printable or not bindings or bindings[0].action in OWN_ACTIONS:
+        action = "" if event.is_printable else self.action_of(event.key)
+        if not action or action in OWN_ACTIONS:
             return False
         event.stop()
         event.prevent_default()
-        await self.run_action(bindings[0].action)
+        await self.run_action(action)
         return True
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
@@ -214,7 +213,7 @@ class YamlEditor(SparingTextArea):
             if before.lstrip().startswith("- "):
                 indent += INDENT
         start, end = self.selection
-        self._replace_via_keyboard("\n" + " " * indent, start, end)
+        self.replace("\n" + " " * indent, start, end, maintain_selection_offset=False)
 
     def action_dedent(self) -> None:
         """Move the line one level out."""

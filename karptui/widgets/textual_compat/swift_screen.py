@@ -1,12 +1,41 @@
-"""Puts together what a screen repaints: of each widget no more than the rows that have changed."""
+"""A screen that repaints of each widget no more than the rows that have changed, and may be seen behind another.
+
+Measured by benchmarks/whatif_keys.py on the demo: 5.4 ms of processor time for a step through the result, 6.1 without.
+Could become upstream: "A partial update renders every widget between the first and the last change".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from textual import events
 from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.strip import Strip
+
+
+class SwiftScreen(Screen[None]):
+    """Draws itself only where it has changed, and is kept in place while a DimmedScreen shows it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = SparingCompositor()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the screen draws itself: one that shows through dimmed is drawn by the one before it."""
+        return super().is_current and self.app.screen is self
+
+    async def _on_idle(self, _event: events.Idle) -> None:
+        if self._is_unsettled_behind():
+            self._refresh_layout(scroll=self._scroll_required)
+            self._layout_required = self._scroll_required = False
+
+    def _is_unsettled_behind(self) -> bool:
+        """Whether something is out of its place while another screen shows this one dimmed."""
+        is_due = self._layout_required or self._scroll_required
+        return is_due and not self.is_current and super().is_current and not self.app._batch_count  # noqa: SLF001
 
 
 class SparingCompositor(Compositor):

@@ -1,4 +1,8 @@
-"""A text area that draws no more than has changed: Textual's own draws every line after every key."""
+"""A text area that draws no more than has changed: Textual's own draws every line after every key.
+
+Measured by benchmarks/textual_pieces.py: 7 ms of processor time for a letter in a page of YAML, 18 without.
+Could become upstream: "TextArea redraws all lines, and lays out the screen, with every letter".
+"""
 
 from __future__ import annotations
 
@@ -124,6 +128,16 @@ class SparingTextArea(TextArea):
             self.refresh_stale_lines()
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def forget_lines(self) -> None:
+        """Have the lines drawn again that look different, with what Textual keeps of them left out."""
+        self._line_cache.clear()
+        self.refresh_stale_lines()
+
+    def action_of(self, key: str) -> str:
+        """Return what a key does here; empty where it does nothing."""
+        bindings = self._bindings.key_to_bindings.get(key, ())
+        return bindings[0].action if bindings else ""
 
     def refresh_stale_lines(self) -> None:
         """Have the lines drawn again that look different."""

@@ -2,6 +2,9 @@
 
 Textual tints the whole screen behind, cell by cell, whenever anything in it changes. Here it is looked at once a
 second and after it was laid out, a line is tinted when it changed, and each style once.
+
+Measured by benchmarks/textual_pieces.py: 2.7 ms of processor time for a change before a full screen, 11.4 without.
+Could become upstream: "A modal screen tints the whole screen behind on every refresh".
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ import socket
 
 import pytest
 
-from karptui import screen_loop as module
 from karptui.app import KarptuiApp
-from karptui.screen_loop import POLL_SECONDS, ScreenSelector, screen_loop
+from karptui.widgets.textual_compat import loop as module
+from karptui.widgets.textual_compat.loop import POLL_SECONDS, ScreenSelector, screen_loop
 
 
 class Clock:
@@ -81,6 +81,7 @@ def test_the_app_runs_in_that_loop_and_closes_it(monkeypatch: pytest.MonkeyPatch
         assert isinstance(loops[0]._selector, ScreenSelector)  # type: ignore[attr-defined]
         return options
 
+    monkeypatch.setattr("karptui.app.screen_loop", screen_loop)
     monkeypatch.setattr(KarptuiApp, "run_async", run)
     assert KarptuiApp().run(headless=True) == {"headless": True}
     [loop] = loops

@@ -13,8 +13,8 @@ from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 from textual.widgets import Label, Static
 
-from karptui.screens.dimmed import DimmedScreen
-from karptui.screens.swift_screen import FRAME_SECONDS, SwiftScreen
+from karptui.widgets.textual_compat.dimmed import DimmedScreen
+from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from tests.canvas import Canvas
 
 LOOK = "align: center middle; background: $background 60%;"
@@ -163,7 +163,7 @@ async def test_the_screen_behind_is_laid_out_anew_at_another_size(
         canvas = Canvas.behind(app, monkeypatch)
         await pilot.resize_terminal(*after)
         assert await settled(app, pilot, wanted) == wanted
-        await pilot.pause(FRAME_SECONDS)
+        await pilot.pause(1 / 60)
         assert canvas.texts(Region(0, 0, *after)) == wanted, "no cell is left as it was"
 
 

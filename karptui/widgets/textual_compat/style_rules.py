@@ -2,6 +2,9 @@
 
 Textual throws away what it has read whenever a screen is shown for the first time, and reads every sheet again for
 each kind of widget that follows: a good part of the time to a first frame.
+
+Measured by benchmarks/textual_pieces.py: 0.65 s of processor time to open every screen once, 0.96 without.
+Could become upstream: "Stylesheet.reparse throws its cache away although no variable has changed".
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from karptui.screens.compositor import SparingCompositor, _is_covered
-from karptui.screens.swift_screen import SwiftScreen
+from karptui.widgets.textual_compat.swift_screen import SparingCompositor, SwiftScreen, _is_covered
 from tests.canvas import Canvas
 
 WIDTH, HEIGHT = 40, 14

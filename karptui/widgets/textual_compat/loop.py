@@ -1,4 +1,8 @@
-"""The event loop of the screen: it lets go of the interpreter only when it has nothing to do."""
+"""The event loop of the screen: it lets go of the interpreter only when it has nothing to do.
+
+Measured by benchmarks/textual_pieces.py: 350 ms for 20,000 turns beside a thread that computes, 510 without.
+Could become upstream, in asyncio rather than Textual: "A loop with work at hand polls its selector on every turn".
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ import pytest
 from textual.color import Color
 from textual.css.stylesheet import StylesheetParseError
 
-from karptui.widgets.style_rules import StyleRules
+from karptui.widgets.textual_compat.style_rules import StyleRules
 
 RED, BLUE = {"shade": "#ff0000"}, {"shade": "#0000ff"}
 

@@ -20,11 +20,11 @@ from textual.strip import Strip
 from textual.widgets import Button, TextArea
 from textual.widgets.text_area import Selection
 
-from karptui.screens.swift_screen import SwiftScreen
 from karptui.views.row import Tone
 from karptui.widgets.palette import variable_defaults
+from karptui.widgets.textual_compat.swift_screen import SwiftScreen
+from karptui.widgets.textual_compat.text_area import CURSOR_COLUMNS, ROOM_COLUMNS, SparingTextArea
 from karptui.widgets.yaml_editor import CompletionList, Completions, LineNote, YamlEditor
-from karptui.widgets.yaml_editor.sparing import CURSOR_COLUMNS, ROOM_COLUMNS, SparingTextArea
 from tests.canvas import Canvas, Cell
 
 TEXT = """apiVersion: karpenter.sh/v1

@@ -1,0 +1,275 @@
+"""What each piece of karptui/widgets/textual_compat saves: ``python benchmarks/textual_pieces.py``.
+
+The same is done with the piece and with what Textual has in its place, in turns; the figures are the median processor
+time of it, or where waiting is what counts, of the wall clock. A headless app writes nothing, so updates are rendered
+here as Textual's driver would write them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rich.console import RenderableType
+from textual import events
+from textual._compositor import Compositor, CompositorUpdate
+from textual.app import App, ComposeResult
+from textual.css.stylesheet import Stylesheet
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static, TextArea
+from ui_table import SPEC
+
+from karptui import app as module
+from karptui.screens.registry import ENTRIES
+from karptui.views.table import build_rows
+from karptui.widgets.palette import variable_defaults
+from karptui.widgets.row_table import RowTable
+from karptui.widgets.styles import style_sheets
+from karptui.widgets.textual_compat.dimmed import DimmedScreen
+from karptui.widgets.textual_compat.loop import screen_loop
+from karptui.widgets.textual_compat.style_rules import StyleRules
+from karptui.widgets.textual_compat.swift_screen import SwiftScreen
+from karptui.widgets.textual_compat.text_area import SparingTextArea
+
+SIZE = (200, 60)
+TIMES = 40
+TURNS = 20_000
+QUIET_SECONDS = 0.05
+"""Between two keys, so that nothing of the first is left to be drawn."""
+YAML = "\n".join(f"{'  ' * (number % 4)}key-{number}: value # of a document" for number in range(400))
+
+
+class Bench(App[None]):
+    """Renders what it draws, and says when."""
+
+    CSS_PATH = style_sheets("tones", "frame", "whatif", "pools", "dialogs")
+    CSS = "DarkModal, SwiftModal { background: $background 60%; }"
+    written = 0
+
+    def __init__(self, make: Callable[[], Screen[None]], *, rules: type[Stylesheet] = StyleRules) -> None:
+        super().__init__()
+        self.make = make
+        self.animation_level = "none"
+        self.stylesheet = rules(variables=self.get_css_variables())
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:  # noqa: D102
+        return variable_defaults(self.current_theme)
+
+    def get_default_screen(self) -> Screen[None]:  # noqa: D102
+        return self.make()
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        if isinstance(renderable, CompositorUpdate):
+            self.written += len(renderable.render_segments(self.console))
+        super()._display(screen, renderable)
+
+
+class Lines(Screen[None]):
+    """A table between two lines, as most screens are, all of it as Textual draws it."""
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield Static("above", id="above")
+        yield RowTable(SPEC.headings())
+        yield Static("below", id="below")
+
+    def on_mount(self) -> None:  # noqa: D102
+        table = self.query_one(RowTable)
+        table.focus()
+        table.set_rows(build_rows(SPEC, range(1000), now_ns=0))
+
+
+class SwiftLines(Lines, SwiftScreen):
+    """The same on a SwiftScreen."""
+
+
+class TextualCompositor(SwiftLines):
+    """The same on a SwiftScreen with Textual's compositor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = Compositor()
+
+
+class Editor(SwiftScreen):
+    """An editor, ours or Textual's."""
+
+    def __init__(self, editor: Callable[[], TextArea]) -> None:
+        super().__init__()
+        self._make = editor
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield self._make()
+
+
+class DarkModal(ModalScreen[None]):
+    """Something asked, as Textual dims what is behind."""
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield Static("asked", id="asked")
+
+
+class SwiftModal(DimmedScreen[None]):
+    """Something asked, as DimmedScreen does."""
+
+    def compose(self) -> ComposeResult:  # noqa: D102
+        yield Static("asked", id="asked")
+
+
+async def drawn(app: Bench, act: Callable[[], object]) -> None:
+    """Do something, and wait until something is drawn."""
+    before = app.written
+    act()
+    for _ in range(100):
+        if app.written > before:
+            break
+        await asyncio.sleep(0.001)
+
+
+async def moved(app: Bench, step: int) -> None:
+    """Change the line above, the row under the cursor and the line below."""
+
+    def act() -> None:
+        screen = app.screen
+        screen.query_one("#above", Static).update(f"above {step}")
+        screen.query_one(RowTable).action_cursor(1)
+        screen.query_one("#below", Static).update(f"below {step}")
+
+    await drawn(app, act)
+
+
+async def behind_moved(app: Bench, step: int) -> None:
+    """Change a line of the screen behind, and of the one before it."""
+
+    def act() -> None:
+        app.screen_stack[0].query_one("#above", Static).update(f"above {step}")
+        app.screen.query_one("#asked", Static).update(f"asked {step}")
+
+    act()
+    await asyncio.sleep(QUIET_SECONDS)
+
+
+async def typed(app: Bench, step: int) -> None:
+    """Type a letter into the middle of a document."""
+    await drawn(
+        app, lambda: app.post_message(events.Key("x" if step % 20 else "backspace", "x" if step % 20 else None))
+    )
+
+
+async def spent(
+    make: Callable[[], Bench],
+    act: Callable[[Bench, int], Awaitable[None]],
+    clock: Callable[[], float],
+    modal: Any = None,
+) -> float:
+    """Return the median of doing something over and over in an app, in milliseconds."""
+    app = make()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        if modal is not None:
+            await app.push_screen(modal())
+            await pilot.pause()
+        for area in app.screen.query(TextArea):
+            area.text = YAML
+            area.move_cursor((20, 5))
+            area.focus()
+        await pilot.pause()
+        taken = []
+        for step in range(TIMES):
+            await asyncio.sleep(QUIET_SECONDS)
+            began = clock()
+            await act(app, step)
+            taken.append(clock() - began)
+    return statistics.median(taken) * 1000
+
+
+def yaml_area() -> TextArea:
+    """Return Textual's own editor, set as ours is."""
+    return TextArea("", language="yaml", show_line_numbers=True, soft_wrap=False, theme="css", tab_behavior="indent")
+
+
+def own_area() -> TextArea:
+    """Return our editor."""
+    area = SparingTextArea(indent_width=2)
+    area.language = "yaml"
+    return area
+
+
+async def opened(rules: type[Stylesheet]) -> float:
+    """Return what opening every screen of karptui for the first time takes, in milliseconds of the processor."""
+    module.StyleRules = rules  # type: ignore[misc,assignment]
+    try:
+        app = module.KarptuiApp()
+    finally:
+        module.StyleRules = StyleRules  # type: ignore[misc]
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        began = time.process_time()
+        for entry in ENTRIES:
+            app.open_screen(entry.name)
+            await pilot.pause()
+        return (time.process_time() - began) * 1000
+
+
+def turned(loop_factory: Callable[[], asyncio.AbstractEventLoop] | None) -> float:
+    """Return what turns of the loop take beside a thread that computes, in milliseconds of the wall clock."""
+    is_over = threading.Event()
+
+    def compute() -> None:
+        while not is_over.is_set():
+            sum(range(2000))
+
+    async def turn() -> float:
+        began = time.perf_counter()
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        return (time.perf_counter() - began) * 1000
+
+    thread = threading.Thread(target=compute, daemon=True)
+    thread.start()
+    try:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            return runner.run(turn())
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def main() -> None:
+    """Measure every piece, in turns with Textual's own."""
+    cpu = time.process_time
+
+    def run(*given: Any) -> float:
+        return asyncio.run(spent(*given))
+
+    pieces: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
+        "swift_screen: repaint of three lines, CPU": (
+            lambda: run(lambda: Bench(SwiftLines), moved, cpu),
+            lambda: run(lambda: Bench(TextualCompositor), moved, cpu),
+        ),
+        "text_area: letter to repaint, CPU": (
+            lambda: run(lambda: Bench(lambda: Editor(own_area)), typed, cpu),
+            lambda: run(lambda: Bench(lambda: Editor(yaml_area)), typed, cpu),
+        ),
+        "dimmed: change before a screen, CPU": (
+            lambda: run(lambda: Bench(SwiftLines), behind_moved, cpu, SwiftModal),
+            lambda: run(lambda: Bench(Lines), behind_moved, cpu, DarkModal),
+        ),
+        "style_rules: first opening of every screen, CPU": (
+            lambda: asyncio.run(opened(StyleRules)),
+            lambda: asyncio.run(opened(Stylesheet)),
+        ),
+        "loop: 20,000 turns beside a busy thread, wall": (lambda: turned(screen_loop), lambda: turned(None)),
+    }
+    print(f"{'':<50} {'with':>8} {'without':>8} ms, medians of 3")
+    for name, (ours, theirs) in pieces.items():
+        pairs = [(ours(), theirs()) for _ in range(3)]
+        mine, others = (statistics.median(column) for column in zip(*pairs, strict=True))
+        print(f"{name:<50} {mine:8.2f} {others:8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
