@@ -1,0 +1,34 @@
+"""A what-if without a screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.screens.whatif import controller
+from karptui.screens.whatif.controller import WhatIf
+from tests.screens.whatif.hand import Cluster, Keys, Listener, Questions
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> Keys:
+    made = Keys()
+    monkeypatch.setattr(controller, "KEYBOARD", made)
+    return made
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def whatif(cluster: Cluster, listener: Listener, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> WhatIf:
+    monkeypatch.setattr(controller, "Replayer", Questions)
+    made = WhatIf(cluster)
+    made.show_to(listener)
+    return made

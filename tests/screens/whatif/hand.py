@@ -1,0 +1,102 @@
+"""A what-if without a screen: a cluster in hand, questions that are taken down, and a listener that remembers."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from karptui.screens.whatif.controller import WhatIf
+from karptui.session.cluster_view import ClusterView
+from karptui.sources.base import SourceError
+from karptui.views.row import Tone
+from karptui.whatif.answer import Answer
+from karptui.whatif.scenario import Scenario
+from tests.builders import NOW_NS, a_cluster, a_manifest
+
+POOL = a_manifest(
+    "NodePool",
+    "general",
+    api_version="karpenter.sh/v1",
+    spec={
+        "weight": 50,
+        "limits": {"cpu": "100"},
+        "template": {
+            "spec": {
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                "requirements": [
+                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"]}
+                ],
+            }
+        },
+    },
+)
+
+
+class Questions:
+    """Stands for the replayer: takes down what is asked."""
+
+    def __init__(self, _tell: object) -> None:
+        self.asked: list[tuple[ClusterView, int, Scenario]] = []
+        self.is_busy = False
+
+    def ask(self, view: ClusterView, now_ns: int, scenario: Scenario) -> int:
+        self.asked.append((view, now_ns, scenario))
+        return len(self.asked)
+
+
+class Cluster:
+    """A cluster whose objects are at hand, and whose time goes on when it is told."""
+
+    def __init__(self) -> None:
+        self.view = ClusterView(a_cluster(nodes=1), {})
+        self.now = NOW_NS
+        self.objects: dict[tuple[str, str], dict[str, Any]] = {("NodePool", "general"): POOL}
+
+    def now_ns(self) -> int:
+        return self.now
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        if (kind, key) not in self.objects:
+            raise SourceError(f"there is no {kind} {key}")
+        return deepcopy(self.objects[kind, key])
+
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        return ()
+
+
+class Listener:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.said: list[str] = []
+
+    def typed(self) -> None:
+        self.told.append("typed")
+
+    def text_changed(self) -> None:
+        self.told.append("text")
+
+    def sheet_changed(self) -> None:
+        self.told.append("sheet")
+
+    def heard(self, answer: Answer) -> None:
+        self.told.append("answer")
+
+    def say(self, text: str, tone: Tone = Tone.NORMAL) -> None:
+        self.said.append(text)
+
+
+class Keys:
+    """Stands for the keyboard."""
+
+    is_typing = False
+
+    def is_busy(self, _now: float) -> bool:
+        return self.is_typing
+
+
+def asked(whatif: WhatIf) -> list[tuple[ClusterView, int, Scenario]]:
+    questions = whatif.replayer
+    assert isinstance(questions, Questions)
+    return questions.asked

@@ -1,0 +1,102 @@
+"""What the keys on a control do to the sheet in front, without a screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.screens.whatif.controller import WhatIf
+from karptui.screens.whatif.quick_edits import QuickEdits, control_of
+from karptui.views.whatif.opening import Opening
+from karptui.whatif.edits import ObjectRef, RemoveNode, SetSetting
+from karptui.whatif.quick_edits.actions import QUICK_ACTIONS
+from karptui.whatif.scenario import Replay
+from karptui.whatif.yaml.parse import Document
+from tests.screens.whatif.hand import Listener
+
+POOL = ObjectRef("NodePool", "general")
+
+
+@pytest.fixture
+def quick(whatif: WhatIf) -> QuickEdits:
+    return QuickEdits(whatif)
+
+
+async def the_pool(whatif: WhatIf) -> Document:
+    if whatif.documents.parsed.find(POOL) is None:
+        await whatif.open(Opening("more", (POOL,)))
+    found = whatif.documents.parsed.find(POOL)
+    assert found is not None
+    return found
+
+
+async def test_a_step_changes_one_line_and_reset_takes_it_back(whatif: WhatIf, quick: QuickEdits) -> None:
+    document = await the_pool(whatif)
+    before = whatif.book.sheet.text
+    quick.step("quick/nodepool.weight", 1, document)
+    assert whatif.book.sheet.text == before.replace("weight: 50", "weight: 51")
+    quick.reset("quick/nodepool.weight", await the_pool(whatif))
+    assert whatif.book.sheet.text == before
+
+
+async def test_a_document_that_cannot_be_read_is_not_edited(
+    whatif: WhatIf, quick: QuickEdits, listener: Listener
+) -> None:
+    await the_pool(whatif)
+    whatif.put_text("kind: [", "broken")
+    quick.step("quick/nodepool.weight", 1, None)
+    quick.reset("quick/nodepool.weight", None)
+    assert whatif.book.sheet.text == "kind: ["
+    assert all("cannot be read yet" in said for said in listener.said)
+    assert len(listener.said) == 2
+
+
+async def test_a_setting_that_is_as_the_cluster_has_it_is_no_edit(whatif: WhatIf, quick: QuickEdits) -> None:
+    setting = control_of("setting/VM_MEMORY_OVERHEAD_PERCENT").setting
+    assert setting is not None
+    own = quick.setting_value(setting)
+    quick.put_setting(setting, "0.08")
+    assert whatif.book.sheet.edits == (SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.08"),)
+    assert quick.setting_value(setting) == "0.08"
+    quick.put_setting(setting, own)
+    assert whatif.book.sheet.edits == ()
+    quick.step("setting/VM_MEMORY_OVERHEAD_PERCENT", 1, None)
+    assert len(whatif.book.sheet.edits) == 1
+    quick.reset("setting/VM_MEMORY_OVERHEAD_PERCENT", None)
+    assert whatif.book.sheet.edits == ()
+
+
+async def test_values_of_a_requirement_are_exchanged(whatif: WhatIf, quick: QuickEdits) -> None:
+    document = await the_pool(whatif)
+    capacity = control_of("quick/nodepool.capacity-type").quick
+    assert capacity is not None
+    quick.put_toggles(capacity, document, {"spot", "on-demand"}, {"reserved"})
+    after = await the_pool(whatif)
+    assert capacity.current(after.body or {}) == "reserved"
+    quick.reset("quick/nodepool.capacity-type", after)
+    assert set(capacity.current((await the_pool(whatif)).body or {}).split(", ")) == {"spot", "on-demand"}
+
+
+async def test_an_action_adds_an_edit_once_and_replays_what_it_is_about(whatif: WhatIf, quick: QuickEdits) -> None:
+    action = next(one for one in QUICK_ACTIONS if one.id == "remove-node")
+    for _ in range(2):
+        quick.act(action, ObjectRef("Node", "node-0"), {})
+    assert whatif.book.sheet.edits == (RemoveNode("node-0"),)
+    assert whatif.book.sheet.replay is Replay.REMOVE
+    quick.reset("edit/0", None)
+    assert whatif.book.sheet.edits == ()
+
+
+async def test_what_is_refused_changes_nothing_and_says_why(
+    whatif: WhatIf, quick: QuickEdits, listener: Listener
+) -> None:
+    action = next(one for one in QUICK_ACTIONS if one.id == "copies")
+    quick.act(action, ObjectRef("Pod", "web", "shop"), {name: "many" for name, _ in action.asks})
+    assert whatif.book.sheet.edits == ()
+    assert listener.said[0].startswith(f"{action.title}: ")
+
+
+async def test_what_a_sweep_begins_from(whatif: WhatIf, quick: QuickEdits) -> None:
+    document = await the_pool(whatif)
+    quick.step("quick/nodepool.weight", 1, document)
+    assert quick.current_value("NodePool/general:spec.weight", document) == "50"
+    assert quick.current_value("nothing", document) == ""
