@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeVar, overload
 
-from karptui.session.border import Border, KeysWanted, PlaceWanted, RowsFound, Window, WindowWanted
+from karptui.session.border import Border, KeysWanted, PositionWanted, RowsFound, Window, WindowWanted
 
 PAGE: Final = 64
 """Rows that are fetched at a time."""
@@ -90,8 +90,8 @@ class PagedKeys(_Paged[str]):
         Raises:
             ValueError: When there is no such row.
         """
-        wanted = PlaceWanted(number=self._pages.found.number, key=str(value))
-        index = self._pages.border.place(wanted).index
+        wanted = PositionWanted(number=self._pages.found.number, key=str(value))
+        index = self._pages.border.position(wanted).index
         if index is None or index < start or (stop is not None and index >= stop):
             raise ValueError(value)
         return index

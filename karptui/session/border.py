@@ -120,14 +120,14 @@ class Keys(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...]
 
 
-class PlaceWanted(msgspec.Struct, frozen=True, kw_only=True):
+class PositionWanted(msgspec.Struct, frozen=True, kw_only=True):
     """Where a row stands."""
 
     number: int
     key: str
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Position(msgspec.Struct, frozen=True, kw_only=True):
     """Where a row stands."""
 
     index: int | None
@@ -181,7 +181,7 @@ class Border(Protocol):
         """Return the keys of all rows."""
         ...
 
-    def place(self, wanted: PlaceWanted) -> Place:
+    def position(self, wanted: PositionWanted) -> Position:
         """Return where a row stands."""
         ...
 

@@ -14,8 +14,8 @@ from karptui.session.border import (
     NodeWanted,
     Overview,
     PickWanted,
-    Place,
-    PlaceWanted,
+    Position,
+    PositionWanted,
     RowsFound,
     RowsWanted,
     TotalsWanted,
@@ -121,12 +121,12 @@ class RowServer:
         """Return the keys of all rows."""
         return Keys(keys=tuple(self._arranged(wanted.number).keys))
 
-    def place(self, wanted: PlaceWanted) -> Place:
+    def position(self, wanted: PositionWanted) -> Position:
         """Return where a row stands."""
         try:
-            return Place(index=self._arranged(wanted.number).keys.index(wanted.key))
+            return Position(index=self._arranged(wanted.number).keys.index(wanted.key))
         except ValueError:
-            return Place(index=None)
+            return Position(index=None)
 
     def pick(self, wanted: PickWanted) -> Window:
         """Return single rows in their order."""

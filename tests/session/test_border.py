@@ -20,8 +20,8 @@ from karptui.session.border import (
     NodeWanted,
     Overview,
     PickWanted,
-    Place,
-    PlaceWanted,
+    Position,
+    PositionWanted,
     RowsFound,
     RowsWanted,
     TotalsWanted,
@@ -69,8 +69,8 @@ MESSAGES = (
     window_of(ANALYSED, "nodes"),
     KeysWanted(number=3),
     Keys(keys=("node/a", "node/b")),
-    PlaceWanted(number=3, key="node/a"),
-    Place(index=None),
+    PositionWanted(number=3, key="node/a"),
+    Position(index=None),
     PickWanted(number=3, keys=frozenset({"node/a"})),
     TotalsWanted(number=3, keys=frozenset({"node/a"})),
     FLEET.totals,
@@ -151,15 +151,15 @@ def test_rows_that_gave_way_are_empty():
         rows_of("nodes", asked, filter_text=text)
     assert asked.window(WindowWanted(number=first.number, offset=0, count=9)) == Window()
     assert asked.totals(TotalsWanted(number=first.number)) == ClusterTotals()
-    assert asked.place(PlaceWanted(number=first.number, key="node/a")) == Place(index=None)
+    assert asked.position(PositionWanted(number=first.number, key="node/a")) == Position(index=None)
 
 
 def test_a_row_is_found_by_its_key():
     asked = server()
     found = rows_of("pods", asked)
     keys = asked.keys(KeysWanted(number=found.number)).keys
-    assert asked.place(PlaceWanted(number=found.number, key=keys[7])) == Place(index=7)
-    assert asked.place(PlaceWanted(number=found.number, key="no/such")) == Place(index=None)
+    assert asked.position(PositionWanted(number=found.number, key=keys[7])) == Position(index=7)
+    assert asked.position(PositionWanted(number=found.number, key="no/such")) == Position(index=None)
     picked = asked.pick(PickWanted(number=found.number, keys=frozenset({keys[9], keys[2], "no/such"})))
     assert picked.keys == (keys[2], keys[9])
     assert [one.pod.key for one in picked.facts] == list(picked.keys)
