@@ -36,7 +36,7 @@ class ClusterApp(App[None]):
         super().__init__()
         self.session = session
         self._rows = RowServer(lambda: self.session.view, lists)
-        self._clock = clock
+        self.clock = clock
         self._polls = 0
         self._pace = Pace()
         self._is_in_front = True
@@ -126,7 +126,7 @@ class ClusterApp(App[None]):
 
     def now_ns(self) -> int:
         """Return nanoseconds since the epoch."""
-        return self._clock.now_ns()
+        return self.clock.now_ns()
 
     def look_at(self, focus: Focus) -> None:
         """Say which nodes are looked at, so that they are analysed first."""

@@ -21,6 +21,11 @@ def cells_of(strip: Strip) -> list[Cell]:
     return [(letter, style) for text, style, _ in strip for letter in text for _ in range(cell_len(letter))]
 
 
+def strips_of(app: App[Any]) -> list[Strip]:
+    """Return the lines on the screen."""
+    return app.screen._compositor.render_strips(app.size)
+
+
 class Canvas:
     """The cells of a terminal."""
 

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     frame.draw(_title(args), "reading" if args.demo or args.snapshot else "connecting")
     try:
         with garbage_put_off():
-            app = _app(args)
+            app = app_of(args)
         take_keys()
         frame.hand_over()
     except UsageError as error:
@@ -153,7 +153,8 @@ def _settings(args: argparse.Namespace) -> Config:
     return config
 
 
-def _app(args: argparse.Namespace) -> KarptuiApp:
+def app_of(args: argparse.Namespace) -> KarptuiApp:
+    """Return the app that was asked for, ready to run; raises UsageError for what cannot be."""
     config = _settings(args)
     source, clock = open_source(args)
     is_live = not args.demo and not args.snapshot

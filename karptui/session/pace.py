@@ -74,8 +74,14 @@ class Keyboard:
             gc.disable()
 
     def rested(self, *, is_over: bool = False) -> None:
-        """Look for garbage again if nobody types any more, or long enough has passed; called now and then."""
+        """Look for garbage again if nobody types any more, or long enough has passed; called now and then.
+
+        Args:
+            is_over: nobody types any more, however short a while ago it was: the screen is gone.
+        """
         now = time.monotonic()
+        if is_over:
+            self._pressed_at = now - KEY_SECONDS
         if self._put_off_at is None or not (
             is_over or not self.is_busy(now) or now >= self._put_off_at + PUT_OFF_SECONDS
         ):

@@ -160,6 +160,7 @@ def test_no_garbage_is_looked_for_while_somebody_types(clock: Clock) -> None:
     assert gc.isenabled(), "long enough is long enough"
     keyboard.pressed()
     keyboard.rested(is_over=True)
+    assert not keyboard.is_busy(clock.now)
     assert gc.isenabled()
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from textual.css.stylesheet import Stylesheet
 
 from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
@@ -16,7 +15,7 @@ from karptui.widgets.yaml_editor import YamlEditor
 from tests.event_loop import step_textual
 from tests.ui.fleet import NOW_NS, Fleet, FleetSource, a_fleet, price_evidence
 from tests.ui.stage import an_app
-from tests.ui.style_rules import remembering
+from tests.ui.style_rules import read_once
 
 MakeApp = Callable[..., KarptuiApp]
 
@@ -28,7 +27,7 @@ def _stepped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Stylesheet, "_parse_rules", remembering(Stylesheet._parse_rules))
+    read_once(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +43,18 @@ def _still(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_app() -> MakeApp:
     """Return what makes an app over a fleet; settings are given by name."""
 
-    def make(fleet: Fleet | None = None, *, source: FleetSource | None = None, **given: Any) -> KarptuiApp:
+    def make(
+        fleet: Fleet | None = None,
+        *,
+        source: FleetSource | None = None,
+        usage: Any = None,
+        **given: Any,
+    ) -> KarptuiApp:
         connect, context_names = given.pop("connect", None), given.pop("context_names", None)
         return an_app(
             source or FleetSource(fleet or a_fleet()),
             clock=FrozenClock(NOW_NS),
-            evidence=price_evidence(),
+            evidence=price_evidence(usage),
             config=Config(**given),
             connect=connect,
             contexts=context_names,

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from textual.geometry import Size
-
 from karptui.app import KarptuiApp
 from karptui.aws.evidence import Evidence
 from karptui.aws.prices import PriceSettings
@@ -30,6 +28,7 @@ from karptui.sources.mailbox import Mailbox
 from karptui.state.cluster import EMPTY
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
+from tests.canvas import strips_of
 
 UNPRICED = Evidence(price_settings=PriceSettings(is_disabled=True))
 """Keeps list prices, which change with the catalogue, off the screens."""
@@ -415,13 +414,13 @@ def view_of(fleet: Fleet, **phases: Phase) -> ClusterView:
     return ClusterView(reduce(EMPTY, batch), statuses, evidence=UNPRICED)
 
 
-def price_evidence(_source: object = None) -> EvidenceSource:
+def price_evidence(usage: Any = None) -> EvidenceSource:
     """Return prices of the fleet's instance types that depend on nothing."""
     types = tuple(
         InstanceType(name=name, requirements=(), capacity={}, offerings=_offerings(0.1 * (index + 1)))
         for index, name in enumerate(TYPES)
     )
-    return EvidenceSource(Evidence(instance_types=types, taken_at_ns=NOW_NS))
+    return EvidenceSource(Evidence(instance_types=types, taken_at_ns=NOW_NS), usage=usage)
 
 
 def _offerings(price_per_hour: float) -> tuple[Offering, ...]:
@@ -440,9 +439,7 @@ def _offerings(price_per_hour: float) -> tuple[Offering, ...]:
 
 def lines_of(app: KarptuiApp) -> list[str]:
     """Return the lines on the screen."""
-    width, height = app.size
-    update = app.screen._compositor.render_strips(Size(width, height))
-    return [strip.text.rstrip() for strip in update]
+    return [strip.text.rstrip() for strip in strips_of(app)]
 
 
 def screen_text(app: KarptuiApp) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import pytest
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
@@ -22,3 +23,8 @@ def remembering(read: ReadRules) -> ReadRules:
         return _READ[key]
 
     return rules
+
+
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every text read once."""
+    monkeypatch.setattr(Stylesheet, "_parse_rules", remembering(Stylesheet._parse_rules))

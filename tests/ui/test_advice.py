@@ -16,6 +16,7 @@ from karptui.screens.advice import AdviceDetailScreen, AdviceScreen
 from karptui.screens.node_detail import NodeDetailScreen
 from karptui.screens.pool_detail import PoolDetailScreen
 from karptui.screens.text import TextScreen
+from karptui.session.analyst import Analyst
 from karptui.widgets.row_table import RowTable
 from tests import traps
 from tests.builders import NOW_NS
@@ -173,12 +174,12 @@ async def test_a_node_that_is_gone_to_is_there(make_traps: MakeTraps) -> None:
         assert "allocatable" in text
 
 
-async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps) -> None:
+async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await pilot.press("enter")
         await settled(pilot)
-        app.session.analyst._advice.report = AdviceReport(now_ns=NOW_NS)  # type: ignore[union-attr]
+        monkeypatch.setattr(Analyst, "advice", AdviceReport(now_ns=NOW_NS))
         app.poll_now()
         await settled(pilot)
         assert "this has changed or been settled since" in screen_text(app)
@@ -187,13 +188,13 @@ async def test_a_finding_that_is_settled_says_so(make_traps: MakeTraps) -> None:
         assert "finds anything" in screen_text(app)
 
 
-async def test_a_rule_that_fails_is_named(make_traps: MakeTraps) -> None:
+async def test_a_rule_that_fails_is_named(make_traps: MakeTraps, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_traps().run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
-        known = app.session.analyst._advice.report  # type: ignore[union-attr]
-        app.session.analyst._advice.report = AdviceReport(  # type: ignore[union-attr]
-            findings=known.findings, failures=("rule x failed: KeyError: 'y'",), now_ns=NOW_NS
-        )
+        known = app.session.analyst.advice
+        assert known is not None
+        failed = AdviceReport(findings=known.findings, failures=("rule x failed: KeyError: 'y'",), now_ns=NOW_NS)
+        monkeypatch.setattr(Analyst, "advice", failed)
         app.poll_now()
         await settled(pilot)
         assert "rule x failed: KeyError: 'y'" in screen_text(app)

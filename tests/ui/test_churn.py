@@ -8,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from karptui.app import KarptuiApp
+from karptui.clock import FrozenClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter import labels
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -99,17 +100,18 @@ def a_restless_fleet() -> FleetSource:
 
 def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
     """Return what lets an hour go by, then presses keys."""
-    clock = app._clock
-    clock.instant_ns = BEGAN  # type: ignore[attr-defined]
+    clock = app.clock
+    assert isinstance(clock, FrozenClock)
+    clock.instant_ns = BEGAN
 
     async def run(pilot: Pilot[None]) -> None:
         await settled(pilot)
         assert source.mailbox is not None
         for claim in sorted(CLAIMS, key=lambda one: one.deletion_ns):
-            clock.instant_ns = claim.deletion_ns + 30 * SECOND  # type: ignore[attr-defined]
+            clock.instant_ns = claim.deletion_ns + 30 * SECOND
             source.mailbox.put(Kind.NODECLAIM, {claim.name: None})
             app.poll_now()
-        clock.instant_ns = NOW_NS  # type: ignore[attr-defined]
+        clock.instant_ns = NOW_NS
         for key in keys:
             await pilot.press(key)
             await settled(pilot)

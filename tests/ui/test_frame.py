@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -7,6 +8,7 @@ from textual import events
 
 from karptui.config import Banner, ContextSettings
 from karptui.decode.kinds import Kind
+from karptui.screens.dimmed import LOOK_SECONDS
 from karptui.screens.help import HelpScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
@@ -21,6 +23,8 @@ from tests.ui.fleet import FleetSource, a_fleet, a_node, lines_of, screen_text, 
 from tests.ui.stage import settled
 
 SIZE = (120, 40)
+POLL_SECONDS = 0.5
+"""Longer than a pilot waits for what comes soon, so that time passes where a test lets it."""
 
 
 async def test_the_source_starts_after_the_first_frame_and_stops_with_the_app(make_app: MakeApp) -> None:
@@ -263,7 +267,7 @@ async def test_ctrl_c_and_colon_q_always_quit(make_app: MakeApp, keys: Sequence[
         await settled(pilot)
         await pilot.press(*keys)
         await pilot.pause()
-        assert not app.is_running or app._exit
+        assert not app.is_running
 
 
 async def test_another_context(make_app: MakeApp) -> None:
@@ -304,17 +308,19 @@ async def test_the_top_bar_gives_way_from_the_right(make_app: MakeApp, width: in
         assert len(top) <= width
 
 
-async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front(make_app: MakeApp) -> None:
+async def test_the_source_is_heard_less_often_while_the_terminal_is_not_in_front(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", POLL_SECONDS)
     async with make_app().run_test(size=SIZE) as pilot:
         app = await settled(pilot)
         app.on_app_blur(events.AppBlur())
         polled: list[int] = []
         app.poll_now = lambda: polled.append(1)  # type: ignore[method-assign]
-        for _ in range(8):
-            app._tick()
+        await asyncio.sleep(8 * POLL_SECONDS)
         assert len(polled) == 2
         app.on_app_focus(events.AppFocus())
-        app._tick()
+        await asyncio.sleep(POLL_SECONDS)
         assert len(polled) == 4
 
 
@@ -322,23 +328,22 @@ async def test_changes_of_a_large_cluster_are_taken_over_in_a_thread(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("karptui.session.session.LARGE_FROM_PODS", 10)
+    monkeypatch.setattr("karptui.app.POLL_SECONDS", POLL_SECONDS)
     source = FleetSource(a_fleet())
     async with make_app(source=source).run_test(size=SIZE) as pilot:
         app = await settled(pilot)
         assert app.session.is_large
         assert source.mailbox is not None
         source.mailbox.put(Kind.POD, {"gitlab/runner-7f2c4": None})
-        app._tick()
-        app._tick()
+        monkeypatch.setattr("karptui.session.pace.LEAST_SECONDS", 1e9)
+        await asyncio.sleep(2 * POLL_SECONDS)
         await pilot.pause()
         assert "88 pods" in screen_text(app)
-        app._pace.took(0.0, 1e9)
         source.mailbox.put(Kind.POD, {"gitlab/runner-9d0aa": None})
-        app._tick()
-        await pilot.pause()
+        await asyncio.sleep(2 * POLL_SECONDS)
         assert source.mailbox.waiting == 1, "it rests"
         source.mailbox.report(status(Kind.POD, Phase.STALE))
-        app._tick()
+        await asyncio.sleep(POLL_SECONDS)
         await pilot.pause()
         assert source.mailbox.waiting == 0, "news does not wait"
 
@@ -370,7 +375,7 @@ async def test_behind_the_help_the_screen_rests(make_app: MakeApp, monkeypatch: 
         app.poll_now()
         await pilot.pause()
         assert nodes not in drawn
-        front._look_behind()
+        await asyncio.sleep(LOOK_SECONDS)
         assert "12 nodes" in front.render_lines(front.size.region)[0].text
         monkeypatch.undo()
         await pilot.press("escape")

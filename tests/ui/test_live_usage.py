@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from karptui.app import KarptuiApp
 from karptui.decode.kinds import Kind
 from karptui.kube.live_usage import LiveUsage, Sample, first_seen
 from tests.ui.conftest import MakeApp
@@ -53,30 +52,22 @@ def measured() -> LiveUsage:
     return LiveUsage(nodes=nodes, pods=pods, read_at_ns=NOW_NS - 18 * SECOND, window_ns=15 * SECOND, is_asked=True)
 
 
-def with_meter(app: KarptuiApp, usage: LiveUsage) -> Meter:
-    meter = Meter(usage)
-    app.session.evidence._usage = meter  # type: ignore[assignment]
-    return meter
-
-
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_a_node(snap_compare: Compare, make_app: MakeApp, size: tuple[int, int]) -> None:
-    app = make_app()
-    with_meter(app, measured())
+    app = make_app(usage=Meter(measured()))
     keys = ("slash", *"71-204", "enter", "enter")
     assert snap_compare(app, terminal_size=size, run_before=pressing(*keys))
 
 
 @pytest.mark.parametrize("screen", ["nodes", "pods"])
 def test_the_wide_layout(snap_compare: Compare, make_app: MakeApp, screen: str) -> None:
-    app = make_app(screen=screen, wide=True)
-    with_meter(app, measured())
+    app = make_app(usage=Meter(measured()), screen=screen, wide=True)
     assert snap_compare(app, terminal_size=(240, 40), run_before=pressing("down"))
 
 
 async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> None:
-    app = make_app()
-    meter = with_meter(app, LiveUsage(is_asked=True))
+    meter = Meter(LiveUsage(is_asked=True))
+    app = make_app(usage=meter)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("3", "9")
@@ -93,8 +84,8 @@ async def test_it_is_asked_for_only_while_it_is_looked_at(make_app: MakeApp) -> 
 
 
 async def test_what_is_measured_meanwhile_is_taken_over(make_app: MakeApp) -> None:
-    app = make_app(screen="pods")
-    meter = with_meter(app, LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server"))
+    meter = Meter(LiveUsage(is_asked=True, sentence="live usage is not known: no [bold]metrics-server"))
+    app = make_app(usage=meter, screen="pods")
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         assert "uses cpu" not in screen_text(app)

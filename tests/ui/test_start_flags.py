@@ -55,7 +55,7 @@ def parsed(*words: str) -> argparse.Namespace:
 )
 def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], namespace: str) -> None:
     monkeypatch.setenv("KARPTUI_NAMESPACE", "team")
-    config = opening._app(parsed(*words, "--resources", "cpu, gpu")).config
+    config = opening.app_of(parsed(*words, "--resources", "cpu, gpu")).config
     assert config.namespace == namespace
     assert config.resources == ("cpu", "gpu")
 
@@ -72,16 +72,16 @@ def test_flags_reach_the_settings(monkeypatch: pytest.MonkeyPatch, words: tuple[
 )
 def test_wishes_that_cannot_be_met_are_refused(words: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(UsageError, match=re.escape(sentence)):
-        opening._app(parsed(*words))
+        opening.app_of(parsed(*words))
 
 
 def test_wishes_that_can_be_met(tmp_path: Path) -> None:
     file = tmp_path / "karptui.toml"
     file.write_text('node_selector = "team in (a,b)"\n')
-    config = opening._app(parsed("--config", str(file), "--extra-labels", "team", "--node-sort", "age=dsc")).config
+    config = opening.app_of(parsed("--config", str(file), "--extra-labels", "team", "--node-sort", "age=dsc")).config
     assert (config.node_selector, config.order()) == ("team in (a,b)", ("age", True))
 
 
 def test_a_resource_without_a_column_is_refused() -> None:
     with pytest.raises(UsageError, match="resources: disk has no column; there are cpu, memory, pods"):
-        opening._app(parsed("--resources", "disk"))
+        opening.app_of(parsed("--resources", "disk"))

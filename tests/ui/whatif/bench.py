@@ -39,8 +39,8 @@ class HandClock:
     def now_ns(self) -> int:
         return self._now_ns
 
-    def forward(self, seconds: int) -> None:
-        self._now_ns += seconds * 1_000_000_000
+    def forward(self, by_ns: int) -> None:
+        self._now_ns += by_ns
 
 
 def prepare(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +52,12 @@ def make_app(**given: Any) -> KarptuiApp:
     """Return the app over the demo."""
     clock = HandClock()
     return an_app(DemoSource(clock=clock, is_stepped=True), config=Config(**given), clock=clock)
+
+
+def forward(app: KarptuiApp, by_ns: int) -> None:
+    """Let time pass."""
+    assert isinstance(app.clock, HandClock)
+    app.clock.forward(by_ns)
 
 
 async def settled(pilot: Pilot[Any]) -> None:

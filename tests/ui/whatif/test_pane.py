@@ -15,7 +15,8 @@ from karptui.screens.whatif.compare import CompareScreen
 from karptui.screens.whatif.screen import WhatIfScreen
 from karptui.whatif.edits import RemoveNode, SetSetting, TakeOut
 from karptui.whatif.scenario import Replay
-from tests.ui.whatif.bench import begin, control, delta, make_app, prepare, press, settled, shown, value
+from tests.builders import SECOND_NS
+from tests.ui.whatif.bench import begin, control, delta, forward, make_app, prepare, press, settled, shown, value
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +233,7 @@ async def test_the_base_follows_the_cluster() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot)
         first = app.whatif.book.answers[0]
-        app._clock.forward(30)  # type: ignore[attr-defined]
+        forward(app, 30 * SECOND_NS)
         app.session.source.step()  # type: ignore[union-attr]
         await settled(pilot)
         assert app.whatif.book.answers[0] is not first
