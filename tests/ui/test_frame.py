@@ -8,7 +8,6 @@ from textual import events
 
 from karptui.config import Banner, ContextSettings
 from karptui.decode.kinds import Kind
-from karptui.screens.dimmed import LOOK_SECONDS
 from karptui.screens.help import HelpScreen
 from karptui.screens.nodes import NodesScreen
 from karptui.screens.pods import PodsScreen
@@ -16,6 +15,7 @@ from karptui.sources.base import Phase, SourceError
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
 from karptui.widgets.tab_line import TabLine
+from karptui.widgets.textual_compat.dimmed import LOOK_SECONDS
 from tests.canvas import Canvas
 from tests.event_loop import loop_seconds
 from tests.ui.conftest import MakeApp
