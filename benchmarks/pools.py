@@ -24,7 +24,7 @@ from karptui.session.pools import pool_rows
 from karptui.session.types import pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS
-from karptui.views.pools.story import pool_story
+from karptui.views.pools.sentences import pool_story
 
 
 def measure(nodes: int, pods: int) -> None:

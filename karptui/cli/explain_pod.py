@@ -21,8 +21,8 @@ from karptui.session.pods import PodEntry
 from karptui.session.prepare import prepare_view
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
-from karptui.views.pending.freshness import hears_events
-from karptui.views.pending.remedy_table import gain_text, remedy_words
+from karptui.views.pending.remedies import gain_text, remedy_words
+from karptui.views.pending.sentences import hears_events
 from karptui.views.pods.columns import TABLE as PODS
 from karptui.views.pods.sentences import explain_pod as pod_sentence
 from karptui.views.row import Pieces, Tone
@@ -37,7 +37,7 @@ def explain_pod(args: argparse.Namespace, loaded: Loaded) -> Explained:
     Raises:
         UsageError: when there is no such pod, or several.
     """
-    from karptui.views.pending.detail_values import explained_values
+    from karptui.views.pending.explained import explained_values
 
     view = loaded.view
     pod = find_pod(view, args.name, args.namespace)

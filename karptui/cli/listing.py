@@ -136,8 +136,7 @@ def rows_of(
         UsageError: when a filter, a selector or an order cannot be read.
     """
     from karptui.config import ConfigError, parse_node_sort
-    from karptui.views.label_query import parse_label_query
-    from karptui.views.query import QueryError, parse_query
+    from karptui.views.query import QueryError, parse_label_query, parse_query
     from karptui.views.table import Sort, build_rows
 
     try:

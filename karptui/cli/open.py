@@ -181,8 +181,8 @@ def _check_resources(names: Sequence[str]) -> None:
 
 def _check_nodes(config: Config) -> None:
     from karptui.config import ConfigError
-    from karptui.views.label_query import parse_label_query
     from karptui.views.nodes.columns import nodes_table
+    from karptui.views.query import parse_label_query
 
     try:
         column, _ = config.order()

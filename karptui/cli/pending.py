@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.session.prepare import prepare_view
     from karptui.views.pending.columns import TABLE
     from karptui.views.pending.entry import PendingEntry
-    from karptui.views.pending.freshness import hears_events
+    from karptui.views.pending.sentences import hears_events
 
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.EVENT)
     try:
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell(entries: Sequence[PendingEntry]) -> None:
     """Say where the verdicts differ, as the screen does under its table."""
-    from karptui.views.pending.words import disagreement_lines
+    from karptui.views.pending.sentences import disagreement_lines
     from karptui.views.sanitize import clean
 
     for entry in entries:

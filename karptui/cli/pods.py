@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(loaded: Loaded, args: argparse.Namespace) -> list[PodEntry]:
-    from karptui.views.label_query import parse_label_query
+    from karptui.views.query import parse_label_query
 
     entries = list(loaded.view.pod_entries)
     if args.namespace and not args.all_namespaces:

@@ -69,7 +69,7 @@ def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded:
 
 def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.columns import types_table
-    from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
+    from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
 
     if args.ledger:
         _print_ledger(pool, args, loaded)
@@ -115,7 +115,7 @@ def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> 
 def _print_ledger_text(pool: PoolEntry, entry: TypeEntry, args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
     from karptui.views.types.offerings import offering_grid
-    from karptui.views.types.summary import source_lines
+    from karptui.views.types.sentences import source_lines
 
     pod, evidence, skipped = (pool.pods[0] if pool.pods else None), loaded.view.evidence, int(args.no_headers)
     sections = (

@@ -78,9 +78,9 @@ def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
 
 
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:
-    from karptui.views.pools.cluster import cluster_lines, cost_text
     from karptui.views.pools.columns import pools_table
-    from karptui.views.pools.story import pool_story
+    from karptui.views.pools.detail import cluster_lines, cost_text
+    from karptui.views.pools.sentences import pool_story
 
     shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)
     print_rows(shown, args)

@@ -60,7 +60,7 @@ def _run_case(args: argparse.Namespace) -> int:
     from karptui.aws.case import CaseError, answer
     from karptui.aws.nodeclass import NodeClassError
     from karptui.views.sanitize import clean
-    from karptui.views.types.case_table import CASE_TABLE, case_types
+    from karptui.views.types.case import CASE_TABLE, case_types
 
     of_pools = {"pool": "--pool", "ledger": "--ledger", "all": "--all"}
     refuse_unused(args, {**of_pools, **CLUSTER_FLAGS, **PRICE_FLAGS}, "is about a cluster: it does not go with CASE")

@@ -13,12 +13,18 @@ from karptui.screens.list_screen import OPEN_OBJECT, ListScreen, Panel
 from karptui.screens.listing import Groups, Kept
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
+from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice.columns import TABLE
-from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceLine, advice_entries, counts_text
-from karptui.views.advice.groups import AdviceGrouping, grouped
-from karptui.views.advice.objects import TABLE as OBJECTS
-from karptui.views.advice.opening import opening_of, pools_to_share
-from karptui.views.advice.story import detail_lines, freshness, story_lines
+from karptui.views.advice.entry import (
+    AdviceEntry,
+    AdviceGroup,
+    AdviceGrouping,
+    AdviceLine,
+    advice_entries,
+    counts_text,
+    grouped,
+)
+from karptui.views.advice.sentences import detail_lines, freshness, opening_of, pools_to_share, story_lines
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows

@@ -20,17 +20,19 @@ from karptui.views.blockers.columns import TABLE
 from karptui.views.blockers.entry import (
     BlockerEntry,
     BlockerGroup,
+    BlockerGrouping,
     BlockerLine,
     blocker_entries,
+    grouped,
     nodes_of,
+    only_blockers,
 )
-from karptui.views.blockers.groups import BlockerGrouping, grouped, only_blockers
-from karptui.views.blockers.story import story_lines
+from karptui.views.blockers.sentences import story_lines
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 from karptui.views.why.freshness import freshness, short_freshness
-from karptui.views.why.held import held_text
+from karptui.views.why.sentences import held_text
 
 if TYPE_CHECKING:
     from karptui.whatif.remedies.blockers.remedy import BlockerRemedy

@@ -15,8 +15,7 @@ from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
 from karptui.views.claims.entry import ClaimEntry, claim_entries
-from karptui.views.claims.expiry import expiry_line
-from karptui.views.claims.sentences import claim_story
+from karptui.views.claims.sentences import claim_story, expiry_line
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 

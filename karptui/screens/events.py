@@ -13,9 +13,8 @@ from karptui.screens import routes
 from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.session.cluster_view import ClusterView
 from karptui.views.events.columns import TABLE
-from karptui.views.events.entry import EventEntry
+from karptui.views.events.entry import EventEntry, Timeline
 from karptui.views.events.sentences import event_story, event_text
-from karptui.views.events.timeline import Timeline
 from karptui.views.row import Pieces, Tone
 
 ROWS_OF_A_NODE = 12

@@ -19,7 +19,7 @@ from karptui.views.next.sentences import next_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import freshness
-from karptui.views.why.sentence import why_sentence
+from karptui.views.why.sentences import why_sentence
 from karptui.widgets.sentences import Sentences
 
 

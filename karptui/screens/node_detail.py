@@ -17,7 +17,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
-from karptui.views.nodes.explain import explain_node
+from karptui.views.nodes.sentences import explain_node
 from karptui.views.pods.columns import pods_of_node_table
 from karptui.views.pods.sentences import explain_pod
 from karptui.views.row import Cell, Pieces, Tone

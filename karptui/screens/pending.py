@@ -17,9 +17,7 @@ from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.freshness import pending_entries, pending_freshness
-from karptui.views.pending.story import story_lines
-from karptui.views.pending.words import CAUSE_HELP
+from karptui.views.pending.sentences import CAUSE_HELP, pending_entries, pending_freshness, story_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 

@@ -18,11 +18,10 @@ from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pending_report import PodDetail
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
-from karptui.views.pending.freshness import hears_events, pending_freshness
-from karptui.views.pending.nodes_table import TABLE as NODES
-from karptui.views.pending.refusals import refusals_text
-from karptui.views.pending.remedy_table import TABLE, RemedyEntry, remedy_entries, remedy_words
-from karptui.views.pending.remedy_text import remedy_text
+from karptui.views.pending.gates import NODES_TABLE as NODES
+from karptui.views.pending.gates import refusals_text
+from karptui.views.pending.remedies import TABLE, RemedyEntry, remedy_entries, remedy_text, remedy_words
+from karptui.views.pending.sentences import hears_events, pending_freshness
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Rows

@@ -14,9 +14,9 @@ from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import PoolRow, pool_rows
-from karptui.views.pools.cluster import cluster_lines, cost_text
 from karptui.views.pools.columns import pools_table
-from karptui.views.pools.story import pool_story
+from karptui.views.pools.detail import cluster_lines, cost_text
+from karptui.views.pools.sentences import pool_story
 from karptui.views.row import Pieces, Tone
 from karptui.views.why.freshness import freshness
 from karptui.widgets.hanging import hanging

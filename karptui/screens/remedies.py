@@ -12,10 +12,9 @@ from textual.widgets import TextArea
 from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
-from karptui.views.blockers.effect import effect_text
 from karptui.views.blockers.entry import BlockerEntry
-from karptui.views.blockers.remedies import objects_of, remedies, remedy_text, renewed
-from karptui.views.blockers.remedies_table import TABLE
+from karptui.views.blockers.remedies import TABLE, objects_of, remedies, remedy_text, renewed
+from karptui.views.blockers.sentences import effect_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import Opening

@@ -17,7 +17,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.columns import types_table, why_text
 from karptui.views.types.pools import TABLE, carries, note_of
-from karptui.views.types.summary import filter_lines, finding_lines, reason_lines, source_lines
+from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
 from karptui.widgets.sentences import Sentences
 
 WORKING: Final = ("working out which types a new node may have…", Tone.ACTIVE)

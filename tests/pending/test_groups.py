@@ -14,7 +14,7 @@ from karptui.pending.report import PendingReport
 from karptui.pending.study import PendingStudy, study_pending, waiting_pods
 from karptui.provisioning import prepare
 from karptui.state.inventory import state_of
-from karptui.views.pending.words import cause_sentence, now_text, requests_words
+from karptui.views.pending.sentences import cause_sentence, now_text, requests_words
 from tests.builders import (
     HOUR_NS,
     MINUTE_NS,

@@ -15,8 +15,7 @@ from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.entry import BudgetEntry, budget_entries, line_text
-from karptui.views.budgets.sentences import budget_story, detail_text
-from karptui.views.budgets.strip import strip_text
+from karptui.views.budgets.sentences import budget_story, detail_text, strip_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

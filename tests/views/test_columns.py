@@ -14,14 +14,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from karptui.cli.main import main
-from karptui.views.advice.objects import TABLE as ADVICE_OBJECTS
+from karptui.views.advice.columns import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
-from karptui.views.blockers.remedies_table import TABLE as BLOCKER_REMEDIES
+from karptui.views.blockers.remedies import TABLE as BLOCKER_REMEDIES
 from karptui.views.column import Column, Heading, Value, in_published_order
 from karptui.views.row import Cell
 from karptui.views.schema import INTEGER, TEXT, row_schema
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
-from karptui.views.types.case_table import CASE_TABLE
+from karptui.views.types.case import CASE_TABLE
 
 ROOT: Final = Path(__file__).parents[2]
 SAID_BY_ANOTHER: Final = {

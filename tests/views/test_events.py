@@ -13,9 +13,8 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
 from karptui.views.events.columns import TABLE
-from karptui.views.events.entry import EventEntry, folded, transitions
+from karptui.views.events.entry import EventEntry, Timeline, folded, transitions
 from karptui.views.events.sentences import event_story, event_text
-from karptui.views.events.timeline import Timeline
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

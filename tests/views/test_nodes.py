@@ -18,7 +18,7 @@ from karptui.views.names import short_name, short_zone
 from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import claim_lines, fact_lines, resource_lines, title_parts
-from karptui.views.nodes.explain import explain_node
+from karptui.views.nodes.sentences import explain_node
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.nodes.totals import cluster_facts, marked_scope, shown_scope
 from karptui.views.query import compile_query, parse_query

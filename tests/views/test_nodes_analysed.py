@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from karptui.views.nodes.detail import fact_lines, title_parts
-from karptui.views.nodes.explain import explain_node, node_details, node_reason
+from karptui.views.nodes.sentences import explain_node, node_details, node_reason
 from tests.builders import NOW_NS
 from tests.views.why.test_words import analysed, said
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from karptui.views.fields import Field, FieldKind, parse_duration
-from karptui.views.label_query import parse_label_query
-from karptui.views.query import EVERYTHING, QueryError, Subject, compile_query, parse_query
+from karptui.views.query import EVERYTHING, QueryError, Subject, compile_query, parse_label_query, parse_query
 
 GI = 1 << 30
 NOW_NS = 1_000_000_000_000

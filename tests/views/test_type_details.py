@@ -18,7 +18,7 @@ from karptui.state.inventory import state_of
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.offerings import offering_grid
 from karptui.views.types.pools import carries, note_of
-from karptui.views.types.summary import filter_lines, reason_lines
+from karptui.views.types.sentences import filter_lines, reason_lines
 from tests import builders
 from tests.stories import pool_of, said, stories_view, type_of
 from tests.views.test_types import SMALL, TRINO, VIEW, a_type, offering

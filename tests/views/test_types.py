@@ -28,7 +28,7 @@ from karptui.views.types.fit import fit_of, matching_percent, reported_bytes, sa
 from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
 from karptui.views.types.offerings import offering_grid
 from karptui.views.types.pools import TABLE, carries, cheapest, note_of
-from karptui.views.types.summary import aws_sentence, filter_lines, finding_lines, reason_lines, source_lines
+from karptui.views.types.sentences import aws_sentence, filter_lines, finding_lines, reason_lines, source_lines
 from tests import builders
 from tests.stories import AT_NS, pool_of, said, stories_view, type_of
 

@@ -1,4 +1,4 @@
-"""The table of advice: its columns, and everything that follows from them."""
+"""The tables of advice and of a finding's objects: columns, and everything that follows from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.schema import NUMBER_OR_NULL, TEXT
-from karptui.views.table import Sort, TableSpec
+from karptui.views.table import Sort, TableSpec, natural_key
+from karptui.whatif.edits import ObjectRef
 
 _SHORT_KINDS: Final = {"PodDisruptionBudget": "PDB"}
 
@@ -217,3 +218,38 @@ TABLE: Final[TableSpec[AdviceLine]] = TableSpec(
     is_notable=lambda line, _: line.severity.rank < 2,
 )
 """One row per finding."""
+
+OBJECTS_TABLE: Final[TableSpec[tuple[int, ObjectRef]]] = TableSpec(
+    noun="objects",
+    columns=(
+        Column(
+            Heading("place", "#", "Place among the objects, the most telling first.", is_right_aligned=True),
+            lambda item, _: text_cell(str(item[0] + 1), Tone.MUTED),
+            lambda item: float(item[0]),
+        ),
+        Column(
+            Heading("kind", "KIND", "Kind of the object.", min_width=8, max_width=24),
+            lambda item, _: text_cell(item[1].kind),
+            lambda item: item[1].kind,
+        ),
+        Column(
+            Heading("namespace", "NAMESPACE", "Its namespace.", min_width=9, max_width=30, drop_order=1),
+            lambda item, _: text_cell(item[1].namespace),
+            lambda item: item[1].namespace or None,
+        ),
+        Column(
+            Heading("name", "NAME", "Its name.", min_width=12, max_width=80, is_name=True),
+            lambda item, _: text_cell(item[1].name, Tone.STRONG),
+            lambda item: natural_key(item[1].name),
+        ),
+    ),
+    text=lambda item: f"{item[1].kind} {item[1].key}".lower(),
+    more_filters={
+        "kind": Field(FieldKind.TEXT, lambda item, _: item[1].kind, help="kind of the object"),
+        "namespace": Field(FieldKind.TEXT, lambda item, _: item[1].namespace, help="its namespace"),
+        "name": Field(FieldKind.TEXT, lambda item, _: item[1].name, help="its name"),
+    },
+    key=lambda item: f"{item[1].kind}/{item[1].key}",
+    default_sort=Sort("place"),
+)
+"""One row per object, with its place."""

@@ -1,8 +1,8 @@
-"""One row of the Advice screen: a finding with its rule, or the heading of several."""
+"""Rows of the Advice screen: findings with their rules, and rows in groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -11,7 +11,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.advice.rule import Rule
 from karptui.kube.units import counted
-from karptui.views.grouping import GroupHeading
+from karptui.views.grouping import Folding, GroupHeading, Grouping, members_by_name
 from karptui.views.row import Tone
 from karptui.whatif.edits import ObjectRef
 
@@ -75,3 +75,39 @@ def counts_text(entries: Iterable[AdviceEntry]) -> str:
     for entry in entries:
         counts[entry.severity] += 1
     return ", ".join(counted(number, severity) for severity, number in counts.items() if number)
+
+
+class AdviceGrouping(Grouping):
+    """What the findings of a group have in common."""
+
+    NOTHING = "nothing"
+    SEVERITY = "severity"
+    RULE = "rule"
+    OBJECT = "object"
+
+
+def grouped(entries: Sequence[AdviceEntry], grouping: AdviceGrouping, folding: Folding) -> list[AdviceLine]:
+    """Return headings and rows: groups in the order of their first row.
+
+    Args:
+        entries: The rows, in order.
+        grouping: What groups have in common; without any there are no headings.
+        folding: Which groups show their heading only.
+    """
+    if not grouping.has_groups:
+        return list(entries)
+    lines: list[AdviceLine] = []
+    for name, members in members_by_name(entries, lambda entry: _name(entry, grouping)).items():
+        group = AdviceGroup(name, members, folding.hides(name))
+        lines.append(group)
+        if not group.is_folded:
+            lines.extend(members)
+    return lines
+
+
+def _name(entry: AdviceEntry, grouping: AdviceGrouping) -> str:
+    if grouping is AdviceGrouping.SEVERITY:
+        return str(entry.severity)
+    if grouping is AdviceGrouping.RULE:
+        return entry.rule.id
+    return f"{entry.first.kind} {entry.first.key}" if entry.first is not None else "(no object)"

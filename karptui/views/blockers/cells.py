@@ -9,12 +9,12 @@ from karptui.aws.money import node_price_text
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
-from karptui.views.blockers.story import BOUNDED
+from karptui.views.blockers.sentences import BOUNDED
 from karptui.views.column import NOTHING as NO_WORDS
 from karptui.views.column import cell_words
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.why.held import held_text
+from karptui.views.why.sentences import held_text
 
 NOTHING: Final = Cell("")
 OBJECT_WIDTH: Final = 17

@@ -9,8 +9,7 @@ from typing import Final
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
-from karptui.views.budgets.sentences import window_text
-from karptui.views.budgets.strip import LEGEND, strip_text
+from karptui.views.budgets.sentences import LEGEND, strip_text, window_text
 from karptui.views.column import Column, Heading, Value
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import in_text, instant_value, weekday_text

@@ -8,7 +8,7 @@ from karptui.session.nodes import PodAccess
 from karptui.views.prices import cost_fact
 from karptui.views.row import Tone
 from karptui.views.top_bar import Fact
-from karptui.views.why.held import held_fact
+from karptui.views.why.sentences import held_fact
 
 
 def _pods(pod_count: int, hidden: frozenset[str]) -> tuple[Fact, ...]:

@@ -18,9 +18,8 @@ from karptui.views.column import Column, Heading, Value
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import seconds_since
 from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.misses import miss_text
-from karptui.views.pending.refusals import refusal_counts
-from karptui.views.pending.words import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
+from karptui.views.pending.gates import miss_text, refusal_counts
+from karptui.views.pending.sentences import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.schema import INTEGER, INTEGER_OR_NULL, INTEGERS_BY_NAME, TEXT, TEXT_OR_NULL, TEXTS

@@ -1,21 +1,158 @@
-"""NodePools against Karpenter's gates: a row for each NodePool, its first failing cell told in words."""
+"""Why pending pods do not fit: NodePools gate by gate, and nodes one by one."""
 
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
-from karptui.kube.units import count_text
+from karptui.karpenter.requirements import KeyConflict, UndefinedKey
+from karptui.kube import resources
+from karptui.kube.resources import CPU, MEMORY, PODS
+from karptui.kube.units import count_text, lacking_text
 from karptui.pending.nearest import is_for_daemons
-from karptui.provisioning import Gate, PodExplanation, PoolExplanation
-from karptui.provisioning.rejection import TypesExhausted
-from karptui.views.pending.misses import carried_text, miss_text
-from karptui.views.row import Pieces, Tone
+from karptui.provisioning import Gate, NodeRefusal, PodExplanation, PoolExplanation
+from karptui.provisioning.explain import NearestMiss, Shortfall
+from karptui.provisioning.rejection import (
+    LimitReached,
+    NotReservable,
+    RequirementsUnmet,
+    TaintsNotTolerated,
+    TopologyUnmet,
+    TypesExhausted,
+    VolumeUnreachable,
+)
+from karptui.views.column import Column, Heading
+from karptui.views.fields import Field, FieldKind
+from karptui.views.names import short_name
+from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.table import Sort, TableSpec, natural_key
+
+
+def miss_text(pool: PoolExplanation) -> str:
+    """Return why a NodePool does not take a pod, empty where it would."""
+    if pool.takes_no_part:
+        return clean(pool.takes_no_part)
+    rejection = pool.rejection
+    match rejection:
+        case None:
+            return ""
+        case LimitReached():
+            return "at its limit of nodes" if rejection.is_node_count else "its limits leave no type small enough"
+        case TaintsNotTolerated():
+            return f"taint {clean(', '.join(map(str, rejection.taints)))} not tolerated"
+        case VolumeUnreachable():
+            return "volume: " + clean("; ".join(_label_text(reason) for reason in rejection.reasons))
+        case RequirementsUnmet():
+            return clean("; ".join(_label_text(reason) for reason in rejection.reasons))
+        case TopologyUnmet():
+            return f"{clean(rejection.kind)} over {clean(rejection.key)} leaves no domain"
+        case TypesExhausted():
+            return _types_text(pool, rejection)
+        case NotReservable():
+            return "waits for reserved capacity that others of this run hold"
+        case _:
+            return clean(str(rejection))
+
+
+def _label_text(reason: UndefinedKey | KeyConflict) -> str:
+    if isinstance(reason, UndefinedKey):
+        hint = f" (is {reason.hint} meant?)" if reason.hint else ""
+        return f"its nodes have no label {reason.key}{hint}"
+    asked, had = str(reason.incoming), str(reason.existing)
+    return f"asks for {asked}, the pool has {had.removeprefix(f'{reason.key} ')}"
+
+
+def _types_text(pool: PoolExplanation, rejection: TypesExhausted) -> str:
+    if rejection.unmet_min_values:
+        return "minValues: " + ", ".join(f"only {count} of {clean(key)}" for key, count in rejection.unmet_min_values)
+    if pool.nearest is not None and pool.nearest.shortfalls:
+        return nearest_text(pool.nearest) + _cut_text(pool)
+    if rejection.clashing_ports and not rejection.considered:
+        return "DaemonSets take its host ports"
+    if not rejection.with_labels:
+        costly = pool.label_costs[0] if pool.label_costs else None
+        if costly is not None and not costly.meeting:
+            return f"no type has {clean(costly.requirement)}"
+        return "no type has all the labels"
+    if not rejection.with_labels_and_offering:
+        return "no type with the labels has an offering to be had"
+    return clean(rejection.reason)
+
+
+def _cut_text(pool: PoolExplanation) -> str:
+    """Return how many types the limits leave where they rule some out: larger ones may be among those."""
+    left = {found.after: found.count for found in pool.types_left}
+    usable, within = left.get("on offer", 0), left.get("limits", 0)
+    return f"; its limits leave {count_text(within)} of {count_text(usable)} types" if within < usable else ""
+
+
+def nearest_text(nearest: NearestMiss) -> str:
+    """Return what the nearest type is short of: ``memory short by 6,846Mi on r5a.8xlarge``."""
+    return f"{', '.join(map(_short_text, nearest.shortfalls))} on {clean(nearest.instance_type)}"
+
+
+def _short_text(one: Shortfall) -> str:
+    name, need, room = clean(one.resource), one.need.nano, one.room.nano
+    if name == PODS:
+        return f"{name} {lacking_text(name, room)} of {lacking_text(name, need)}"
+    amount = lacking_text(name, need - room)
+    return f"{name} short by {amount}{' cores' if name == CPU and not amount.endswith('m') else ''}"
+
+
+def carried_text(pool: PoolExplanation) -> str:
+    """Return what DaemonSets put on a new node, where the gate was reached: ``490m 938Mi``; empty for nothing."""
+    rejection = pool.rejection
+    if not isinstance(rejection, TypesExhausted):
+        return ""
+    loads = [one for one in rejection.overheads if one]
+    if not loads:
+        return ""
+    most = resources.maximum(loads)
+    parts = [lacking_text(name, resources.nano(most, name)) for name in (CPU, MEMORY) if resources.nano(most, name)]
+    return " ".join(parts)
+
+
+def gate_word(gate: Gate) -> str:
+    """Return a gate in a word for counts of nodes."""
+    words = {
+        Gate.TAINTS: "taint",
+        Gate.REQUIREMENTS: "label",
+        Gate.VOLUMES: "volume",
+        Gate.PORTS: "host port",
+        Gate.TOPOLOGY: "topology",
+        Gate.NODEPOOLS: "taken away",
+    }
+    return words.get(gate, str(gate))
+
+
+def refusal_word(refusal: NodeRefusal) -> str:
+    """Return the reason of one node in a word: ``memory``, ``taint``, ``label``."""
+    if refusal.gate is not Gate.ROOM:
+        return gate_word(refusal.gate)
+    short = [part.partition(" ")[0] for part in refusal.reason.split(", ") if " asked" in part]
+    return clean(" and ".join(short)) or "room"
+
+
+def refusal_counts(explanation: PodExplanation) -> tuple[tuple[str, int], ...]:
+    """Return how many nodes each reason rules out, the most frequent first."""
+    counts = Counter(map(refusal_word, explanation.nodes))
+    return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def refusals_text(explanation: PodExplanation) -> str:
+    """Return the nodes in a line: ``62 tried: 41 memory · 12 taint · 9 label``."""
+    total = len(explanation.nodes)
+    if not total:
+        return "none to try"
+    parts = " · ".join(f"{count_text(count)} {word}" for word, count in refusal_counts(explanation))
+    return f"{count_text(total)} tried: {parts}"
+
 
 COLUMNS: Final = ("LIMITS", "TAINTS", "LABELS", "TOPOLOGY", "DAEMONSETS", "RESOURCES", "OFFERING")
 """In the order in which Karpenter asks; the last three and the labels of types are one look at every type."""
@@ -178,3 +315,31 @@ def _left(row: GateRow, indent: int, width: int) -> Iterator[Pieces]:
         text += f"; DaemonSets ask {row.carried} of a new node"
     for line in textwrap.wrap(text, max(width - indent, 10)):
         yield ((" " * indent, Tone.NORMAL), (line, Tone.MUTED))
+
+
+NODES_TABLE: Final[TableSpec[NodeRefusal]] = TableSpec(
+    noun="nodes tried",
+    columns=(
+        Column(
+            Heading("name", "NODE", "The node.", 14, 52, is_name=True),
+            lambda one, _: Cell(clean(one.node), Tone.STRONG, short_name(clean(one.node))),
+            lambda one: natural_key(one.node),
+            filters={"name": Field(FieldKind.TEXT, lambda one, _: one.node, help="node")},
+        ),
+        Column(
+            Heading("by", "BY", "What rules it out, the first of Karpenter's checks that fails.", 7, 24),
+            lambda one, _: Cell(refusal_word(one), Tone.FAULT),
+            refusal_word,
+            filters={"by": Field(FieldKind.TEXT, lambda one, _: refusal_word(one), help="memory, taint, label…")},
+        ),
+        Column(
+            Heading("reason", "REASON", "The same with its numbers.", 24, 140, fill_width=140),
+            lambda one, _: Cell(clean(one.reason)),
+            lambda one: one.reason,
+        ),
+    ),
+    text=lambda one: f"{one.node} {refusal_word(one)} {one.reason}".lower(),
+    key=lambda one: one.node,
+    default_sort=Sort("by"),
+)
+"""The nodes tried."""

@@ -12,8 +12,7 @@ from karptui.kube.resources import CPU, MEMORY, NODES
 from karptui.kube.units import count_text, memory_pair_text, memory_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.pools import PoolRow
-from karptui.views.pools.readiness import short_reason
-from karptui.views.pools.words import budget_left, budget_text, policy_text
+from karptui.views.pools.sentences import budget_left, budget_text, policy_text, short_reason
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Span, Tone
 from karptui.views.sanitize import clean
 from karptui.views.types.pools import carries

@@ -16,9 +16,7 @@ from karptui.session.pools import PoolRow
 from karptui.views.column import Column, Heading, Schema, Value
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pools import cells
-from karptui.views.pools.readiness import is_ready, short_reason
-from karptui.views.pools.story import pool_story
-from karptui.views.pools.words import budget_left, policy_text
+from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_story, short_reason
 from karptui.views.row import Tone, text_cell
 from karptui.views.schema import (
     BOOLEAN,

@@ -22,8 +22,7 @@ from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.schema import BOOLEAN, INTEGER, INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.fit import Fit, fit_of, matching_percent
-from karptui.views.types.words import carries_text, shortages_text
+from karptui.views.types.fit import Fit, carries_text, fit_of, matching_percent, shortages_text
 
 WORDS: Final = {
     Filter.REQUIREMENTS: "requirements",

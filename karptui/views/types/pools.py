@@ -16,8 +16,7 @@ from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
 from karptui.views.schema import INTEGER, INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
-from karptui.views.types.fit import safe_percent
-from karptui.views.types.words import carries_text
+from karptui.views.types.fit import carries_text, safe_percent
 
 _TITLES: Final = {
     Filter.REQUIREMENTS: ("REQUIRED", "Types that the NodePool's requirements allow."),

@@ -13,7 +13,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.why.sentence import drain_text, refusal_parts, verdict_text
+from karptui.views.why.sentences import drain_text, refusal_parts, verdict_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeDetail, NodeFindings

@@ -11,11 +11,10 @@ from karptui.disruption.analysis import Analysis
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.overview import overview_of
 from karptui.sources.base import Phase, SourceStatus
+from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice.columns import TABLE
-from karptui.views.advice.entry import AdviceEntry, AdviceGroup, advice_entries, counts_text
-from karptui.views.advice.groups import AdviceGrouping, grouped
-from karptui.views.advice.objects import TABLE as OBJECTS
-from karptui.views.advice.story import detail_lines, freshness, story_lines
+from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceGrouping, advice_entries, counts_text, grouped
+from karptui.views.advice.sentences import detail_lines, freshness, story_lines
 from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
 from karptui.views.row import Tone

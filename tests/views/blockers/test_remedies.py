@@ -10,12 +10,9 @@ import yaml
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
 from karptui.kube.quantity import parse_quantity
-from karptui.views.blockers.effect import effect_text, nodes_cell, saves_cell, when_cell
-from karptui.views.blockers.entry import BlockerEntry, blocker_entries
-from karptui.views.blockers.groups import BlockerGrouping, grouped
-from karptui.views.blockers.remedies import MOST_NAMES, objects_of, remedies, remedy_text, renewed
-from karptui.views.blockers.remedies_table import TABLE
-from karptui.views.blockers.story import story_lines
+from karptui.views.blockers.entry import BlockerEntry, BlockerGrouping, blocker_entries, grouped
+from karptui.views.blockers.remedies import MOST_NAMES, TABLE, objects_of, remedies, remedy_text, renewed
+from karptui.views.blockers.sentences import effect_text, nodes_cell, saves_cell, story_lines, when_cell
 from karptui.views.grouping import Folding
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows

@@ -12,9 +12,16 @@ from karptui.disruption.codes import Code
 from karptui.session.overview import blocker_count, overview_of
 from karptui.session.pods import PodEntry
 from karptui.views.blockers.columns import TABLE
-from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, blocker_entries
-from karptui.views.blockers.groups import BlockerGrouping, group_name, grouped, only_blockers
-from karptui.views.blockers.story import story_lines
+from karptui.views.blockers.entry import (
+    BlockerEntry,
+    BlockerGroup,
+    BlockerGrouping,
+    blocker_entries,
+    group_name,
+    grouped,
+    only_blockers,
+)
+from karptui.views.blockers.sentences import story_lines
 from karptui.views.grouping import Folding
 from karptui.views.next.columns import TABLE as NEXT_TABLE
 from karptui.views.next.columns import going_nodes

@@ -29,15 +29,10 @@ from karptui.state.reducer import reduce
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.explained import explained_lines, remedies_sentence, title_text
-from karptui.views.pending.freshness import hears_events, pending_entries, pending_freshness
-from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows
-from karptui.views.pending.misses import miss_text
-from karptui.views.pending.refusals import refusal_counts, refusals_text
-from karptui.views.pending.remedy_table import TABLE as REMEDIES
-from karptui.views.pending.remedy_table import gain_text, remedy_entries, remedy_values, remedy_words
-from karptui.views.pending.remedy_text import remedy_text
-from karptui.views.pending.story import story_lines
-from karptui.views.pending.words import now_text
+from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
+from karptui.views.pending.remedies import TABLE as REMEDIES
+from karptui.views.pending.remedies import gain_text, remedy_entries, remedy_text, remedy_values, remedy_words
+from karptui.views.pending.sentences import hears_events, now_text, pending_entries, pending_freshness, story_lines
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting

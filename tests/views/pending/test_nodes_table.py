@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from karptui.provisioning.explain import NodeRefusal
 from karptui.provisioning.rejection import Gate
-from karptui.views.pending.nodes_table import TABLE
+from karptui.views.pending.gates import NODES_TABLE
 from karptui.views.query import parse_query
 from karptui.views.table import build_rows
 from tests.builders import NOW_NS
@@ -14,7 +14,7 @@ REFUSALS = (
 
 
 def test_a_row_for_every_node_by_what_rules_it_out() -> None:
-    rows = build_rows(TABLE, REFUSALS, now_ns=NOW_NS)
+    rows = build_rows(NODES_TABLE, REFUSALS, now_ns=NOW_NS)
     assert [[cell.text for cell in row.cells] for row in rows] == [
         ["ip-10-0-1-2.ec2.internal", "memory and cpu", REFUSALS[0].reason],
         ["n2", "taint", REFUSALS[1].reason],
@@ -24,5 +24,5 @@ def test_a_row_for_every_node_by_what_rules_it_out() -> None:
 
 def test_filters() -> None:
     for text, count in (("by=taint", 1), ("name=n2", 1), ("26gi", 1), ("by=room", 0)):
-        rows = build_rows(TABLE, REFUSALS, query=parse_query(text, TABLE.subject), now_ns=NOW_NS)
+        rows = build_rows(NODES_TABLE, REFUSALS, query=parse_query(text, NODES_TABLE.subject), now_ns=NOW_NS)
         assert len(rows) == count, text

@@ -9,7 +9,7 @@ from karptui.kube.selectors import NodeSelectorTerm
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
 from karptui.state.cluster import ClusterState
 from karptui.state.inventory import state_of
-from karptui.views.pending.zones import zone_lines
+from karptui.views.pending.sentences import zone_lines
 from tests.builders import a_pod, a_requirement
 from tests.stories import said
 

@@ -9,8 +9,7 @@ from karptui.session.prepare import prepare_view
 from karptui.views.pools.columns import COLUMNS, is_notable
 from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_sentence, note
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.story import ordinal, pool_story, types_line
-from karptui.views.pools.words import carries_line
+from karptui.views.pools.sentences import carries_line, ordinal, pool_story, types_line
 from tests import builders
 from tests.builders import HOUR_NS, NOW_NS
 from tests.stories import said, stories_view

@@ -12,9 +12,15 @@ from karptui.karpenter.nodepool import BALANCED, DisruptionBudget
 from karptui.session.pools import pool_rows
 from karptui.views.pools.columns import COLUMNS, is_notable, pools_table
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.limits import amount_text, limit_sentence
-from karptui.views.pools.readiness import ready_lines, short_reason
-from karptui.views.pools.words import budget_text, carries_line, policy_text
+from karptui.views.pools.sentences import (
+    amount_text,
+    budget_text,
+    carries_line,
+    limit_sentence,
+    policy_text,
+    ready_lines,
+    short_reason,
+)
 from karptui.views.row import Tone
 from tests import builders, story_a
 from tests.builders import NOW_NS

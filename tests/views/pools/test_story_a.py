@@ -11,11 +11,9 @@ from karptui.karpenter.inventory import Inventory
 from karptui.kube.selectors import NodeSelectorTerm
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows
-from karptui.views.pools.cluster import check_line, cluster_lines, cost_text, overlap_lines
 from karptui.views.pools.columns import is_notable, pools_table
-from karptui.views.pools.detail import detail_lines
-from karptui.views.pools.limits import limit_line
-from karptui.views.pools.story import order_line, overlap_line, weight_lines
+from karptui.views.pools.detail import check_line, cluster_lines, cost_text, detail_lines, overlap_lines
+from karptui.views.pools.sentences import limit_line, order_line, overlap_line, weight_lines
 from karptui.views.row import Tone
 from tests import builders, story_a
 from tests.builders import MINUTE_NS, NOW_NS

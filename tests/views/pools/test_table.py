@@ -13,10 +13,10 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import pool_rows
 from karptui.sources.base import Phase, SourceStatus
 from karptui.state.inventory import state_of
-from karptui.views.pools.cluster import cluster_lines, overlap_lines
 from karptui.views.pools.columns import COLUMNS, pools_table
 from karptui.views.pools.daemonsets import TABLE, daemon_rows
-from karptui.views.pools.story import pool_story
+from karptui.views.pools.detail import cluster_lines, overlap_lines
+from karptui.views.pools.sentences import pool_story
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders, story_a

@@ -16,7 +16,7 @@ from karptui.disruption.verdict import Landing, Verdict
 from karptui.disruption.why import Why
 from karptui.session.nodes import NodeEntry
 from karptui.views.why.detail import landing_cell, no_landing_text, times_text, why_lines
-from karptui.views.why.sentence import QUOTED
+from karptui.views.why.sentences import QUOTED
 from tests.builders import MINUTE_NS, NOW_NS, a_node, a_nodeclaim
 from tests.views.why.test_words import said
 

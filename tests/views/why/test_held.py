@@ -10,7 +10,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.views.next.columns import TABLE, going_nodes, saved_per_hour
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
-from karptui.views.why.held import held_fact, held_text
+from karptui.views.why.sentences import held_fact, held_text
 from tests.builders import NOW_NS
 from tests.views.why.test_words import analysed, entry
 

@@ -1,24 +1,43 @@
-"""Why a node is still here, in one sentence: the line under the table."""
+"""Why a node is still here in sentences, and what is held in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from karptui.aws.money import node_price_text
+from karptui.aws.money import node_price_text, per_hour_text
 from karptui.disruption.codes import CODES, codes_shown_as
 from karptui.disruption.no_place import no_place_text
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, count_text, duration_text
+from karptui.kube.units import NA, age_text, count_text, duration_text
+from karptui.session.costs import Held
 from karptui.session.nodes import NodeEntry
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.top_bar import Fact
 from karptui.views.why.codes import MEANINGS, tone_of, why_text
 
 if TYPE_CHECKING:
     from karptui.disruption.analysis import NodeFindings
     from karptui.disruption.blocker import Blocker
     from karptui.disruption.verdict import Verdict
+
+
+def held_text(held: Held) -> str:
+    """Return ``$4.12/h``; with a plus where more may come to it, and ``…`` where nothing is known yet."""
+    if held.waiting and not held.nodes:
+        return "…"
+    if held.nodes and held.nodes == held.unpriced:
+        return NA
+    more = "+" if held.waiting or held.unpriced else ""
+    return f"{per_hour_text(held.per_hour, held.currency)}{more}"
+
+
+def held_fact(held: Held) -> Fact:
+    """Return the figure for the top bar."""
+    text = f"held {held_text(held)}"
+    return Fact(text, text, Tone.WARNING if held.per_hour else Tone.MUTED)
+
 
 NAMED: Final = 2
 """Objects that are named before the rest is counted."""

@@ -9,7 +9,7 @@ from karptui.views.nodes.cells import delta_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import Pieces, Tone
-from karptui.views.why.sentence import why_sentence
+from karptui.views.why.sentences import why_sentence
 
 _BETWEEN = (" · ", Tone.MUTED)
 

@@ -1,24 +1,91 @@
-"""Pending pods in words: what they wait for, who says what, and where they do not agree."""
+"""Pending pods in sentences: what Karpenter and the scheduler say, what is computed, and how fresh it is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from karptui.aws.money import node_price_text
+from karptui.decode.kinds import Kind
+from karptui.karpenter.labels import ZONE
 from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import NANO
 from karptui.kube.resources import CPU, MEMORY
 from karptui.kube.units import age_text, count_text, counted, cpu_text, memory_text
-from karptui.pending.causes import SILENT, Cause, Destination
+from karptui.pending.causes import FAULTY, SILENT, Cause, Destination
 from karptui.pending.groups import PendingGroup
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
+from karptui.pending.report import PendingReport
+from karptui.pending.zones import zones_of_volumes
+from karptui.session.cluster_view import ClusterView
+from karptui.state.cluster import ClusterState
 from karptui.views.names import short_name
-from karptui.views.pending.misses import miss_text
+from karptui.views.pending.entry import PendingEntry
+from karptui.views.pending.gates import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+from karptui.views.why.freshness import computed, unready_line
+
+
+def zone_lines(pod: Pod, state: ClusterState) -> tuple[Pieces, ...]:
+    """Return who binds a pod to which zones, and what they have in common; nothing where no volume binds it."""
+    volumes = zones_of_volumes(pod, state)
+    if not volumes:
+        return ()
+    chosen = pod.template.node_selector.get(ZONE)
+    sources = [*([("nodeSelector", frozenset({chosen}))] if chosen else []), *volumes]
+    common = frozenset.intersection(*(zones for _, zones in sources))
+    said = " · ".join(f"{clean(name)} → {clean(', '.join(sorted(zones)))}" for name, zones in sources)
+    if common or len(sources) == 1:
+        left = f" · leaves {clean(', '.join(sorted(common)))}" if len(sources) > 1 else ""
+        return ((("zones  ", Tone.STRONG), (f"{said}{left}", Tone.NORMAL)),)
+    never = " · no zone is in all of them: no node can ever take the pod"
+    return ((("zones  ", Tone.STRONG), (said, Tone.NORMAL), (never, Tone.FAULT)),)
+
+
+def hears_events(view: ClusterView) -> bool:
+    """Whether events may be listed."""
+    status = view.statuses.get(str(Kind.EVENT))
+    return status is None or status.phase not in ("forbidden", "not installed")
+
+
+def pending_entries(view: ClusterView) -> tuple[PendingEntry, ...]:
+    """Return the groups of the newest report, without those whose pods have all found a node or gone since."""
+    report = view.pending
+    if report is None:
+        return ()
+    hears, pods = hears_events(view), view.state.pods
+    is_now = report.generation == view.state.generation
+    return tuple(
+        PendingEntry(group, hears)
+        for group in report.groups
+        if is_now
+        or any((now := pods.get(pod.key)) is not None and now.node_name == pod.node_name for pod in group.pods)
+    )
+
+
+def pending_freshness(view: ClusterView, now_ns: int) -> Pieces:
+    """Return when the answers were computed, how far behind the cluster they are, and what is still open."""
+    report = view.pending
+    analysis = view.analysis
+    if analysis is not None and analysis.problem:
+        return ((f"the newest state could not be analysed: {clean(analysis.problem)}", Tone.FAULT),)
+    if report is None:
+        return (unready_line(view, "being worked out"),)
+    return (*_age(report, view.state.generation, now_ns), *_notes(report.notes))
+
+
+def _age(report: PendingReport, generation: int, now_ns: int) -> Pieces:
+    is_open = report.explained < len(report.groups)
+    still_open = f"{count_text(report.explained)} of {count_text(len(report.groups))} groups explained"
+    return computed(now_ns - report.now_ns, generation - report.generation, still_open if is_open else "")
+
+
+def _notes(notes: Sequence[str]) -> Pieces:
+    return tuple((f" · {clean(note)}", Tone.WARNING) for note in notes[:1])
+
 
 MOST_QUOTED: Final = 300
 """Characters of a message that are quoted where there is little room."""
@@ -186,3 +253,27 @@ def disagreement_lines(group: PendingGroup) -> tuple[Pieces, ...]:
 def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     """Return what Karpenter finds faulty, in its words."""
     return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.diagnosis.problems)
+
+
+def story_lines(entry: PendingEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return what pods wait for, where the verdicts differ, and who said what."""
+    group = entry.group
+    tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL
+    many = f"{count_text(len(group.pods))} pods: " if len(group.pods) > 1 else ""
+    lines: list[Pieces] = [((f"{many}{cause_sentence(group.first, group.cause)}", tone),)]
+    lines += disagreement_lines(group)
+    if group.cause is Cause.UNPLACED:
+        lines += _nearest(entry)
+    lines += problem_lines(group)
+    lines += quote_lines(group, now_ns, hears_events=entry.hears_events)
+    return tuple(lines)
+
+
+def _nearest(entry: PendingEntry) -> tuple[Pieces, ...]:
+    explanation = entry.group.explanation
+    if explanation is None:
+        return ((("why is being worked out", Tone.ACTIVE),),)
+    pool = furthest(explanation)
+    parts = [] if pool is None else [f"closest: {clean(pool.nodepool)}: {miss_text(pool)}"]
+    parts.append(f"nodes: {refusals_text(explanation)}")
+    return ((("✘ ", Tone.FAULT), (" · ".join(parts), Tone.NORMAL)),)

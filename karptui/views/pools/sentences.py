@@ -1,0 +1,343 @@
+"""A NodePool in sentences: limits, readiness, policy, budget, DaemonSets, order and shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from karptui.decode.kinds import Kind
+from karptui.disruption.budgets import UNLIMITED, Reason
+from karptui.karpenter.nodepool import BALANCED, WHEN_EMPTY, WHEN_EMPTY_OR_UNDERUTILIZED
+from karptui.kube.objects import Condition
+from karptui.kube.quantity import NANO, NANO_PER_MILLI
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.kube.units import count_text, counted, duration_text, memory_text
+from karptui.provisioning.overlap import PoolOverlap
+from karptui.provisioning.type_verdict import Filter
+from karptui.session.pool_limits import LimitUse, allowed_types
+from karptui.session.pools import Neighbour, PoolRow
+from karptui.session.status import plural
+from karptui.session.types import PoolEntry
+from karptui.views.row import Pieces, Tone
+from karptui.views.sanitize import clean
+from karptui.views.types.columns import why_text
+from karptui.views.types.fit import requests_text, shortages_text
+from karptui.views.types.pools import carries
+from karptui.views.types.sentences import finding_lines
+
+
+def amount_text(resource: str, nano: int) -> str:
+    """Return an amount of a limited resource in words: ``12 cores``, ``318Gi``, ``2 nodes``, ``4 nvidia.com/gpu``."""
+    if resource in (MEMORY, EPHEMERAL_STORAGE):
+        return memory_text(nano // NANO)
+    number = number_text(resource, nano)
+    noun = {CPU: "core", NODES: "node"}.get(resource)
+    return f"{number} {clean(resource)}" if noun is None else f"{number} {noun}{'s' * (number != '1')}"
+
+
+def number_text(resource: str, nano: int) -> str:
+    """Return the same without the noun."""
+    if resource in (MEMORY, EPHEMERAL_STORAGE):
+        return memory_text(nano // NANO)
+    if resource == CPU and nano % NANO:
+        return f"{nano / NANO_PER_MILLI / 1000:,.1f}"
+    return count_text(nano // NANO)
+
+
+def limit_sentence(use: LimitUse) -> tuple[str, Tone]:
+    """Return what is left in words: ``12 cores left and the smallest allowed type needs 2``."""
+    limit = amount_text(use.resource, use.limit)
+    if use.left < 0:
+        return f"{amount_text(use.resource, -use.left)} over the limit of {limit}: no new node", Tone.FAULT
+    left = f"{amount_text(use.resource, use.left)} left"
+    named = f" ({clean(use.smallest_type)})" if use.smallest_type else ""
+    if use.smallest is None:
+        return f"{left} of {limit}", Tone.MUTED
+    if use.resource == NODES:
+        return (f"{left} of {limit}: no new node", Tone.FAULT) if use.is_closed else (f"{left} of {limit}", _tone(use))
+    if not use.smallest:
+        return f"{left} of {limit}; some allowed types need none", _tone(use)
+    needs = number_text(use.resource, use.smallest)
+    if use.is_closed:
+        return f"no new node: smallest allowed type needs {needs}, {left}{named}", Tone.FAULT
+    return f"{left} and the smallest allowed type needs {needs}{named}", _tone(use)
+
+
+def _tone(use: LimitUse) -> Tone:
+    return Tone.WARNING if use.is_nearly_used else Tone.NORMAL
+
+
+def limit_line(entry: PoolEntry, uses: Sequence[LimitUse]) -> Pieces:
+    """Return all limits of a NodePool in one line; nothing without limits."""
+    pieces: list[tuple[str, Tone]] = []
+    for use in sorted(uses, key=lambda one: not one.is_closed):
+        pieces += [(" · ", Tone.MUTED), limit_sentence(use)]
+    if not pieces:
+        return ()
+    out = sum(1 for one in entry.found.verdicts if one.removed_by is Filter.LIMITS)
+    allowed = len(allowed_types(entry))
+    if 0 < out < allowed:
+        verb = "is" if out == 1 else "are"
+        too_large = f" · {count_text(out)} of {count_text(allowed)} types {verb} too large for what is left"
+        pieces.append((too_large, Tone.WARNING))
+    return (("limits: ", Tone.MUTED), *pieces[1:])
+
+
+def failing(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Return the conditions that are not True, the sum of them (``Ready``) last."""
+    return tuple(sorted((one for one in conditions if one.status != "True"), key=lambda one: one.type == "Ready"))
+
+
+def is_ready(row: PoolRow) -> bool:
+    """Whether both are ready, as far as is known."""
+    return row.pool.is_ready and (row.nodeclass is None or row.nodeclass.is_ready)
+
+
+def short_reason(row: PoolRow) -> str:
+    """Return what is not ready in a few words; empty where all is."""
+    if row.pool.is_deleting:
+        return "deleting"
+    if not row.pool.is_ready:
+        bad = failing(_own(row))
+        return bad[0].type if bad else "no condition"
+    if row.nodeclass is not None and not row.nodeclass.is_ready:
+        bad = failing(row.nodeclass.conditions)
+        return f"class {bad[0].type}" if bad else "class"
+    return ""
+
+
+def _own(row: PoolRow) -> tuple[Condition, ...]:
+    return tuple(one for one in row.pool.conditions if one.type in ("Ready", "NodeClassReady", "ValidationSucceeded"))
+
+
+def ready_lines(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return a line for each condition that fails, of the NodePool and of its NodeClass."""
+    lines: list[Pieces] = []
+    ref = row.pool.node_class_ref
+    if not row.pool.is_ready:
+        bad = failing(_own(row))
+        lines += [_line("NodePool", one) for one in bad if one.type != "Ready" or len(bad) == 1]
+        if not bad:
+            lines.append(((f"✘ NodePool {clean(row.name)} reports no Ready condition: it takes no pods", Tone.FAULT),))
+    if row.nodeclass is not None and not row.nodeclass.is_ready:
+        bad = failing(row.nodeclass.conditions)
+        lines += [_line(f"{ref.kind} {ref.name}", one) for one in bad if one.type != "Ready" or len(bad) == 1]
+    if row.nodeclass is None:
+        lines.append(
+            ((f"▲ {clean(ref.kind)} {clean(ref.name)} is not among the NodeClasses that were read", Tone.WARNING),)
+        )
+    return tuple(lines)
+
+
+def _line(what: str, condition: Condition) -> Pieces:
+    reason = f": {condition.reason}" if condition.reason and condition.reason != condition.type else ""
+    message = f": {condition.message}" if condition.message else ""
+    said = clean(f"{what}: {condition.type} is {condition.status}{reason}")
+    return (("✘ ", Tone.FAULT), (said, Tone.FAULT), (clean(message), Tone.NORMAL))
+
+
+_POLICIES: Final = {
+    WHEN_EMPTY: ("Empty", "Empty"),
+    WHEN_EMPTY_OR_UNDERUTILIZED: ("Underutilized", "Underutil"),
+    BALANCED: ("Balanced", "Balanced"),
+}
+_NAMED: Final = 3
+
+
+def policy_text(row: PoolRow, *, is_short: bool = False) -> str:
+    """Return the consolidation policy and how long it waits: ``Underutilized 30s``; ``never`` where it is off."""
+    wait_ns = row.pool.consolidate_after_ns
+    if wait_ns is None:
+        return "never"
+    policy = row.pool.consolidation_policy
+    name = _POLICIES.get(policy, (clean(policy), clean(policy)))[is_short]
+    return f"{name} {duration_text(wait_ns // NS_PER_SECOND)}"
+
+
+def budget_left(row: PoolRow) -> dict[Reason, int]:
+    """Return how many nodes may still be disrupted now, by reason; nothing where that is not known."""
+    if row.budgets is None:
+        return {}
+    return {one.reason: UNLIMITED if one.allowed >= UNLIMITED else one.left for one in row.budgets.states}
+
+
+def budget_text(row: PoolRow) -> str:
+    """Return the same in a few characters: ``3 left``, ``0–2 left``, ``any``."""
+    left = sorted(set(budget_left(row).values()))
+    if not left:
+        return ""
+    texts = ["any" if one >= UNLIMITED else count_text(one) for one in (left[0], left[-1])]
+    if texts == ["any", "any"]:
+        return "any"
+    return f"{texts[0]} left" if texts[0] == texts[1] else f"{texts[0]}–{texts[1]} left"
+
+
+def carries_line(row: PoolRow) -> Pieces:
+    """Return what a new node carries, and the types that this rules out."""
+    if not carries(row.types) or row.types.problem:
+        return ()
+    pods = {one.verdict.daemon_pods for one in row.types.left} or {
+        one.verdict.daemon_pods for one in row.types.types if one.verdict.daemon_pods
+    }
+    first = next(
+        (one for one in (*row.types.left, *row.types.types) if one.verdict.daemon_pods == max(pods, default=0)), None
+    )
+    if first is None or not first.verdict.daemon_pods:
+        return (("a new node carries no DaemonSets", Tone.MUTED),)
+    count = first.verdict.daemon_pods
+    noun = f"DaemonSet pod{'s' * (count != 1)}"
+    amounts = requests_text(first.verdict.daemons).replace(" ", " / ")
+    most = "up to " if len(pods) > 1 else ""
+    said = f"a new node carries {most}{count} {noun} = {amounts} / {count} slot{'s' * (count != 1)}"
+    return ((said, Tone.DAEMON), *_excluded(row))
+
+
+def _excluded(row: PoolRow) -> Pieces:
+    out = [one for one in row.types.types if one.verdict.removed_by is Filter.DAEMONSETS]
+    full = [
+        one
+        for one in row.types.types
+        if one.verdict.removed_by is Filter.POD and any(short.resource == "pods" for short in one.verdict.shortages)
+    ]
+    pieces: list[tuple[str, Tone]] = []
+    if out:
+        named = ", ".join(f"{clean(one.name)} ({shortages_text(one.verdict.shortages[:1])})" for one in out[:_NAMED])
+        more = f" and {count_text(len(out) - _NAMED)} more" if len(out) > _NAMED else ""
+        pieces.append((f" · they rule out {count_text(len(out))} types: {named}{more}", Tone.WARNING))
+    if full:
+        pieces.append((f" · {count_text(len(full))} types have no slot left for a pod beside them", Tone.WARNING))
+    return tuple(pieces)
+
+
+NAMED = 3
+_STEPS = tuple(Filter)
+
+
+def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return a row in sentences, what is wrong before what is good to know."""
+    lines = (
+        order_line(row),
+        *ready_lines(row),
+        _limits(row),
+        types_line(row),
+        *weight_lines(row),
+        overlap_line(row),
+        carries_line(row),
+        *_facts(row),
+    )
+    return tuple(line for line in lines if line)
+
+
+def _facts(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return the findings without what to do, which the detail has."""
+    return tuple(line[:2] for line in finding_lines(row.types))
+
+
+def _limits(row: PoolRow) -> Pieces:
+    hidden = [kind for kind in (Kind.NODE, Kind.NODECLAIM) if row.hides(kind)]
+    if hidden and row.limits:
+        named = " and ".join(map(plural, hidden))
+        return (("limits: ", Tone.MUTED), (f"what is left is not known: {named} may not be listed", Tone.WARNING))
+    return limit_line(row.types, row.limits)
+
+
+def order_line(row: PoolRow) -> Pieces:
+    """Return its place in the order, and that a weight is an order."""
+    head = (f"{clean(row.name)}  ", Tone.STRONG)
+    why_not = row.types.found.why_not or row.types.problem
+    if row.rank is None:
+        return (head, (f"takes no part: {clean(why_not)}", Tone.WARNING))
+    share = row.share_percent
+    held = f" · {share:.0f}% of the nodes now" if share is not None else ""
+    said = f"tried {ordinal(row.rank)}: {_order(row)}{held}; running nodes never move for a weight"
+    problem: Pieces = ((f" · {clean(why_not)}", Tone.FAULT),) if why_not else ()
+    return (head, (said, Tone.NORMAL), *problem)
+
+
+def _order(row: PoolRow) -> str:
+    weight = "weight is an order, not a share"
+    if row.after and row.before:
+        return f"{weight}, so it sees what {clean(row.before)} does not take, {clean(row.after)} what it leaves"
+    if row.after:
+        return f"{weight}, so it gets every pod it can hold before {clean(row.after)} sees one"
+    if row.before:
+        return f"{weight}, so it sees only what {clean(row.before)} and those before leave"
+    return "alone, so its weight changes nothing"
+
+
+def ordinal(number: int) -> str:
+    """Return ``1st``, ``2nd``, ``11th``."""
+    tail = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{tail}"
+
+
+def types_line(row: PoolRow) -> Pieces:
+    """Return why no type is left; nothing where one is."""
+    entry = row.types
+    if entry.left or entry.problem or any(use.is_closed for use in row.limits):
+        return ()
+    if not entry.wanted:
+        first = next(
+            (one.reasons for one in entry.found.counts if one.filter is Filter.REQUIREMENTS and one.reasons), ()
+        )
+        why = f": {first[0][0]}" if first else ""
+        return ((f"✘ its requirements allow no type{clean(why)}", Tone.FAULT),)
+    last = max(entry.wanted, key=lambda one: _STEPS.index(one.verdict.removed_by or Filter.LIMITS))
+    head = ("▲ none of its types is left for the pods that wait: ", Tone.WARNING)
+    return (
+        head if row.usable else ("✘ no type is left: ", Tone.FAULT),
+        (f"{clean(last.name)} comes furthest, then {why_text(last)}", Tone.NORMAL),
+    )
+
+
+def weight_lines(row: PoolRow) -> tuple[Pieces, ...]:
+    """Return what there is to know of equal and of near weights."""
+    lines: list[Pieces] = []
+    if row.ties:
+        names = _names(row.ties)
+        lines.append(
+            ((f"= same weight as {names}: the name that sorts last goes first; nothing is shared out", Tone.WARNING),)
+        )
+    if row.near:
+        others = ", ".join(f"{clean(one.name)} {one.weight}" for one in row.near[:NAMED])
+        said = f"≈ weight {row.pool.weight} is within 10 of {others}: a strict order all the same, as 1 and 100 are"
+        lines.append(((said, Tone.NORMAL),))
+    return tuple(lines)
+
+
+def _names(neighbours: tuple[Neighbour, ...]) -> str:
+    more = f" and {len(neighbours) - NAMED} more" if len(neighbours) > NAMED else ""
+    return ", ".join(clean(one.name) for one in neighbours[:NAMED]) + more
+
+
+def overlap_line(row: PoolRow) -> Pieces:
+    """Return how many pods it could take, which of them others could take too, and where they go."""
+    found = row.overlap
+    if found is None or not found.matching:
+        return (("no pod of the cluster matches it", Tone.MUTED),) if found is not None and row.rank is not None else ()
+    said = f"matches {counted(found.matching, 'pod')}"
+    if found.shared:
+        amount = "all" if found.shared == found.matching else count_text(found.shared)
+        said += f", {amount} of them others match too ({_by_name(found.shared_with)})"
+    pieces: list[tuple[str, Tone]] = [(said, Tone.NORMAL)]
+    if found.lost_to:
+        pieces.append((f"; {_by_name(found.lost_to)} would take theirs first", Tone.WARNING))
+    pieces.append((f"; {_from_here(found)}", Tone.GOOD if found.goes_here else Tone.MUTED))
+    return tuple(pieces)
+
+
+def _from_here(found: PoolOverlap) -> str:
+    """Return for how many of its pods a new node would come from it."""
+    if found.matching == 1:
+        return f"a new node for it {'comes' if found.goes_here else 'does not come'} from here"
+    amount = (
+        count_text(found.goes_here) if 0 < found.goes_here < found.matching else "all" if found.goes_here else "none"
+    )
+    return f"new nodes for {amount} of them come from here"
+
+
+def _by_name(counts: Mapping[str, int]) -> str:
+    named = [f"{clean(name)} {count_text(count)}" for name, count in list(counts.items())[:NAMED]]
+    more = f" and {len(counts) - NAMED} more" if len(counts) > NAMED else ""
+    return ", ".join(named) + more
