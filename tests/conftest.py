@@ -27,8 +27,17 @@ hypothesis.settings.register_profile("thorough", max_examples=2000, deadline=Non
 hypothesis.settings.load_profile("steady")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let pictures be left out: another version of Textual draws them otherwise."""
+    parser.addoption("--no-pictures", action="store_true", help="leave out tests that compare pictures")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the folders that take longest first, and leave the order within them."""
+    if config.getoption("no_pictures"):
+        pictures = {item for item in items if "snap_compare" in getattr(item, "fixturenames", ())}
+        config.hook.pytest_deselected(items=[*pictures])
+        items[:] = [item for item in items if item not in pictures]
 
     def rank(item: pytest.Item) -> int:
         folder = item.path.parent.relative_to(TESTS_ROOT).as_posix()
