@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 import threading
 from typing import Any
@@ -20,6 +21,7 @@ from karptui.sources.mailbox import Mailbox
 MULTIPLIED = ("Node", "NodeClaim", "Pod")
 CHANGE_SECONDS = 0.5
 CHANGED_PODS = 20
+_NUMBER = re.compile(r"-n\d+$")
 
 
 class ManyDemos:
@@ -116,22 +118,25 @@ class ManyDemos:
 
 
 def copied(one: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return an object with names of its own."""
+    """Return an object with names of its own; that of a copy does not grow."""
     if not number:
         return one
-    end = f"-{number}"
-    meta = {**one["metadata"], "name": one["metadata"]["name"] + end, "uid": one["metadata"]["uid"] + end}
+
+    def renamed(name: str) -> str:
+        return f"{_NUMBER.sub('', name)}-n{number}"
+
+    meta = {**one["metadata"], "name": renamed(one["metadata"]["name"]), "uid": renamed(one["metadata"]["uid"])}
     copy = {**one, "metadata": meta}
     if one["kind"] == "Pod":
         if "nodeName" in one["spec"]:
-            copy["spec"] = {**one["spec"], "nodeName": one["spec"]["nodeName"] + end}
+            copy["spec"] = {**one["spec"], "nodeName": renamed(one["spec"]["nodeName"])}
         return copy
     if one["kind"] == "Node":
         meta["labels"] = {**meta["labels"], "kubernetes.io/hostname": meta["name"]}
-        copy["spec"] = {**one["spec"], "providerID": one["spec"]["providerID"] + end}
+        copy["spec"] = {**one["spec"], "providerID": renamed(one["spec"]["providerID"])}
         return copy
     copy["status"] = {
-        key: value + end if key in ("nodeName", "providerID") else value for key, value in one["status"].items()
+        key: renamed(value) if key in ("nodeName", "providerID") else value for key, value in one["status"].items()
     }
     return copy
 
