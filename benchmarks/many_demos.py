@@ -46,10 +46,10 @@ class ManyDemos:
         for one in self._manifests:
             if one["kind"] not in MULTIPLIED:
                 self._add(one)
-        copied = [one for one in self._manifests if one["kind"] in MULTIPLIED]
+        many = [one for one in self._manifests if one["kind"] in MULTIPLIED]
         waiting = 0
         for number in range(-(-nodes // of_demo)):
-            for one in copied:
+            for one in many:
                 if one["kind"] == "Pod" and "nodeName" not in one["spec"]:
                     waiting += 1
                     if waiting > pending:
