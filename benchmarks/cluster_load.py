@@ -76,7 +76,8 @@ def main() -> None:
 
 
 async def _measure(url: str) -> dict[str, Any]:
-    from karptui.session.pace import Pace, keep_pauses_short
+    from karptui.session.garbage import keep_pauses_short
+    from karptui.session.pace import Pace
     from karptui.sources.base import Phase
     from karptui.sources.cluster import reflectors  # noqa: F401  imports count as the empty application's
     from karptui.sources.cluster.connection import Connection

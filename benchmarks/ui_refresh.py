@@ -98,7 +98,8 @@ class Static:
 
 async def main(node_count: int, pod_count: int) -> None:
     import karptui.app
-    from karptui.session.pace import Pace, keep_pauses_short
+    from karptui.session.garbage import keep_pauses_short
+    from karptui.session.pace import Pace
 
     keep_pauses_short()
 

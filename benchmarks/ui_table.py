@@ -19,7 +19,7 @@ from textual._compositor import CompositorUpdate
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
-from karptui.session.pace import keep_pauses_short
+from karptui.session.garbage import keep_pauses_short
 from karptui.views.column import Column, Heading
 from karptui.views.fields import Field, FieldKind
 from karptui.views.query import parse_query

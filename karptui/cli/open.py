@@ -87,8 +87,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Open the app and return when it is closed."""
     from karptui.first_frame import FirstFrame
-    from karptui.session.garbage import GARBAGE
-    from karptui.session.pace import garbage_put_off, keep_pauses_short
+    from karptui.session.garbage import keep_pauses_short
+    from karptui.session.pace import garbage_put_off
 
     try:
         check_screen()
@@ -108,7 +108,6 @@ def run(args: argparse.Namespace) -> int:
     finally:
         frame.wipe()
     keep_pauses_short()
-    GARBAGE.begin()
     app.run()
     return app.return_code or 0
 

@@ -9,12 +9,15 @@ one now and then, as what is frozen becomes garbage as well.
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Callable
 from typing import Final
 
 from karptui.session.pace import KEYBOARD, Keyboard
 
+SWITCH_SECONDS: Final = 0.001
+"""How long a thread that decodes may go on while a key waits; Python's own five milliseconds add up."""
 YOUNG_OBJECTS: Final = 5_000
 """So many new objects are searched at a time."""
 YOUNG_ROUNDS: Final = 5
@@ -89,3 +92,9 @@ class Garbage:
 
 GARBAGE: Final = Garbage()
 """There is one, as there is one interpreter."""
+
+
+def keep_pauses_short() -> None:
+    """Set up the interpreter for a process that shows a large cluster; done once all that is usual is imported."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    GARBAGE.begin()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-SWITCH_SECONDS: Final = 0.001
-"""How long a thread that decodes may go on while a key waits; Python's own five milliseconds add up."""
 SLICE_SECONDS: Final = 0.002
 """How long a thread works before it lets the screen have its turn."""
 PAUSE_SECONDS: Final = 0.0005
@@ -48,11 +45,6 @@ def garbage_put_off() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def keep_pauses_short() -> None:
-    """Have the interpreter let other threads go on sooner."""
-    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 class Keyboard:

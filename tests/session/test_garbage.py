@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 import weakref
 from collections.abc import Iterator
@@ -118,3 +119,18 @@ def test_what_was_frozen_is_found_as_well(monkeypatch: pytest.MonkeyPatch) -> No
     watched._keyboard._pressed_at = time.monotonic() - 60.0
     watched.search_at_rest()
     assert known() is None
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_a_process_that_shows_a_cluster_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[bool] = []
+    monkeypatch.setattr(garbage, "GARBAGE", Garbage(Keyboard()))
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
+    before = sys.getswitchinterval()
+    try:
+        garbage.keep_pauses_short()
+        assert sys.getswitchinterval() == pytest.approx(garbage.SWITCH_SECONDS)
+        assert gc.get_threshold() == (garbage.YOUNG_OBJECTS, garbage.YOUNG_ROUNDS, garbage.BY_ITSELF)
+        assert frozen
+    finally:
+        sys.setswitchinterval(before)

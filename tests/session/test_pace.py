@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 from collections.abc import Iterator
 
@@ -32,15 +31,6 @@ def test_news_waits_only_for_who_types() -> None:
     assert rhythm.is_due(10.6, has_news=True)
     keyboard._pressed_at = 10.59
     assert not rhythm.is_due(10.6, has_news=True)
-
-
-def test_other_threads_go_on_sooner() -> None:
-    before = sys.getswitchinterval()
-    try:
-        pace.keep_pauses_short()
-        assert sys.getswitchinterval() == pytest.approx(pace.SWITCH_SECONDS)
-    finally:
-        sys.setswitchinterval(before)
 
 
 def test_garbage_is_looked_for_again_after_the_start() -> None:
