@@ -249,13 +249,13 @@ def scenario_answer(
     """
     from msgspec.structs import replace
 
-    from karptui.whatif.answer import answer, with_blockers
+    from karptui.whatif.answer import answers
     from karptui.whatif.json_form import answer_json
 
     document: dict[str, Any] = {"name": named.name, "scenario": scenario.name}
     if named.base is None:
         return {**document, "error": named.problem}, []
-    found = with_blockers(answer(named.base, replace(scenario, replay=mode) if mode else scenario))
+    *_, found = answers(named.base, replace(scenario, replay=mode) if mode else scenario)
     document |= answer_json(found)
     if found.difference is None:
         return document, []

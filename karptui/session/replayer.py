@@ -101,14 +101,12 @@ class Replayer:
 
     def _work(self, question: Question) -> None:
         """Answer, and then again with what takes longer."""
-        from karptui.whatif.answer import answer, with_blockers  # noqa: PLC0415 - as above
+        from karptui.whatif.answer import answers  # noqa: PLC0415 - as above
 
         report = _Report(self, question.number)
         with self.shared_base.borrowed(question.view, question.now_ns) as base:
-            first = answer(base, question.scenario, report, self._clock)
-            self._give(question, first)
-            if not first.problem:
-                self._give(question, with_blockers(first, report))
+            for found in answers(base, question.scenario, report, self._clock):
+                self._give(question, found)
 
     def _give(self, question: Question, answer: Answer) -> None:
         self.answered = question.number

@@ -1,8 +1,8 @@
-"""A scenario's answer: the difference, how long it took, or why there is none."""
+"""Answer a what-if: what a scenario changes about a cluster, how long that took, or why it cannot be said."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -15,17 +15,19 @@ from karptui.whatif.edits.apply import apply
 from karptui.whatif.honesty import Honesty, honesty
 from karptui.whatif.replay import replay
 from karptui.whatif.scenario import Scenario
-from karptui.whatif.situation import Edited, WhatIfBase
+from karptui.whatif.situation import WhatIfBase
 
 
-class Answer(msgspec.Struct, frozen=True, eq=False):
-    """What came of a question."""
+class Answer(msgspec.Struct, frozen=True):
+    """What came of a question; a value that holds nothing of the cluster."""
 
     scenario: Scenario
-    base: WhatIfBase | None = None
-    edited: Edited | None = None
     difference: Difference | None = None
     honesty: Honesty | None = None
+    notes: tuple[str, ...] = ()
+    """What the edits mean here that is not plain, in sentences."""
+    has_prices: bool = True
+    """Whether prices are shown at all."""
     seconds: float = 0.0
     """From the edit to the difference."""
     problem: str = ""
@@ -40,10 +42,10 @@ def no_clock() -> float:
     return 0.0
 
 
-def answer(
+def answers(
     base: WhatIfBase, scenario: Scenario, reporter: Reporter = silent, clock: Callable[[], float] = no_clock
-) -> Answer:
-    """Return what a scenario changes.
+) -> Iterator[Answer]:
+    """Yield what a scenario changes, and then the same with the blockers that its edits bring and take away.
 
     Args:
         base: The cluster as it is.
@@ -59,18 +61,23 @@ def answer(
     try:
         edited = apply(base, scenario.edits)
     except EditError as error:
-        return Answer(scenario, base, problem=str(error), seconds=clock() - began)
-    found = difference(base, edited, scenario.replay, reporter)
-    return Answer(scenario, base, edited, found, honesty(base, edited, scenario.replay), clock() - began)
+        yield Answer(scenario, problem=str(error), seconds=clock() - began)
+        return
+    first = Answer(
+        scenario,
+        difference(base, edited, scenario.replay, reporter),
+        honesty(base, edited, scenario.replay),
+        notes=edited.notes,
+        has_prices=base.prices is None or not base.prices.settings.is_disabled,
+        seconds=clock() - began,
+    )
+    yield first
+    gained, lost = blocker_changes(base, edited, reporter) if scenario.edits else ((), ())
+    yield replace(first, blockers_gained=gained, blockers_lost=lost)
 
 
-def with_blockers(known: Answer, reporter: Reporter = silent) -> Answer:
-    """Return an answer with the blockers that its edits bring and take away.
-
-    Raises:
-        Cancelled: when the reporter does.
-    """
-    if known.base is None or known.edited is None or not known.scenario.edits:
-        return replace(known, blockers_gained=(), blockers_lost=())
-    gained, lost = blocker_changes(known.base, known.edited, reporter)
-    return replace(known, blockers_gained=gained, blockers_lost=lost)
+def answer(
+    base: WhatIfBase, scenario: Scenario, reporter: Reporter = silent, clock: Callable[[], float] = no_clock
+) -> Answer:
+    """Return the first of `answers`, without blockers."""
+    return next(answers(base, scenario, reporter, clock))

@@ -15,13 +15,13 @@ from karptui.whatif.lines import ClaimLine, MoveLine, NextLines, PodPlace, PoolC
 
 def answer_json(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain values; nothing but the problem where there is no difference."""
-    if answer.difference is None or answer.edited is None or answer.honesty is None:
+    if answer.difference is None or answer.honesty is None:
         return {"error": answer.problem}
     return {
         **difference_json(answer.difference),
         "blockersGained": _lines(answer.blockers_gained or ()),
         "blockersLost": _lines(answer.blockers_lost or ()),
-        "notes": list(answer.edited.notes),
+        "notes": list(answer.notes),
         **_honesty(answer.honesty),
     }
 

@@ -17,7 +17,7 @@ from karptui.karpenter.labels import DO_NOT_DISRUPT
 from karptui.kube.pod import PodVolume
 from karptui.kube.volumes import PersistentVolumeClaim
 from karptui.provisioning.reporter import Cancelled
-from karptui.whatif.answer import answer, with_blockers
+from karptui.whatif.answer import Answer, answer, answers
 from karptui.whatif.difference import Difference, difference
 from karptui.whatif.disruption_difference import blocker_changes, next_lines
 from karptui.whatif.edits import (
@@ -330,7 +330,7 @@ def test_blockers_that_come_and_go() -> None:
     policy = apply(start, (SetField(GENERAL, ("spec", "disruption", "consolidateAfter"), "Never"),))
     gained, _ = blocker_changes(start, policy)
     assert {line.code for line in gained} == {"CONSOLIDATION_DISABLED"}
-    found = with_blockers(answer(start, Scenario("never", edits=policy.edits)))
+    *_, found = answers(start, Scenario("never", edits=policy.edits))
     assert answer_json(found)["blockersGained"][0]["nodePool"] == "general"
 
 
@@ -400,6 +400,18 @@ def test_honesty() -> None:
     start.karpenter_version = "v1.14.0"
     assert not honesty(start, side, Replay.NEXT).is_other_version
     assert said.modelled_version == "1.14.1"
+
+
+@pytest.mark.parametrize("mode", list(Replay))
+def test_an_answer_is_a_value_that_may_cross_to_another_process(mode: Replay) -> None:
+    start = fleet(a_pod(), a_pod(name="b", node="node-1", annotations={DO_NOT_DISRUPT: "true"}))
+    path = ("metadata", "annotations", DO_NOT_DISRUPT)
+    edits = (SetField(ObjectRef("Pod", "b", "default"), path), SetSetting("RESERVED_ENIS", "1"))
+    first, whole = answers(start, Scenario("freed", mode, edits))
+    assert first.blockers_lost is None
+    assert whole.blockers_lost
+    for one in (first, whole):
+        assert msgspec.json.decode(msgspec.json.encode(one), type=Answer) == one
 
 
 def test_an_answer_without_difference_is_its_problem() -> None:

@@ -174,8 +174,7 @@ def trust_lines(answer: Answer) -> tuple[Pieces, ...]:
 
 def price_note(answer: Answer) -> str:
     """Return what is to be said beside dollars."""
-    prices = answer.edited.prices if answer.edited is not None else None
-    return "prices are off" if prices is not None and prices.settings.is_disabled else ""
+    return "" if answer.has_prices else "prices are off"
 
 
 def _first(sentences: tuple[str, ...]) -> str:
@@ -188,11 +187,11 @@ def _first(sentences: tuple[str, ...]) -> str:
 def trust_section(answer: Answer) -> tuple[ResultLine, ...]:
     """Return everything there is to say about an answer, and what its edits mean here."""
     honesty = answer.honesty
-    if honesty is None or answer.edited is None:
+    if honesty is None:
         return ()
     lines: list[ResultLine] = [heading("trust", "How far this can be trusted", version_text(honesty))]
     groups = (
-        ("edits", "·", Tone.NORMAL, answer.edited.notes),
+        ("edits", "·", Tone.NORMAL, answer.notes),
         ("exact", "exact:", Tone.GOOD, honesty.exact),
         ("approximated", "approximated:", Tone.WARNING, honesty.approximated),
         ("left out", "not modelled:", Tone.WARNING, honesty.not_modelled),

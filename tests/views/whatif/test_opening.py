@@ -19,7 +19,7 @@ from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
 from karptui.views.whatif.opening import Opening, opening_for, ref_of
 from karptui.views.whatif.result import answer_lines, price_note, trust_lines, trust_section, version_text
-from karptui.whatif.answer import Answer, answer, with_blockers
+from karptui.whatif.answer import Answer, answers
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.honesty import Honesty
 from karptui.whatif.scenario import Replay, Scenario
@@ -35,9 +35,9 @@ def view() -> ClusterView:
     return session.view
 
 
-def asked(view: ClusterView, scenario: Scenario) -> Answer:
+def asked(view: ClusterView, scenario: Scenario) -> list[Answer]:
     ticks = itertools.count()
-    return answer(base_of(view, NOW_NS), scenario, silent, lambda: next(ticks) * 0.5)
+    return list(answers(base_of(view, NOW_NS), scenario, silent, lambda: next(ticks) * 0.5))
 
 
 def test_a_pool_comes_with_its_class(view: ClusterView) -> None:
@@ -85,30 +85,29 @@ def test_names_and_values_of_the_cluster_are_offered(view: ClusterView) -> None:
 
 def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: ClusterView) -> None:
     scenario = Scenario("x", edits=(SetField(ObjectRef("NodePool", "general"), ("spec", "weight"), 60),))
-    first = asked(view, scenario)
+    first, whole = asked(view, scenario)
     assert first.seconds == 0.5
     assert first.blockers_gained is None
     assert [line[0][0] for line in trust_lines(first)] == ["exact: ", "approximated: ", "not modelled: "]
     assert price_note(first) == ""
     off = Evidence(price_settings=PriceSettings(is_disabled=True))
-    assert price_note(asked(ClusterView(view.state, view.statuses, evidence=off), scenario)) == "prices are off"
-    keys = [line.key for line in answer_lines(with_blockers(first, silent))]
+    assert price_note(asked(ClusterView(view.state, view.statuses, evidence=off), scenario)[0]) == "prices are off"
+    keys = [line.key for line in answer_lines(whole)]
     assert len(keys) == len(set(keys))
     assert any(key.startswith("trust/approximated") for key in keys)
 
 
 def test_blockers_that_go_are_told(view: ClusterView) -> None:
     pdb = next(iter(view.state.pdbs))
-    found = with_blockers(asked(view, Scenario(edits=(DeleteObject(ref_of("PodDisruptionBudget", pdb)),))), silent)
+    found = asked(view, Scenario(edits=(DeleteObject(ref_of("PodDisruptionBudget", pdb)),)))[-1]
     assert found.blockers_gained is not None
     assert found.blockers_lost is not None
-    assert found.edited is not None
-    unedited = with_blockers(asked(view, Scenario()), silent)
+    unedited = asked(view, Scenario())[-1]
     assert (unedited.blockers_gained, unedited.blockers_lost) == ((), ())
 
 
 def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
-    found = asked(view, Scenario(edits=(DeleteObject(ObjectRef("NodePool", "gone")),)))
+    (found,) = asked(view, Scenario(edits=(DeleteObject(ObjectRef("NodePool", "gone")),)))
     assert "gone" in found.problem
     assert found.difference is None
     assert (trust_lines(found), trust_section(found), answer_lines(found), price_note(found)) == ((), (), (), "")
@@ -136,7 +135,7 @@ def test_a_what_if_counts_the_dollars_of_the_top_bar(view: ClusterView, settings
     base = base_of(shown, NOW_NS)
     going = {state.name for state in base.prepared.states if state.claim is None or state.is_marked_for_deletion}
     told = total_of(entry for entry in shown.node_entries if entry.name not in going and entry.claim is not None)
-    found = asked(shown, Scenario()).difference
+    found = asked(shown, Scenario())[0].difference
     assert found is not None
     assert found.before.launched == 0
     assert found.before.price_per_hour == pytest.approx(told.per_hour)
