@@ -133,8 +133,9 @@ def main() -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = project["tool"]["importlinter"]["contracts"]
     named = {
-        name.strip()
+        f"{container}.{name.strip()}" if container else name.strip()
         for contract in contracts
+        for container in contract.get("containers") or ("",)
         for key in ("layers", "source_modules", "modules")
         for entry in contract.get(key, ())
         for name in entry.replace(":", "|").split("|")
