@@ -24,7 +24,7 @@ from karptui.session.pools import pool_rows
 from karptui.session.types import pool_entries
 from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS
-from karptui.views.pools.sentences import pool_story
+from karptui.views.pools.sentences import pool_sentences
 
 
 def measure(nodes: int, pods: int) -> None:
@@ -48,7 +48,7 @@ def measure(nodes: int, pods: int) -> None:
     _ = view.node_entries
     began = time.perf_counter()
     rows = pool_rows(view)
-    lines = [line for row in rows for line in (*pool_story(row), *(column.cell(row, NOW_NS) for column in COLUMNS))]
+    lines = [line for row in rows for line in (*pool_sentences(row), *(column.cell(row, NOW_NS) for column in COLUMNS))]
     print(f"  {len(rows)} rows with {len(lines)} cells and sentences: {time.perf_counter() - began:.3f} s")
 
 

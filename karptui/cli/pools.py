@@ -80,12 +80,12 @@ def _pool_of(rows: Sequence[PoolRow], name: str) -> PoolRow:
 def _print_rows(rows: Sequence[PoolRow], args: argparse.Namespace, loaded: Loaded) -> None:
     from karptui.views.pools.columns import pools_table
     from karptui.views.pools.detail import cluster_lines, cost_text
-    from karptui.views.pools.sentences import pool_story
+    from karptui.views.pools.sentences import pool_sentences
 
     shown = rows_of(pools_table(has_prices=not args.disable_pricing), rows, args, loaded.now_ns)
     print_rows(shown, args)
     if args.output in ("table", "wide"):
-        stories = [line for row in shown.items for line in pool_story(row)]
+        stories = [line for row in shown.items for line in pool_sentences(row)]
         cost = "" if args.disable_pricing else cost_text(loaded.view)
         _say((*stories, *cluster_lines(loaded.view, rows, loaded.now_ns)))
         if cost:

@@ -24,7 +24,7 @@ from karptui.views.advice.entry import (
     counts_text,
     grouped,
 )
-from karptui.views.advice.sentences import detail_lines, freshness, opening_of, pools_to_share, story_lines
+from karptui.views.advice.sentences import detail_lines, finding_sentences, freshness, opening_of, pools_to_share
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
@@ -55,7 +55,7 @@ class AdviceScreen(ListScreen[AdviceLine]):
 
     def __init__(self) -> None:
         groups = Groups(AdviceGrouping.NOTHING, _arranged)
-        super().__init__(TABLE, story=story_lines, groups=groups)
+        super().__init__(TABLE, story=finding_sentences, groups=groups)
         self._entries: Kept[tuple[AdviceEntry, ...]] = Kept()
 
     def shows_usage(self) -> bool:

@@ -27,7 +27,7 @@ from karptui.views.blockers.entry import (
     nodes_of,
     only_blockers,
 )
-from karptui.views.blockers.sentences import story_lines
+from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.grouping import Folding
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
@@ -121,7 +121,7 @@ class BlockersScreen(ListScreen[BlockerLine]):
         now_ns = self.host.now_ns()
         title = item.title if isinstance(item, BlockerGroup) and not item.is_idle else ""
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
-        return story_lines(self._members(), now_ns, title, self._remedies(now_ns), facts)
+        return blocker_sentences(self._members(), now_ns, title, self._remedies(now_ns), facts)
 
     def _remedies(self, now_ns: int) -> Sequence[BlockerRemedy]:
         """Return what can be done about the row or group under the cursor; worked out once for each analysis."""

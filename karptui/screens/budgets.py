@@ -14,7 +14,7 @@ from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.entry import BudgetEntry, budget_entries
-from karptui.views.budgets.sentences import budget_story, detail_text
+from karptui.views.budgets.sentences import budget_sentences, detail_text
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 
@@ -52,7 +52,7 @@ class BudgetsScreen(ListScreen[BudgetEntry]):
 
     def story_of(self, item: BudgetEntry) -> tuple[Pieces, ...]:
         """Return the row in sentences."""
-        return budget_story(item, self.host.now_ns(), self._local)
+        return budget_sentences(item, self.host.now_ns(), self._local)
 
     def name_of(self, item: BudgetEntry) -> str:
         """Return the NodePool's name."""

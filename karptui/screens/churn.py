@@ -18,7 +18,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.columns import TABLE as POOLS
 from karptui.views.churn.entry import PoolEntry, Replacement, pool_entries, replacements
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
-from karptui.views.churn.sentences import came, pool_story, replacement_story, summary_lines
+from karptui.views.churn.sentences import came, pool_sentences, replacement_sentences, summary_lines
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase
@@ -89,7 +89,7 @@ class ChurnScreen(ListScreen[PoolEntry]):
     def story_of(self, item: PoolEntry) -> tuple[Pieces, ...]:
         """Return the NodePool's churn in sentences."""
         churn = self._book.latest
-        return pool_story(item, churn, self.host.now_ns()) if churn is not None else ()
+        return pool_sentences(item, churn, self.host.now_ns()) if churn is not None else ()
 
     def name_of(self, item: PoolEntry) -> str:
         """Return the NodePool's name."""
@@ -162,7 +162,7 @@ class ReplacementsScreen(ListScreen[Replacement]):
 
     def story_of(self, item: Replacement) -> tuple[Pieces, ...]:
         """Return the removal in sentences."""
-        return replacement_story(item, self.host.now_ns())
+        return replacement_sentences(item, self.host.now_ns())
 
     def name_of(self, item: Replacement) -> str:
         """Return the NodeClaim's name."""

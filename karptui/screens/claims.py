@@ -15,7 +15,7 @@ from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
 from karptui.views.claims.entry import ClaimEntry, claim_entries
-from karptui.views.claims.sentences import claim_story, expiry_line
+from karptui.views.claims.sentences import claim_sentences, expiry_line
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 
@@ -57,7 +57,7 @@ class ClaimsScreen(ListScreen[ClaimEntry]):
         """Return the claim in sentences."""
         now_ns = self.host.now_ns()
         facts = TABLE.facts_without_room(self.table.unseen, item, now_ns)
-        story = claim_story(item, now_ns, self._local, facts)
+        story = claim_sentences(item, now_ns, self._local, facts)
         coming = expiry_line(self._entries.latest or (), item.pool, now_ns, self._local)
         return (*story, coming) if coming else story
 

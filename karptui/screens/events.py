@@ -14,7 +14,7 @@ from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.session.cluster_view import ClusterView
 from karptui.views.events.columns import TABLE
 from karptui.views.events.entry import EventEntry, Timeline
-from karptui.views.events.sentences import event_story, event_text
+from karptui.views.events.sentences import event_sentences, event_text
 from karptui.views.row import Pieces, Tone
 
 ROWS_OF_A_NODE = 12
@@ -54,7 +54,7 @@ class EventsScreen(ListScreen[EventEntry]):
 
     def story_of(self, item: EventEntry) -> tuple[Pieces, ...]:
         """Return the whole message."""
-        return event_story(item, self.host.now_ns())
+        return event_sentences(item, self.host.now_ns())
 
     def name_of(self, item: EventEntry) -> str:
         """Return the object's name."""

@@ -17,7 +17,7 @@ from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.columns import TABLE
 from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.sentences import CAUSE_HELP, pending_entries, pending_freshness, story_lines
+from karptui.views.pending.sentences import CAUSE_HELP, pending_entries, pending_freshness, pending_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 
@@ -89,7 +89,7 @@ class PendingScreen(ListScreen[PendingEntry]):
 
     def story_of(self, item: PendingEntry) -> tuple[Pieces, ...]:
         """Return why the pods wait and who said what."""
-        return story_lines(item, self.host.now_ns())
+        return pending_sentences(item, self.host.now_ns())
 
     def help_text(self) -> HelpSections:
         """Explain what pods wait for beside columns and filters."""

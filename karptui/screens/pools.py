@@ -16,7 +16,7 @@ from karptui.session.cluster_view import ClusterView
 from karptui.session.pools import PoolRow, pool_rows
 from karptui.views.pools.columns import pools_table
 from karptui.views.pools.detail import cluster_lines, cost_text
-from karptui.views.pools.sentences import pool_story
+from karptui.views.pools.sentences import pool_sentences
 from karptui.views.row import Pieces, Tone
 from karptui.views.why.freshness import freshness
 from karptui.widgets.hanging import hanging
@@ -102,7 +102,7 @@ class PoolsScreen(ListScreen[PoolRow]):
 
     def story_of(self, item: PoolRow) -> tuple[Pieces, ...]:
         """Return the pool in sentences."""
-        return pool_story(item)
+        return pool_sentences(item)
 
     def name_of(self, item: PoolRow) -> str:
         """Return the NodePool's name."""

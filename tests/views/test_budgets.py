@@ -15,7 +15,7 @@ from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.entry import BudgetEntry, budget_entries, line_text
-from karptui.views.budgets.sentences import budget_story, detail_text, strip_text
+from karptui.views.budgets.sentences import budget_sentences, detail_text, strip_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -36,7 +36,7 @@ def entry(
 
 
 def said(one: BudgetEntry, local: Any = None) -> list[str]:
-    return ["".join(text for text, _ in line) for line in budget_story(one, NOW_NS, local)]
+    return ["".join(text for text, _ in line) for line in budget_sentences(one, NOW_NS, local)]
 
 
 UNKNOWN = BudgetEntry(NodePool(name="general"), Reason.EMPTY)

@@ -19,7 +19,7 @@ from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
 from karptui.views.claims.entry import ClaimEntry, claim_entries
-from karptui.views.claims.sentences import claim_story, seconds_text, waiting_on
+from karptui.views.claims.sentences import claim_sentences, seconds_text, waiting_on
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -164,7 +164,7 @@ def test_cells(one: ClaimEntry, texts: dict[str, str]) -> None:
 
 
 def said(one: ClaimEntry) -> list[str]:
-    return ["".join(text for text, _ in line) for line in claim_story(one, NOW_NS, ZoneInfo("Europe/Berlin"))]
+    return ["".join(text for text, _ in line) for line in claim_sentences(one, NOW_NS, ZoneInfo("Europe/Berlin"))]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
 from karptui.views.events.columns import TABLE
 from karptui.views.events.entry import EventEntry, Timeline, folded, transitions
-from karptui.views.events.sentences import event_story, event_text
+from karptui.views.events.sentences import event_sentences, event_text
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -185,7 +185,7 @@ def test_notable_is_what_went_wrong() -> None:
     ],
 )
 def test_in_sentences(one: EventEntry, head: str, message: str) -> None:
-    assert ["".join(text for text, _ in line) for line in event_story(one, NOW_NS)] == [head, message]
+    assert ["".join(text for text, _ in line) for line in event_sentences(one, NOW_NS)] == [head, message]
 
 
 def test_at_length() -> None:

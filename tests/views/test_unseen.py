@@ -18,7 +18,7 @@ from karptui.session.pods import PodEntry
 from karptui.state.usage import NodeUsage
 from karptui.views.claims.columns import TABLE as CLAIMS
 from karptui.views.claims.entry import ClaimEntry
-from karptui.views.claims.sentences import claim_story
+from karptui.views.claims.sentences import claim_sentences
 from karptui.views.column import NOTHING, Column, Heading, Words, cell_words
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods.columns import TABLE as PODS
@@ -203,7 +203,7 @@ class TestClaims:
 
     def test_the_first_sentence_tells_it(self) -> None:
         facts = CLAIMS.facts_without_room({"type", "pool"}, self.ENTRY, NOW_NS)
-        head, *further = claim_story(self.ENTRY, NOW_NS, None, facts)
-        plain, *same = claim_story(self.ENTRY, NOW_NS)
+        head, *further = claim_sentences(self.ENTRY, NOW_NS, None, facts)
+        plain, *same = claim_sentences(self.ENTRY, NOW_NS)
         assert further == same
         assert texts((head,)) == [f"{texts((plain,))[0]} · m5.large · NodePool general"]

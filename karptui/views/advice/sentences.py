@@ -18,7 +18,7 @@ from karptui.whatif.edits import AnyEdit, CordonNode, DeleteObject, ObjectRef, R
 from karptui.whatif.scenario import Replay
 
 
-def story_lines(line: AdviceLine) -> tuple[Pieces, ...]:
+def finding_sentences(line: AdviceLine) -> tuple[Pieces, ...]:
     """Return the row under the cursor in sentences."""
     if not isinstance(line, AdviceEntry):
         return (((f"{clean(line.name)}: ", Tone.STRONG), (counts_text(line.members), TONES[line.severity])),)

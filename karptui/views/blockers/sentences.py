@@ -78,7 +78,7 @@ BOUNDED: Final = frozenset({Code.POD_DND, Code.PDB_EXHAUSTED, Code.PDB_MULTIPLE}
 """What a terminationGracePeriod overrides: of these the sentences say what ends the wait, and what pods come."""
 
 
-def story_lines(
+def blocker_sentences(
     members: Sequence[BlockerEntry],
     now_ns: int,
     title: str = "",

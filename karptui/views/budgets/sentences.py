@@ -53,7 +53,7 @@ NAMED = 4
 """Nodes that are named before the rest is counted."""
 
 
-def budget_story(entry: BudgetEntry, now_ns: int, local: tzinfo | None = None) -> tuple[Pieces, ...]:
+def budget_sentences(entry: BudgetEntry, now_ns: int, local: tzinfo | None = None) -> tuple[Pieces, ...]:
     """Return a row in sentences."""
     state = entry.state
     head = (f"{clean(entry.pool.name)} · {entry.reason}  ", Tone.STRONG)
@@ -146,11 +146,11 @@ def detail_text(entries: Sequence[BudgetEntry], now_ns: int, local: tzinfo | Non
         lines += [f"{i:>3}  {clean(line_text(budget))}" for i, budget in enumerate(pool.budgets or (), start=1)]
     for one in found.windows if found is not None else ():
         lines.append(f"{one.line.index + 1:>3}  {clean(line_text(one.line.budget))}")
-        told = f"cannot be read: {clean(one.line.problem)}" if one.line.problem else window_text(one, now_ns, local)
-        lines.append(f"       {told}" + (f", allows {one.line.allowed}" if one.line.is_active else ""))
+        text = f"cannot be read: {clean(one.line.problem)}" if one.line.problem else window_text(one, now_ns, local)
+        lines.append(f"       {text}" + (f", allows {one.line.allowed}" if one.line.is_active else ""))
     lines.append("")
     for entry in entries:
-        lines += [clean("".join(text for text, _ in line)) for line in budget_story(entry, now_ns, local)]
+        lines += [clean("".join(text for text, _ in line)) for line in budget_sentences(entry, now_ns, local)]
         lines.append("")
     if found is None:
         return "\n".join(lines)

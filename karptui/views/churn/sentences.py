@@ -122,12 +122,12 @@ def loop_lines(churn: Churn, width: int) -> tuple[Pieces, ...]:
     if not loops:
         return ((("no loop: nothing that was made has been taken away again three times", Tone.MUTED),),)
     if width < SHORT_WIDTH:
-        told = [
+        shown = [
             f"{clean(loop.pool or loop.workload)} {LOOP_WORDS[loop.kind]} {count_text(loop.times)}×"
             for loop in loops[:_MOST_SHORT]
         ]
         more = f" and {count_text(len(loops) - _MOST_SHORT)} more" if len(loops) > _MOST_SHORT else ""
-        return ((("⟳ ", Tone.WARNING), (f"loops: {', '.join(told)}{more}", Tone.WARNING)),)
+        return ((("⟳ ", Tone.WARNING), (f"loops: {', '.join(shown)}{more}", Tone.WARNING)),)
     lines: list[Pieces] = [(("⟳ ", Tone.WARNING), (clean(loop_fact(loop)), Tone.WARNING)) for loop in loops]
     if len(lines) > _MOST_LOOPS:
         more = f"  and {counted(len(lines) - _MOST_LOOPS, 'more loop')}: see the rows, and Advice"
@@ -140,7 +140,7 @@ def reasons_text(reasons: Iterable[tuple[Removal, int]]) -> str:
     return ", ".join(f"{reason} {count_text(count)}" for reason, count in reasons)
 
 
-def pool_story(entry: PoolEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...]:
+def pool_sentences(entry: PoolEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...]:
     """Return the churn of a NodePool in sentences: loops with what ends them, policy, Karpenter's counters."""
     figures, pool = entry.figures, entry.pool
     between = (" · ", Tone.MUTED)
@@ -162,10 +162,10 @@ def pool_story(entry: PoolEntry, churn: Churn, now_ns: int) -> tuple[Pieces, ...
         lines.append(((counters_text(entry.counters, now_ns), Tone.MUTED),))
     moved = churn.moved[:_MOST_MOVED]
     if moved:
-        told = ", ".join(
+        most = ", ".join(
             f"{clean(one.workload)} {count_text(one.moves)}× ({counted(one.pods, 'pod')})" for one in moved
         )
-        lines.append(((f"moved most, from all NodePools: {told}", Tone.MUTED),))
+        lines.append(((f"moved most, from all NodePools: {most}", Tone.MUTED),))
     return tuple(lines)
 
 
@@ -186,14 +186,14 @@ def came(item: Replacement) -> tuple[Life, ...]:
 
 def successors_text(item: Replacement) -> str:
     """Return the names and types of what came in the place of a node; those of the same type are marked."""
-    told = []
+    texts = []
     for one in came(item):
         mark = " (same type)" if one.instance_type and one.instance_type == item.life.instance_type else ""
-        told.append(f"{clean(one.claim)} {clean(one.instance_type) or 'of unknown type'}{mark}")
-    return ", ".join(told)
+        texts.append(f"{clean(one.claim)} {clean(one.instance_type) or 'of unknown type'}{mark}")
+    return ", ".join(texts)
 
 
-def replacement_story(item: Replacement, now_ns: int) -> tuple[Pieces, ...]:
+def replacement_sentences(item: Replacement, now_ns: int) -> tuple[Pieces, ...]:
     """Return one removal in sentences: who, why, how long it lived, and what came in its place."""
     life = item.life
     between = (" · ", Tone.MUTED)

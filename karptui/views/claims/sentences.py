@@ -48,7 +48,7 @@ def _before_drift(entry: ClaimEntry, now_ns: int) -> str:
     return f"{first.word} {first.object_key or first.claim_name}".rstrip() + left + more
 
 
-def claim_story(
+def claim_sentences(
     entry: ClaimEntry, now_ns: int, local: tzinfo | None = None, facts: Iterable[Pieces] = ()
 ) -> tuple[Pieces, ...]:
     """Return a NodeClaim in sentences.

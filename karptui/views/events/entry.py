@@ -163,7 +163,7 @@ class Timeline:
                 known[f"{kind}/{name}"] = (
                     before if before is not None and before[0] is item else (item, tuple(transitions(item)))
                 )
-        told = (entry for _, entries in known.values() for entry in entries)
+        moments = (entry for _, entries in known.values() for entry in entries)
         self._known, self._sources = known, sources
-        self._entries = (*self._folded, *told)
+        self._entries = (*self._folded, *moments)
         return self._entries

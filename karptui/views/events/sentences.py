@@ -10,7 +10,7 @@ from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, clean_lines
 
 
-def event_story(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
+def event_sentences(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
     """Return who said what when, and below it the whole message."""
     between = (" · ", Tone.MUTED)
     said = "recorded by the object itself" if entry.is_transition else f"said by {entry.source or 'nobody named'}"

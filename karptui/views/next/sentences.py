@@ -53,19 +53,19 @@ def _command_lines(report: NextReport, late: str, *, has_prices: bool) -> list[P
     saves = f", saves {node_price_text(total)}/h" if has_prices else ""
     head = f"Next: {report.method} ({report.reason}){many}{saves}"
     lines: list[Pieces] = [((head, Tone.STRONG), (late, Tone.ACTIVE))]
-    lines += [((f"  {_told(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]
+    lines += [((f"  {_command_text(one)}", Tone.NORMAL),) for one in report.commands[:MOST_COMMANDS]]
     if len(report.commands) > MOST_COMMANDS:
         lines.append(((f"  and {count_text(len(report.commands) - MOST_COMMANDS)} more", Tone.MUTED),))
     return lines
 
 
-def _told(command: NextCommand) -> str:
+def _command_text(command: NextCommand) -> str:
     names = [short_name(clean(name)) for name in command.node_names]
     more = f" and {count_text(len(names) - MOST_NODES)} more" if len(names) > MOST_NODES else ""
-    told = f"{command.decision} {', '.join(names[:MOST_NODES])}{more}"
+    text = f"{command.decision} {', '.join(names[:MOST_NODES])}{more}"
     if command.replacements:
-        told += f" → {'; '.join(replacement_text(one) for one in command.replacements)}"
-    return told
+        text += f" → {'; '.join(replacement_text(one) for one in command.replacements)}"
+    return text
 
 
 def replacement_text(one: Replacement) -> str:

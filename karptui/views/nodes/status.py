@@ -81,9 +81,9 @@ def _claim_status(claim: NodeClaim, *, may_see_nodes: bool) -> NodeStatus:
         ("Registered", "Registering", "the instance runs, and its node has not joined the cluster yet"),
     ):
         if not claim.is_true(condition):
-            told = claim.condition(condition)
-            said = _said(told)
-            is_failing = told is not None and _is_failing(told)
+            step = claim.condition(condition)
+            said = _said(step)
+            is_failing = step is not None and _is_failing(step)
             tone = Tone.FAULT if is_failing else Tone.ACTIVE
             return NodeStatus(word, tone, created, said or waits, 1 if is_failing else 5)
     if not may_see_nodes:
@@ -114,14 +114,14 @@ def _starting(node: Node, claim: NodeClaim | None) -> NodeStatus | None:
     if claim is None or claim.is_true("Initialized"):
         return None
     if not claim.is_true("Registered"):
-        told = _said(claim.condition("Registered"))
+        said = _said(claim.condition("Registered"))
         return NodeStatus(
-            "Registering", Tone.ACTIVE, claim.created_ns, told or "Karpenter has not tied it to its claim yet", 5
+            "Registering", Tone.ACTIVE, claim.created_ns, said or "Karpenter has not tied it to its claim yet", 5
         )
-    told = _said(claim.condition("Initialized"))
+    said = _said(claim.condition("Initialized"))
     startup = [taint.key for taint in claim.startup_taints if any(taint.key == t.key for t in node.taints)]
     waits = f"waits for startup taint {', '.join(startup)}" if startup else "waits to be ready with all its resources"
-    return NodeStatus("Initializing", Tone.ACTIVE, claim.created_ns, told or waits, 5)
+    return NodeStatus("Initializing", Tone.ACTIVE, claim.created_ns, said or waits, 5)
 
 
 def _not_ready(ready: Condition | None, *, is_cordoned: bool) -> NodeStatus:

@@ -255,7 +255,7 @@ def problem_lines(group: PendingGroup) -> tuple[Pieces, ...]:
     return tuple((("✘ ", Tone.FAULT), (clean(one, limit=MOST_QUOTED), Tone.NORMAL)) for one in group.diagnosis.problems)
 
 
-def story_lines(entry: PendingEntry, now_ns: int) -> tuple[Pieces, ...]:
+def pending_sentences(entry: PendingEntry, now_ns: int) -> tuple[Pieces, ...]:
     """Return what pods wait for, where the verdicts differ, and who said what."""
     group = entry.group
     tone = Tone.FAULT if group.cause in FAULTY else Tone.NORMAL

@@ -16,7 +16,7 @@ from karptui.session.pools import PoolRow
 from karptui.views.column import Column, Heading, Schema, Value
 from karptui.views.fields import Field, FieldKind
 from karptui.views.pools import cells
-from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_story, short_reason
+from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
 from karptui.views.row import Tone, text_cell
 from karptui.views.schema import (
     BOOLEAN,
@@ -416,7 +416,7 @@ def pools_table(*, has_prices: bool = True) -> TableSpec[PoolRow]:
         more_values=(
             Value(
                 "explanation",
-                lambda row, _: ["".join(text for text, _ in line) for line in pool_story(row)],
+                lambda row, _: ["".join(text for text, _ in line) for line in pool_sentences(row)],
                 TEXTS,
                 after="pods_by",
             ),

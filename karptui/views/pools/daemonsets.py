@@ -85,8 +85,8 @@ def daemon_sentence(row: DaemonRow) -> tuple[tuple[str, Tone], ...]:
     if not row.is_carried:
         return ((clean(row.found.key), Tone.STRONG), (f" {clean(text)}", Tone.NORMAL))
     on = f" on {count_text(row.found.types)} of {count_text(row.offered)} types"
-    told = f" · {clean(text)}" if text else " · without it no further type would have room"
-    return ((clean(row.found.key), Tone.STRONG), (f" {asks}{on}", Tone.NORMAL), (told, tone if text else Tone.MUTED))
+    said = f" · {clean(text)}" if text else " · without it no further type would have room"
+    return ((clean(row.found.key), Tone.STRONG), (f" {asks}{on}", Tone.NORMAL), (said, tone if text else Tone.MUTED))
 
 
 COLUMNS: Final[tuple[Column[DaemonRow], ...]] = (

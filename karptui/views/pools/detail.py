@@ -25,7 +25,7 @@ from karptui.views.pools.sentences import (
     order_line,
     ordinal,
     policy_text,
-    pool_story,
+    pool_sentences,
 )
 from karptui.views.prices import total_words
 from karptui.views.row import Pieces, Tone
@@ -133,7 +133,7 @@ def detail_lines(row: PoolRow) -> tuple[Pieces, ...]:
     """Return everything about a NodePool but its DaemonSets, a line each."""
     return (
         order_line(row)[1:],
-        *pool_story(row)[1:],
+        *pool_sentences(row)[1:],
         *_section("What to do", _remedies(row)),
         *_section("Requirements", _requirements(row)),
         *_section("Taints", _taints(row)),

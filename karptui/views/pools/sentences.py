@@ -214,7 +214,7 @@ NAMED = 3
 _STEPS = tuple(Filter)
 
 
-def pool_story(row: PoolRow) -> tuple[Pieces, ...]:
+def pool_sentences(row: PoolRow) -> tuple[Pieces, ...]:
     """Return a row in sentences, what is wrong before what is good to know."""
     lines = (
         order_line(row),

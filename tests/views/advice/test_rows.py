@@ -14,7 +14,7 @@ from karptui.sources.base import Phase, SourceStatus
 from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
 from karptui.views.advice.columns import TABLE
 from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceGrouping, advice_entries, counts_text, grouped
-from karptui.views.advice.sentences import detail_lines, freshness, story_lines
+from karptui.views.advice.sentences import detail_lines, finding_sentences, freshness
 from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
@@ -167,8 +167,8 @@ def test_plain_values() -> None:
 
 
 def test_sentences() -> None:
-    assert texts(story_lines(ENTRIES[0])) == "✘ so it is\n→ do it"
-    assert texts(story_lines(AdviceGroup("g", ENTRIES, is_folded=True))) == "g: 1 error, 1 warning, 1 info"
+    assert texts(finding_sentences(ENTRIES[0])) == "✘ so it is\n→ do it"
+    assert texts(finding_sentences(AdviceGroup("g", ENTRIES, is_folded=True))) == "g: 1 error, 1 warning, 1 info"
     detail = texts(detail_lines(ENTRIES[0], can_try=True))
     for part in ("two PDBs select a pod", "What to do  do it", "opens the objects", "Why  ", "Source  pkg/utils/pdb"):
         assert part in detail
@@ -182,7 +182,9 @@ def test_hostile_text_is_cleaned() -> None:
     bad = an_entry(fact="a\x1b[31mb", objects=(ObjectRef("NodePool", "x\x1b]0;y"),))
     rows = build_rows(TABLE, (bad,), now_ns=NOW_NS)
     everything = (
-        "".join(cell.text for cell in rows[0].cells) + texts(story_lines(bad)) + texts(detail_lines(bad, can_try=False))
+        "".join(cell.text for cell in rows[0].cells)
+        + texts(finding_sentences(bad))
+        + texts(detail_lines(bad, can_try=False))
     )
     assert "\x1b" not in everything
 

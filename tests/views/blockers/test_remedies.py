@@ -12,7 +12,7 @@ from karptui.disruption.codes import Code
 from karptui.kube.quantity import parse_quantity
 from karptui.views.blockers.entry import BlockerEntry, BlockerGrouping, blocker_entries, grouped
 from karptui.views.blockers.remedies import MOST_NAMES, TABLE, objects_of, remedies, remedy_text, renewed
-from karptui.views.blockers.sentences import effect_text, nodes_cell, saves_cell, story_lines, when_cell
+from karptui.views.blockers.sentences import blocker_sentences, effect_text, nodes_cell, saves_cell, when_cell
 from karptui.views.grouping import Folding
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
@@ -101,14 +101,14 @@ def test_many_names_are_counted():
 def test_what_ends_by_itself_needs_nothing():
     entry = an_entry(Code.CONSOLIDATE_AFTER)
     assert remedies([entry], NONE, NOW_NS) == ()
-    assert "It ends by itself." in "\n".join(map(said, story_lines([entry], NOW_NS)))
+    assert "It ends by itself." in "\n".join(map(said, blocker_sentences([entry], NOW_NS)))
 
 
 def test_the_story_names_the_remedies_and_what_makes_nodes_go():
     view = analysed()
     group = grouped(blocker_entries(view), BlockerGrouping.OWNER, Folding(is_folded=True))[0]
     found = remedies(group.members, objects_of(view.state), NOW_NS)
-    line = said(story_lines(group.members, NOW_NS, group.title, found)[-1])
+    line = said(blocker_sentences(group.members, NOW_NS, group.title, found)[-1])
     assert line == (
         'What to do (r): own pool for these pods · cordon · duration instead of "true" (1 of 2 nodes now, $0.77/h)'
         " · shorter terminationGracePeriod · spread · take the annotation away (4 nodes now, $3.02/h)"
@@ -172,7 +172,7 @@ def test_effects_in_words(effect, cells, words):
 
 
 def test_story_of_nothing():
-    assert story_lines((), NOW_NS) == ()
+    assert blocker_sentences((), NOW_NS) == ()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from karptui.views.blockers.entry import (
     grouped,
     only_blockers,
 )
-from karptui.views.blockers.sentences import story_lines
+from karptui.views.blockers.sentences import blocker_sentences
 from karptui.views.grouping import Folding
 from karptui.views.next.columns import TABLE as NEXT_TABLE
 from karptui.views.next.columns import going_nodes
@@ -95,7 +95,7 @@ def test_headings():
     )  # fmt: skip
     assert found["owner"] == "6 Jobs"
     assert "gitlab/runner: 6 pods (POD-DND) on 4 nodes hold $3.02/h" in said(
-        story_lines(group.members, NOW_NS, group.title)[0]
+        blocker_sentences(group.members, NOW_NS, group.title)[0]
     )
     assert (found["value"], found["since"]) == ("", "5h58m")
     same = BlockerGroup("x", tuple(one for one in group.members if one.blocker.value == "true"), is_folded=True)
@@ -173,7 +173,7 @@ def test_stories():
     def told(*names, simulates=True):
         view = analysed(simulates=simulates)
         members = [one for one in blocker_entries(view) if one.object_name in names]
-        return "\n".join(map(said, story_lines(members, NOW_NS)))
+        return "\n".join(map(said, blocker_sentences(members, NOW_NS)))
 
     runner = told("gitlab/runner-7f2c4")
     assert "gitlab/runner-7f2c4 (a pod says karpenter.sh/do-not-disrupt) on 1 node holds $1.01/h · $736/mo" in runner
@@ -185,7 +185,7 @@ def test_stories():
     assert "the budget allows 0 of 1 nodes" in told("batch")
     assert "what it holds is being simulated" in told("batch", simulates=False)
     timer = BlockerEntry(Blocker(code=Code.CONSOLIDATE_AFTER, message="it runs", until_ns=NOW_NS + 3 * MINUTE_NS), 0)
-    assert "it runs · over in 3m" in "\n".join(map(said, story_lines([timer], NOW_NS)))
+    assert "it runs · over in 3m" in "\n".join(map(said, blocker_sentences([timer], NOW_NS)))
 
 
 def unseen(line, *columns: str) -> list[str]:
@@ -219,8 +219,8 @@ def test_what_the_sentences_tell_is_not_told_twice():
 
 def test_facts_stand_behind_what_is_held():
     facts = ((("in the way for 2h", Tone.NORMAL),), (("value true", Tone.NORMAL),))
-    lines = story_lines([of("gitlab/runner-7f2c4")], NOW_NS, facts=facts)
-    alone = story_lines([of("gitlab/runner-7f2c4")], NOW_NS)
+    lines = blocker_sentences([of("gitlab/runner-7f2c4")], NOW_NS, facts=facts)
+    alone = blocker_sentences([of("gitlab/runner-7f2c4")], NOW_NS)
     assert said(lines[0]) == f"{said(alone[0])} · in the way for 2h · value true"
     assert lines[1:] == alone[1:]
 

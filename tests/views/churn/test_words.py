@@ -20,9 +20,9 @@ from karptui.views.churn.entry import Counters, PoolEntry, Replacement, per_hour
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
     counters_text,
-    pool_story,
+    pool_sentences,
     rate_text,
-    replacement_story,
+    replacement_sentences,
     since_text,
     summary_lines,
     window_limits,
@@ -124,15 +124,15 @@ QUIET = PoolEntry(figures(pool=""), Window(NOW_NS, ago(5)))
 
 def test_a_pool_in_sentences() -> None:
     moved = Moved(workload="Deployment/web/front", moves=4, pods=2, first_ns=ago(5), last_ns=ago(1))
-    text = said(pool_story(ENTRY, a_churn(moved=(moved,)), NOW_NS))
+    text = said(pool_sentences(ENTRY, a_churn(moved=(moved,)), NOW_NS))
     assert text.startswith("general · WhenEmptyOrUnderutilized, consolidateAfter 0s · 4 removed: Underutilized 3, Dri")
     assert "half of 3 lived no longer than 9m" in text
     assert "⟳ Raise consolidateAfter (now 0s)" in text
     assert "since 11:00Z: 40 created, 38 terminated; disrupted: drifted 3, expired 1" in text
     assert "moved most, from all NodePools: Deployment/web/front 4× (2 pods)" in text
-    assert said(pool_story(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
+    assert said(pool_sentences(QUIET, a_churn(), NOW_NS)) == "(no NodePool)"
     never = PoolEntry(figures(), HOUR, a_nodepool(consolidate_after_ns=None))
-    assert "consolidateAfter Never" in said(pool_story(never, a_churn(), NOW_NS))
+    assert "consolidateAfter Never" in said(pool_sentences(never, a_churn(), NOW_NS))
 
 
 def test_counters_of_a_controller_that_says_little() -> None:
@@ -244,14 +244,16 @@ def test_replacements() -> None:
 
 
 def test_replacements_in_sentences() -> None:
-    left = said(replacement_story(one("left"), NOW_NS))
+    left = said(replacement_sentences(one("left"), NOW_NS))
     assert left == (
         "NodeClaim left, node node-left · Underutilized 11:30:00Z, 30m ago · lived 10m\n"
         "in its place, by time and reason: for-left m5.large (same type)\n"
         "1 pod seen to leave it"
     )
-    assert "not needed, but soon after came back c5.large (same type)" in said(replacement_story(one("empty"), NOW_NS))
-    told = said(replacement_story(one("told"), NOW_NS))
+    assert "not needed, but soon after came back c5.large (same type)" in said(
+        replacement_sentences(one("empty"), NOW_NS)
+    )
+    told = said(replacement_sentences(one("told"), NOW_NS))
     assert told.startswith("NodeClaim told · Interrupted 11:10:00Z, 50m ago · only events tell of it")
     assert "in its place, by time and reason: came m5.large" in told
 
@@ -268,7 +270,7 @@ def test_cells_of_replacements() -> None:
     }  # fmt: skip
     alone = Replacement(a_life("a", born=90, left=5, why=Removal.EXPIRED))
     assert cells(alone, REPLACEMENTS)["by"] == "-"
-    assert said(replacement_story(alone, NOW_NS)).count("\n") == 0
+    assert said(replacement_sentences(alone, NOW_NS)).count("\n") == 0
     unknown = Replacement(LEFT, (Life(claim="x"),))
     assert cells(unknown, REPLACEMENTS)["by"] == "x of unknown type"
 

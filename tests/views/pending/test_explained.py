@@ -32,7 +32,13 @@ from karptui.views.pending.explained import explained_lines, remedies_sentence, 
 from karptui.views.pending.gates import COLUMNS, Mark, gate_lines, gate_rows, miss_text, refusal_counts, refusals_text
 from karptui.views.pending.remedies import TABLE as REMEDIES
 from karptui.views.pending.remedies import gain_text, remedy_entries, remedy_text, remedy_values, remedy_words
-from karptui.views.pending.sentences import hears_events, now_text, pending_entries, pending_freshness, story_lines
+from karptui.views.pending.sentences import (
+    hears_events,
+    now_text,
+    pending_entries,
+    pending_freshness,
+    pending_sentences,
+)
 from karptui.views.row import Tone
 from karptui.views.table import build_rows
 from karptui.whatif.edits import DeleteObject, ObjectRef, SetField, SetSetting
@@ -317,7 +323,7 @@ class TestRows:
             for field in TABLE.subject.fields.values():
                 field.value(entry, NOW_NS)
             assert TABLE.subject.text(entry)
-            assert said(story_lines(entry, NOW_NS))
+            assert said(pending_sentences(entry, NOW_NS))
             assert title_text(entry.group, NOW_NS)
 
     def test_entries_of_pods_that_have_gone_since_are_left_out(self):
@@ -503,5 +509,5 @@ class TestRarerMisses:
         now = ClusterView(view.state, {}, evidence=view.evidence, pending=study.report)
         assert "1 of 2 groups explained" in said([pending_freshness(now, NOW_NS)])
         open_group = next(group for group in study.report.groups if group.explanation is None)
-        assert "why is being worked out" in said(story_lines(PendingEntry(open_group), NOW_NS))
+        assert "why is being worked out" in said(pending_sentences(PendingEntry(open_group), NOW_NS))
         assert "✘ general: instance types" in now_text(open_group)

@@ -9,7 +9,7 @@ from karptui.session.prepare import prepare_view
 from karptui.views.pools.columns import COLUMNS, is_notable
 from karptui.views.pools.daemonsets import TABLE, daemon_rows, daemon_sentence, note
 from karptui.views.pools.detail import detail_lines, title_parts
-from karptui.views.pools.sentences import carries_line, ordinal, pool_story, types_line
+from karptui.views.pools.sentences import carries_line, ordinal, pool_sentences, types_line
 from tests import builders
 from tests.builders import HOUR_NS, NOW_NS
 from tests.stories import said, stories_view
@@ -42,14 +42,14 @@ def test_story_d_has_no_type_for_the_pods_that_wait() -> None:
     pool = builders.a_nodepool()
     (row,) = rows_of(pool, pods=(builders.a_pod(memory="900Gi"),)).values()
     assert cells(row)["types"] == "▲ 4/4"
-    assert "▲ none of its types is left for the pods that wait: " in said(pool_story(row))
+    assert "▲ none of its types is left for the pods that wait: " in said(pool_sentences(row))
     assert types_line(ROWS["primary"]) == ()
 
 
 def test_requirements_that_allow_nothing() -> None:
     literal = builders.a_requirement("node.kubernetes.io/instance-type", "In", "*")
     (row,) = rows_of(builders.a_nodepool(requirements=(literal,))).values()
-    told = said(pool_story(row))
+    told = said(pool_sentences(row))
     assert "✘ its requirements allow no type: node.kubernetes.io/instance-type In [*]" in told
     assert "* is not a wildcard" in told
 
@@ -57,7 +57,7 @@ def test_requirements_that_allow_nothing() -> None:
 def test_types_without_any_offering_or_room() -> None:
     zone = builders.a_requirement("topology.kubernetes.io/zone", "In", "nowhere-1a")
     (row,) = rows_of(builders.a_nodepool(requirements=(zone,))).values()
-    assert "no type" in said(pool_story(row))
+    assert "no type" in said(pool_sentences(row))
     heavy = builders.a_daemonset(memory="900Gi")
     (row,) = rows_of(builders.a_nodepool(), daemonsets=(heavy,)).values()
     assert text_of(types_line(row)).startswith("✘ no type is left: ")
@@ -139,5 +139,5 @@ def test_titles() -> None:
 
 def test_a_pool_that_shares_nothing() -> None:
     rows = rows_of(builders.a_nodepool(), pods=(builders.a_pod(),), nodes=(builders.a_node(pool=""),))
-    assert "matches 1 pod; a new node for it comes from here" in said(pool_story(rows["general"]))
+    assert "matches 1 pod; a new node for it comes from here" in said(pool_sentences(rows["general"]))
     assert rows["general"].nodes == ()

@@ -16,7 +16,7 @@ from karptui.state.inventory import state_of
 from karptui.views.pools.columns import COLUMNS, pools_table
 from karptui.views.pools.daemonsets import TABLE, daemon_rows
 from karptui.views.pools.detail import cluster_lines, overlap_lines
-from karptui.views.pools.sentences import pool_story
+from karptui.views.pools.sentences import pool_sentences
 from karptui.views.query import compile_query, parse_query
 from karptui.views.table import Sort, build_rows
 from tests import builders, story_a
@@ -113,7 +113,7 @@ def test_a_missing_permission_never_shows_as_zero(kind: Kind, columns: set[str])
     view = ClusterView(VIEW.state, {**VIEW.statuses, str(kind): _refused(kind)}, VIEW, evidence=VIEW.evidence)
     row = pool_rows(view)[0]
     assert {name for name, text in cells(row).items() if text == "!rbac"} == columns
-    told = said(pool_story(row))
+    told = said(pool_sentences(row))
     assert ("what is left is not known" in told) is (kind in (Kind.NODE, Kind.NODECLAIM))
     values = pools_table().values(row, NOW_NS)
     assert (values["nodes"] is None) is (kind in (Kind.NODE, Kind.NODECLAIM))

@@ -21,7 +21,7 @@ from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
 from karptui.views.budgets.columns import budgets_table
 from karptui.views.budgets.entry import budget_entries
-from karptui.views.budgets.sentences import budget_story
+from karptui.views.budgets.sentences import budget_sentences
 from karptui.views.next.columns import going_nodes, saved_per_hour
 from karptui.views.next.sentences import next_lines, replacement_text
 from karptui.views.nodes.sentences import explain_node
@@ -277,7 +277,7 @@ def test_what_is_out_of_reach_is_not_on_its_way():
     assert why_cell(node, NOW_NS).text == "!rbac"
     budget = budget_entries(hidden)[0]
     assert [cell.text for cell in build_rows(budgets_table(), [budget], now_ns=NOW_NS)[0].cells][2:6] == ["!rbac"] * 4
-    assert "what is left is not known: pods may not be listed" in said(budget_story(budget, NOW_NS)[0])
+    assert "what is left is not known: pods may not be listed" in said(budget_sentences(budget, NOW_NS)[0])
 
 
 def test_without_nodeclaims_nodes_with_a_nodepool_are_still_managed():
