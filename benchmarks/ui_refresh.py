@@ -129,8 +129,8 @@ async def main(node_count: int, pod_count: int) -> None:
                 late.clear()
                 began = time.process_time()
                 act(index)
-                app._pace = Pace()  # noqa: SLF001 - changes are not left to collect
-                app._tick()  # noqa: SLF001 - the benchmark is the clock
+                app.feed._pace = Pace()  # noqa: SLF001 - changes are not left to collect
+                app.feed.tick()
                 await asyncio.sleep(0.01)
                 await app.workers.wait_for_complete()
                 await asyncio.sleep(0.05)

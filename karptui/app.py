@@ -1,4 +1,4 @@
-"""The app: its screens, its commands and its colours."""
+"""The app: owns the feed of the cluster, the screens, the commands and the colours."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from textual import events
-from textual.app import SystemCommand
+from textual import events, work
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from karptui.clock import Clock, SystemClock
-from karptui.cluster_app import ClusterApp
 from karptui.config import DEFAULTS, Config
 from karptui.screens import command_line
 from karptui.screens.command_line import Command, CommandError
@@ -24,6 +23,9 @@ from karptui.screens.lists import lists_of
 from karptui.screens.preload import Preloader
 from karptui.screens.registry import ENTRIES
 from karptui.session.analyst import Analyst
+from karptui.session.border import Border, Focus
+from karptui.session.cluster_view import ClusterView
+from karptui.session.feed import Feed
 from karptui.session.pace import KEYBOARD
 from karptui.session.session import Session
 from karptui.sources.base import Source, SourceError
@@ -51,7 +53,7 @@ PRELOAD_SECONDS: Final = 5.0
 """After so long other screens are imported even if there are no rows yet."""
 
 
-class KarptuiApp(ClusterApp):
+class KarptuiApp(App[None]):
     """The terminal dashboard."""
 
     TITLE = "karptui"
@@ -107,7 +109,8 @@ class KarptuiApp(ClusterApp):
         self._evidence_of: Callable[[Source | None], EvidenceSource] = evidence_of or (lambda _: EvidenceSource())
         self._analyst_of = analyst_of
         session = Session(source, state, evidence=self._evidence_of(source), analyst=analyst_of())
-        super().__init__(session, clock or SystemClock(), lists_of(config))
+        super().__init__()
+        self.feed = Feed(session, clock or SystemClock(), lists_of(config), self)
         self.config = config
         self._connect = connect
         self._contexts = contexts
@@ -172,7 +175,7 @@ class KarptuiApp(ClusterApp):
         for key in early:
             await self.on_event(key)
         self._start_source()
-        self.set_interval(POLL_SECONDS, self._tick)
+        self.set_interval(POLL_SECONDS, self.feed.tick)
         self.set_timer(PRELOAD_SECONDS, self._preload)
         if self._bad_theme:
             self.tell(f"there is no theme {self._bad_theme}; :theme lists them", Tone.WARNING)
@@ -185,13 +188,25 @@ class KarptuiApp(ClusterApp):
             self.whatif.replayer.stop()
 
     def first_rows_shown(self) -> None:
-        """Begin what the first rows of a cluster must not wait for: other screens are imported as well."""
-        super().first_rows_shown()
+        """Import other screens, now that nobody waits for the first rows."""
         self._preload()
 
     def _preload(self) -> None:
         if self._preloader is not None:
             self._preloader.start()
+
+    @work(thread=True, group="source")
+    def _start_source(self) -> None:
+        self.session.start()
+
+    def on_app_blur(self, _event: events.AppBlur) -> None:
+        """Look less often while nobody looks."""
+        self.feed.is_in_front = False
+
+    def on_app_focus(self, _event: events.AppFocus) -> None:
+        """Look often again, and at once."""
+        self.feed.is_in_front = True
+        self.poll_now()
 
     def show_changes(self, *, is_changed: bool) -> None:
         """Show what was taken over on the screen in front."""
@@ -207,7 +222,52 @@ class KarptuiApp(ClusterApp):
                 return screen
         return None
 
-    # What screens ask for
+    # What screens ask of the cluster
+
+    @property
+    def session(self) -> Session:
+        """The cluster that is followed."""
+        return self.feed.session
+
+    @property
+    def border(self) -> Border:
+        """What screens ask the session."""
+        return self.feed.border
+
+    @property
+    def view(self) -> ClusterView:
+        """What screens show."""
+        return self.session.view
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since the epoch."""
+        return self.feed.now_ns()
+
+    def poll_now(self) -> None:
+        """Take over what the source has said, and show it."""
+        self.feed.poll_now()
+
+    def look_at(self, focus: Focus) -> None:
+        """Say which nodes are looked at, so that they are analysed first."""
+        self.session.analyst.look_at(focus)
+
+    def want_usage(self) -> None:
+        """Say that live usage is looked at."""
+        self.session.want_usage()
+
+    async def fetch_raw(self, kind: str, key: str) -> str:
+        """Return an object as YAML, without holding up the screen."""
+        return await asyncio.to_thread(self.session.fetch_raw, kind, key)
+
+    async def fetch_object(self, kind: str, key: str) -> dict[str, Any]:
+        """Return an object as the API server has it, without holding up the screen."""
+        return await asyncio.to_thread(self.session.fetch_object, kind, key)
+
+    async def crds(self) -> tuple[dict[str, Any], ...]:
+        """Return the cluster's CustomResourceDefinitions of Karpenter's kinds, without holding up the screen."""
+        return await asyncio.to_thread(self.session.crds)
+
+    # What screens ask of the app
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -307,7 +367,7 @@ class KarptuiApp(ClusterApp):
         except SourceError as error:
             raise CommandError(str(error)) from error
         self.run_worker(self.session.stop, thread=True, group="source")
-        self.session = Session(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
+        self.feed.session = Session(source, evidence=self._evidence_of(source), analyst=self._analyst_of())
         self._start_source()
         self.poll_now()
 

@@ -100,7 +100,7 @@ def a_restless_fleet() -> FleetSource:
 
 def opened(app: KarptuiApp, source: FleetSource, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
     """Return what lets an hour go by, then presses keys."""
-    clock = app.clock
+    clock = app.feed.clock
     assert isinstance(clock, FrozenClock)
     clock.instant_ns = BEGAN
 

@@ -56,8 +56,8 @@ def make_app(**given: Any) -> KarptuiApp:
 
 def forward(app: KarptuiApp, by_ns: int) -> None:
     """Let time pass."""
-    assert isinstance(app.clock, HandClock)
-    app.clock.forward(by_ns)
+    assert isinstance(app.feed.clock, HandClock)
+    app.feed.clock.forward(by_ns)
 
 
 async def settled(pilot: Pilot[Any]) -> None:

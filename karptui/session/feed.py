@@ -1,0 +1,121 @@
+"""Takes over what the source says, as often as a key allows, and has it shown."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from karptui.clock import Clock
+from karptui.session.border import Border
+from karptui.session.garbage import GARBAGE
+from karptui.session.pace import KEYBOARD, Pace
+from karptui.session.row_server import List, RowServer
+from karptui.session.session import Session
+
+IDLE_POLLS: Final = 4
+"""While the terminal is not in front, only every so many polls count."""
+
+
+class Display(Protocol):
+    """Whoever shows the cluster."""
+
+    def show_changes(self, *, is_changed: bool) -> None:
+        """Show what was taken over.
+
+        Args:
+            is_changed: whether it was anything; time goes on in any case.
+        """
+        ...
+
+    def first_rows_shown(self) -> None:
+        """Begin what the first rows of a cluster must not wait for."""
+        ...
+
+    def call_after_refresh(self, callback: Callable[[], Any], /) -> object:
+        """Call something once what has changed is drawn."""
+        ...
+
+    def call_later(self, callback: Callable[[], Any], /) -> object:
+        """Call something where an error ends the program."""
+        ...
+
+
+class Feed:
+    """Owns the session: polls it, in a thread where that takes longer than a key should wait."""
+
+    def __init__(
+        self, session: Session, clock: Clock, lists: Mapping[str, Callable[[], List]], display: Display
+    ) -> None:
+        """Make a feed that has not begun.
+
+        Args:
+            session: the cluster.
+            clock: tells the time.
+            lists: the lists whose rows screens ask for by window, by name.
+            display: shows what is taken over.
+        """
+        self.session = session
+        """The cluster that is followed; another may take its place."""
+        self.border: Border = RowServer(lambda: self.session.view, lists)
+        """What screens ask the session."""
+        self.is_in_front = True
+        """Whether somebody looks."""
+        self.clock = clock
+        self._display = display
+        self._polls = 0
+        self._pace = Pace()
+        self._polling: asyncio.Task[None] | None = None
+        self._shown_session: Session | None = None
+        """Of this one the first rows are drawn."""
+
+    def now_ns(self) -> int:
+        """Return nanoseconds since the epoch."""
+        return self.clock.now_ns()
+
+    def tick(self) -> None:
+        """Take over what there is, if it is time for that; called a few times a second."""
+        KEYBOARD.rested()
+        GARBAGE.search_at_rest()
+        self._polls += 1
+        if not self.is_in_front and self._polls % IDLE_POLLS:
+            return
+        if not self.session.is_large:
+            self.poll_now()
+        elif self._polling is None and self._pace.is_due(time.monotonic(), has_news=self.session.has_news):
+            self._poll_aside()
+
+    def poll_now(self) -> None:
+        """Take over what the source has said, and show it."""
+        self._took_over(is_changed=self.session.poll(self.now_ns()))
+
+    def _poll_aside(self) -> None:
+        """Do the same in a thread, so that the work a large cluster makes holds up no key."""
+        # No worker: each is a reference cycle with its task, which holds what it worked on until it is searched for.
+        self._polling = asyncio.create_task(self._poll_in_thread())
+        self._polling.add_done_callback(self._polled)
+
+    async def _poll_in_thread(self) -> None:
+        session, began = self.session, time.monotonic()
+        is_changed = await asyncio.to_thread(session.poll, self.now_ns())
+        self._pace.took(began, time.monotonic())
+        if session is self.session:
+            self._took_over(is_changed=is_changed)
+
+    def _polled(self, task: asyncio.Task[None]) -> None:
+        self._polling = None
+        if not task.cancelled() and task.exception() is not None:
+            self._display.call_later(task.result)
+
+    def _took_over(self, *, is_changed: bool) -> None:
+        session = self.session
+        self._display.show_changes(is_changed=is_changed)
+        session.analyse(self.now_ns())
+        if session.knows_nodes and session is not self._shown_session:
+            self._shown_session = session
+            self._display.call_after_refresh(self._first_rows_shown)
+
+    def _first_rows_shown(self) -> None:
+        self.session.ask_for_evidence()
+        self._display.first_rows_shown()
