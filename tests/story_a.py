@@ -120,7 +120,7 @@ def inventory() -> Inventory:
 
 def evidence(*, has_metrics: bool = False, **given: Any) -> Evidence:
     """Return the types and prices of the story, and Karpenter's counters if wanted."""
-    metrics = {"metrics": METRICS, "metrics_before": METRICS} if has_metrics else {}
+    metrics: dict[str, Any] = {"metrics": METRICS, "metrics_before": METRICS} if has_metrics else {}
     return Evidence(instance_types=TYPES, taken_at_ns=NOW_NS, **metrics, **given)
 
 

@@ -105,7 +105,7 @@ def test_disabled_prices_are_no_prices() -> None:
 @pytest.mark.parametrize("name", ["multiplier", "surcharge_per_node_hour"])
 def test_senseless_settings_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name.replace('_', ' ')} must be a number from 0 up"):
-        PriceSettings(**{name: value})
+        PriceSettings(**{name: value})  # type: ignore[arg-type]  # one field by its name
 
 
 def test_origins_name_the_sources_that_know_anything() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from karptui.aws.nodeclass import SubnetZone
 from karptui.aws.region import NOWHERE, place_of
 from karptui.karpenter.nodeclass import NodeClass
+from karptui.kube.node import Node
 from tests import builders
 
 
-def an_ec2_nodeclass(status: object, spec: object = None) -> NodeClass:
+def an_ec2_nodeclass(status: object, spec: dict[str, Any] | None = None) -> NodeClass:
     return NodeClass(
         name="default",
         group="karpenter.k8s.aws",
@@ -41,5 +44,5 @@ def test_a_nodeclass_that_cannot_be_read_is_passed_over() -> None:
     ],
     ids=["looks alike", "google", "no zone"],
 )
-def test_elsewhere_is_nowhere(node: builders.Node) -> None:
+def test_elsewhere_is_nowhere(node: Node) -> None:
     assert place_of([node], []) == NOWHERE

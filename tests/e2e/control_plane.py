@@ -145,7 +145,7 @@ class ControlPlane:
         if not (self.folder / "pki" / "apiserver.crt").exists():
             return False
         try:
-            return Client(self).request("GET", "/readyz", expect=None) == "ok"
+            return bool(Client(self).request("GET", "/readyz", expect=None) == "ok")
         except (OSError, urllib3.exceptions.HTTPError):
             return False
 

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sources.cluster.live import WatchedMailbox
-from whatif.schema.mutations import mutate
-from whatif.schema.objects import DEPLOYMENT, OBJECTS, PDB
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
@@ -19,6 +16,9 @@ from karptui.whatif.schema.schema import Origin, schemas_from_crds, shipped_sche
 from karptui.whatif.schema.validate import object_violations
 from karptui.whatif.yaml.export import strategic_patch
 from karptui.whatif.yaml.tree import ProblemSeverity
+from tests.sources.cluster.live import WatchedMailbox
+from tests.whatif.schema.mutations import mutate
+from tests.whatif.schema.objects import DEPLOYMENT, OBJECTS, PDB
 
 from .control_plane import Client, ControlPlane
 from .definitions import collection, install_definitions

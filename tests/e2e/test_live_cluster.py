@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from sources.cluster.live import WatchedMailbox
 
 from karptui.decode.kinds import Kind
 from karptui.kube.node import Node
@@ -18,6 +17,7 @@ from karptui.kube.pod import Pod
 from karptui.sources.base import Phase, SourceStatus
 from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.source import ClusterSource
+from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from sources.cluster.live import WatchedMailbox
 
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError
@@ -16,6 +15,7 @@ from karptui.sources.cluster.connection import Impersonation, load_connection
 from karptui.sources.cluster.role import FOLLOWED, cluster_role_lines
 from karptui.sources.cluster.source import ClusterSource
 from karptui.sources.usage import read_nodes
+from tests.sources.cluster.live import WatchedMailbox
 
 from .control_plane import Client, ControlPlane
 from .definitions import install_definitions

@@ -18,17 +18,17 @@ def in_layers() -> set[str]:
     return {name.strip() for layer in layers["layers"] for name in layer.split("|")}
 
 
-def test_a_new_package_or_module_needs_a_layer():
+def test_a_new_package_or_module_needs_a_layer() -> None:
     there = {found.name for found in pkgutil.iter_modules(karptui.__path__)}
     assert there - in_layers() == set()
 
 
-def test_a_layer_that_is_gone_is_not_named():
+def test_a_layer_that_is_gone_is_not_named() -> None:
     there = {found.name for found in pkgutil.iter_modules(karptui.__path__)}
     assert in_layers() - there == set()
 
 
-def test_what_contracts_forbid_is_there():
+def test_what_contracts_forbid_is_there() -> None:
     for contract in CONTRACTS:
         for name in (*contract.get("source_modules", ()), *contract.get("forbidden_modules", ())):
             path = ROOT / Path(*name.split("."))

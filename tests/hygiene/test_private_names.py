@@ -58,9 +58,8 @@ def all_private_names() -> frozenset[str]:
             found.name.startswith("textual.widgets._")
         ):
             module = importlib.import_module(found.name)
-            for cls in vars(module).values():
-                if inspect.isclass(cls) and is_foreign(cls.__module__):
-                    names |= private_names(cls)
+            classes: list[type] = [one for one in vars(module).values() if inspect.isclass(one)]
+            names.update(*(private_names(cls) for cls in classes if is_foreign(cls.__module__)))
     return frozenset(names)
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, timedelta, timezone
 import pytest
 
 from karptui.kube import units
+from karptui.kube.timestamps import NS_PER_SECOND
 
 MI = 1 << 20
 GI = 1 << 30
@@ -85,9 +86,9 @@ def test_durations_read_as_kubectl_prints_them(seconds: int, text: str) -> None:
 
 
 def test_ages_and_instants() -> None:
-    noon = 1_795_521_607 * units.NS_PER_SECOND
-    assert units.age_text(noon - 90 * units.NS_PER_SECOND, noon) == "90s"
-    assert units.age_text(noon + units.NS_PER_SECOND, noon) == "0s"
+    noon = 1_795_521_607 * NS_PER_SECOND
+    assert units.age_text(noon - 90 * NS_PER_SECOND, noon) == "90s"
+    assert units.age_text(noon + NS_PER_SECOND, noon) == "0s"
     assert units.clock_text(noon) == "12:00:07Z"
     assert units.instant_text(noon) == "2026-11-24 12:00:07Z"
     zone = timezone(timedelta(hours=1), "CET")

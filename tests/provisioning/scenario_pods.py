@@ -106,7 +106,7 @@ def node_affinity(s: Scenario) -> Json:
 
 
 def selector(s: Scenario, app: str) -> Json | None:
-    return s.pick(
+    found: Json | None = s.pick(
         {"matchLabels": {"app": app}},
         {"matchLabels": {"app": app}},
         {"matchLabels": {"app": s.pick(*APPS)}},
@@ -114,6 +114,7 @@ def selector(s: Scenario, app: str) -> Json | None:
         {"matchExpressions": [{"key": "rev", "operator": s.pick("Exists", "DoesNotExist")}]},
         {},
     )
+    return found
 
 
 def affinity_term(s: Scenario, app: str) -> Json:

@@ -71,9 +71,10 @@ class TestPools:
         daemonset = a_daemonset(cpu="500m", memory="1Gi")
         found = explained(a_pod(cpu="8", memory="1Gi"), daemonsets=(daemonset,))
         assert pool(found).failed is Gate.INSTANCE_TYPES
-        assert pool(found).nearest is not None
-        [short] = pool(found).nearest.shortfalls
-        assert (pool(found).nearest.instance_type, short.resource, str(short.need), str(short.room)) == (
+        nearest = pool(found).nearest
+        assert nearest is not None
+        [short] = nearest.shortfalls
+        assert (nearest.instance_type, short.resource, str(short.need), str(short.room)) == (
             "large",
             "cpu",
             "8500m",
@@ -290,7 +291,7 @@ class TestNodes:
         assert found.place == ("general" if key == ZONE else "")
 
     def test_pods_that_leave_a_node_without_their_volume(self) -> None:
-        going = {
+        going: dict[str, Any] = {
             "nodes": (a_node(), a_node(name="node-2")),
             "nodeclaims": (a_nodeclaim(deletion_ns=NOW_NS), a_nodeclaim(name="c2", node="node-2")),
         }
@@ -315,7 +316,7 @@ class TestNodes:
         assert refusal.reason == "it is taken away"
 
     def test_a_node_that_would_take_the_pod_too(self) -> None:
-        two = {
+        two: dict[str, Any] = {
             "nodes": (a_node(), a_node(name="node-2")),
             "nodeclaims": (a_nodeclaim(), a_nodeclaim(name="c2", node="node-2")),
         }

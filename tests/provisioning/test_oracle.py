@@ -14,7 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +60,9 @@ class Tally:
                 continue
             if not solution.met_tie:
                 self.differing[snapshot["name"]] = found
-            elif all(map(karpenter.difference, thrown(load(snapshot, types).solve, THROWS))):
+            elif all(map(karpenter.difference, thrown(partial(solve, load(snapshot, types)), THROWS))):
                 self.by_chance += 1
-                if not any(map(karpenter.has_shape, thrown(load(snapshot, types).solve, THROWS))):
+                if not any(map(karpenter.has_shape, thrown(partial(solve, load(snapshot, types)), THROWS))):
                     self.differing[snapshot["name"]] = "shape"
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 from karptui.config import DEFAULTS
 from karptui.screens.lists import lists_of
 from karptui.screens.windowed import PAGE, PagedFacts, PagedKeys, Pages
-from karptui.session.border import RowsWanted, WindowWanted
+from karptui.session.border import RowsWanted, Window, WindowWanted
 from karptui.session.row_server import RowServer
 from tests.builders import NOW_NS
 from tests.ui.fleet import a_fleet, view_of
@@ -24,12 +24,12 @@ class Counting(RowServer):
         super().__init__(lambda: VIEW, lists_of(DEFAULTS))
         self.asked: Counter[int] = Counter()
 
-    def window(self, wanted: WindowWanted):
+    def window(self, wanted: WindowWanted) -> Window:
         self.asked[wanted.offset] += 1
         return super().window(wanted)
 
 
-def test_only_pages_that_are_looked_at_are_fetched_each_once():
+def test_only_pages_that_are_looked_at_are_fetched_each_once() -> None:
     border = Counting()
     found = border.rows(RowsWanted(list="pods", sort="name", now_ns=NOW_NS))
     assert found.shown > PAGE
@@ -43,7 +43,7 @@ def test_only_pages_that_are_looked_at_are_fetched_each_once():
     assert len(border.asked) == 2
 
 
-def test_a_key_is_looked_up_without_fetching_rows():
+def test_a_key_is_looked_up_without_fetching_rows() -> None:
     border = Counting()
     pages = Pages(border, border.rows(RowsWanted(list="pods", sort="name", now_ns=NOW_NS)))
     keys = PagedKeys(pages)

@@ -126,7 +126,7 @@ async def test_a_claim_leads_to_its_node(make_app: MakeApp) -> None:
         await pilot.press("escape")
         await pilot.press("o")
         await settled(pilot)
-        assert app.screen.listing.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"  # type: ignore[attr-defined]
+        assert app.screen.listing.query_text == "node=ip-10-0-5-160.eu-west-1.compute.internal"
 
 
 async def test_events_of_one_object_and_their_messages(make_app: MakeApp) -> None:

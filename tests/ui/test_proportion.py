@@ -28,7 +28,7 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
     """Return story A with a StatefulSet whose pods any of its NodePools could take."""
     found: dict[str, Any] = yaml.safe_load(CASE.read_text())
     found["objects"] = [one for one in found["objects"] if one["kind"] != "Pod"]
-    labels = {"app": "web"} if labels is None else labels
+    labels = labels if labels is not None else {"app": "web"}
     containers = [{"name": "app", "image": "x", "resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}]
     template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
     api = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
@@ -49,7 +49,7 @@ def document(replicas: int = 12, *, labels: dict[str, str] | None = None) -> dic
                 "name": f"web-{index}",
                 "namespace": "shop",
                 "uid": f"web-{index}",
-                "labels": {**labels, "statefulset.kubernetes.io/pod-name": f"web-{index}"},
+                "labels": labels | {"statefulset.kubernetes.io/pod-name": f"web-{index}"},
                 "ownerReferences": [{**api, "name": "web", "uid": "sts", "controller": True}],
             },
             "spec": template["spec"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.builders import NOW_NS, a_cluster, a_pod
 from tests.ui.stage import an_app
 
 
-def begun_with(**settings: object) -> KarptuiApp:
+def begun_with(**settings: Any) -> KarptuiApp:
     pods = (a_pod(name="web", namespace="web", node="node-1"), a_pod(name="db", namespace="db", node="node-1"))
     state = a_cluster(nodes=1, pods=pods)
     return an_app(config=Config(**settings), clock=FrozenClock(NOW_NS), state=state)

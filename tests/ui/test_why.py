@@ -153,11 +153,11 @@ async def test_blockers_in_groups_by_money(make_story: MakeStory) -> None:
         assert "[1/8]" in screen_text(app)
 
 
-async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory) -> None:
+async def test_a_remedy_leads_into_the_what_if(make_story: MakeStory, monkeypatch: pytest.MonkeyPatch) -> None:
     async with make_story().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         opened: list[Opening] = []
-        app.open_whatif = opened.append
+        monkeypatch.setattr(app, "open_whatif", opened.append)
         await pilot.press("6")
         await settled(pilot)
         await pilot.press("ctrl+t")

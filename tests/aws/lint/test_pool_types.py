@@ -99,7 +99,7 @@ def test_the_defaults_leave_room_on_every_type() -> None:
     assert reserved_more_than_node("default", reserving_types()) == ()
 
 
-def types(*names: str, **spec: object) -> tuple[InstanceType, ...]:
+def types(*names: str, **spec: Any) -> tuple[InstanceType, ...]:
     facts = [instance_type_facts()[name] for name in names] if names else None
     return instance_types(a_nodeclass(**spec), some_settings(), a_market(), facts=facts)
 

@@ -66,7 +66,7 @@ WINDOWS = """\
 
 
 def facts(user_data: str | None, **spec: Any) -> list[str]:
-    extra = {} if user_data is None else {"userData": user_data}
+    extra: dict[str, Any] = {} if user_data is None else {"userData": user_data}
     return [finding.fact for finding in user_data_settings(a_nodeclass(**extra, **spec))]
 
 

@@ -47,9 +47,9 @@ async def test_story_c_one_more_daemonset_leaves_fewer_types() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await story_c(pilot)
-        after = app.whatif.book.answers[0].difference  # type: ignore[union-attr]
+        after = app.whatif.book.answers[0].difference
         await press(pilot, "u")
-        before = app.whatif.book.answers[0].difference  # type: ignore[union-attr]
+        before = app.whatif.book.answers[0].difference
         assert after is not None
         assert before is not None
         assert len(after.claims) >= len(before.claims)
