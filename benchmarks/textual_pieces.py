@@ -26,14 +26,13 @@ from ui_table import SPEC
 from karptui import app as module
 from karptui.screens.registry import ENTRIES
 from karptui.views.table import build_rows
-from karptui.widgets.palette import variable_defaults
 from karptui.widgets.row_table import RowTable
-from karptui.widgets.styles import style_sheets
 from karptui.widgets.textual_compat.dimmed import DimmedScreen
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.style_rules import StyleRules
 from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from karptui.widgets.textual_compat.text_area import SparingTextArea
+from karptui.widgets.themes import style_sheets, variable_defaults
 
 SIZE = (200, 60)
 TIMES = 40

@@ -25,9 +25,8 @@ from karptui.views.fields import Field, FieldKind
 from karptui.views.query import parse_query
 from karptui.views.row import Bar, Cell, Tone
 from karptui.views.table import Sort, TableSpec, build_rows
-from karptui.widgets.palette import variable_defaults
 from karptui.widgets.row_table import RowTable
-from karptui.widgets.styles import style_sheets
+from karptui.widgets.themes import style_sheets, variable_defaults
 
 SIZE = (200, 60)
 MOST_TURNS = 20

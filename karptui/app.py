@@ -35,11 +35,10 @@ from karptui.views.health import Health, overall
 from karptui.views.nodes.totals import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
-from karptui.widgets.palette import OWN_THEMES, variable_defaults
-from karptui.widgets.styles import style_sheets
 from karptui.widgets.textual_compat.loop import screen_loop
 from karptui.widgets.textual_compat.signals import Signals
 from karptui.widgets.textual_compat.style_rules import StyleRules
+from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
 
 if TYPE_CHECKING:
     from textual.theme import Theme

@@ -207,7 +207,7 @@ def theme_names() -> list[str]:
     """Return the name of every theme."""
     from textual.theme import BUILTIN_THEMES
 
-    from karptui.widgets.palette import OWN_THEMES
+    from karptui.widgets.themes import OWN_THEMES
 
     return sorted({*BUILTIN_THEMES, *(theme.name for theme in OWN_THEMES)})
 

@@ -1,15 +1,16 @@
-"""The line above the footer: what the row under the cursor means, in words."""
+"""The line above the footer: what the row under the cursor means, in words, and facts where there is room for them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
 from karptui.views.row import Pieces, Tone
-from karptui.widgets.fitted import fitted
 from karptui.widgets.hanging import wrapped
 from karptui.widgets.plain import phrase
 
@@ -52,3 +53,73 @@ class InfoLine(Widget):
         pieces, facts = self._told
         lines = fitted(pieces, facts, self.content_size.width, self.content_size.height)
         return Content("\n").join([phrase(line) for line in lines])
+
+
+_BETWEEN: Final = (" · ", Tone.MUTED)
+_ELLIPSIS: Final = "…"
+_BLANKS: Final = " ·"
+LEAST_LINES: Final = 2
+"""Lines that a sentence keeps, where there are as many, before facts get one of their own."""
+
+
+def fitted(sentence: Pieces, facts: Sequence[Pieces], width: int, height: int) -> tuple[Pieces, ...]:
+    """Return lines no wider than a width in cells: the sentence, then facts in order, leaving out what has no room.
+
+    The sentence keeps all lines but the last, and two where there are two; a fact is never cut.
+
+    Args:
+        sentence: what comes first; it ends with an ellipsis where it has to be cut.
+        facts: the most important first.
+        width: cells of a line.
+        height: how many lines there are.
+    """
+    if height < 1:
+        return ()
+    lines = list(wrapped((sentence,), width)) if sentence else []
+    kept = min(height, max(height - 1, LEAST_LINES)) if facts else height
+    is_cut = len(lines) > kept
+    if is_cut:
+        lines = [*lines[: kept - 1], _cut(lines[kept - 1], width)]
+    if len(lines) < height:
+        return (*lines, *_filled(facts, width, height - len(lines)))
+    return tuple(lines) if is_cut else (*lines[:-1], _followed(lines[-1], facts, width))
+
+
+def _filled(facts: Sequence[Pieces], width: int, height: int) -> list[Pieces]:
+    """Return lines of facts; one that has no room gives way to those behind it."""
+    lines: list[Pieces] = []
+    for fact in facts:
+        if lines and _size(longer := (*lines[-1], _BETWEEN, *fact)) <= width:
+            lines[-1] = longer
+        elif _size(fact) <= width and len(lines) < height:
+            lines.append(fact)
+    return lines
+
+
+def _followed(line: Pieces, facts: Sequence[Pieces], width: int) -> Pieces:
+    """Return a line with facts behind it, up to the first that has no room: trifles do not belong there."""
+    for fact in facts:
+        longer = (*line, _BETWEEN, *fact)
+        if _size(longer) > width:
+            break
+        line = longer
+    return line
+
+
+def _size(line: Pieces) -> int:
+    return sum(cell_len(text) for text, _ in line)
+
+
+def _cut(line: Pieces, width: int) -> Pieces:
+    """Return a line that ends with an ellipsis, and with no separator before it."""
+    kept: list[tuple[str, Tone]] = []
+    room = width - cell_len(_ELLIPSIS)
+    for text, tone in line:
+        kept.append((set_cell_size(text, min(cell_len(text), room)), tone))
+        room -= cell_len(text)
+        if room <= 0:
+            break
+    while kept and not kept[-1][0].rstrip(_BLANKS):
+        kept.pop()
+    ends = [(text.rstrip(_BLANKS), tone) for text, tone in kept[-1:]]
+    return (*kept[:-1], *ends, (_ELLIPSIS, Tone.MUTED))

@@ -67,7 +67,7 @@ def test_the_themes_that_are_told_are_those_of_the_app() -> None:
     from textual.app import App
 
     from karptui.cli.open import theme_names
-    from karptui.widgets.palette import OWN_THEMES
+    from karptui.widgets.themes import OWN_THEMES
 
     assert theme_names() == sorted({*App[None]().available_themes, *(theme.name for theme in OWN_THEMES)})
 

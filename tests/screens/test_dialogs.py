@@ -10,8 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from karptui.screens.dialogs import AskScreen, ChecklistScreen, Choice, PickScreen
-from karptui.widgets.palette import variable_defaults
-from karptui.widgets.styles import style_sheets
+from karptui.widgets.themes import style_sheets, variable_defaults
 
 FEW = (Choice("a", "Alpha", "first"), Choice("b", "Beta"), Choice("c", "Gamma"))
 MANY = tuple(Choice(f"n{i}", f"name-{i}", "even" if i % 2 == 0 else "odd") for i in range(12))

@@ -7,11 +7,10 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
-from karptui.widgets.palette import OWN_THEMES, variable_defaults
 from karptui.widgets.prompt import Prompt
 from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, SortRequested
-from karptui.widgets.styles import style_sheets
 from karptui.widgets.tab_line import TabLine
+from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
 
 
 class WidgetApp(App[None]):

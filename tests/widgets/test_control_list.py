@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 
 from karptui.views.control import Control
 from karptui.widgets.control_list import ControlList
-from karptui.widgets.palette import variable_defaults
+from karptui.widgets.themes import variable_defaults
 
 WEIGHT = Control("weight", "weight", "50", can_step=True)
 POLICY = Control("policy", "policy\x1b[0m", "WhenEmpty", "was Underutilized", is_changed=True)

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from karptui.views.row import Tone
-from karptui.widgets.info_line import InfoLine
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from karptui.views.row import Pieces, Tone
+from karptui.widgets.info_line import InfoLine, fitted
 from tests.widgets.harness import WidgetApp
 
 
@@ -31,3 +36,73 @@ async def test_a_line_without_a_height_of_its_own_takes_what_it_needs() -> None:
             line.say(text)
             await pilot.pause()
             assert [drawn.strip() for drawn in app.texts(line)] == expected
+
+
+def line(*texts: str) -> Pieces:
+    return tuple((text, Tone.NORMAL) for text in texts)
+
+
+def lines(sentence: str, facts: list[str], width: int, height: int) -> list[str]:
+    made = fitted(line(sentence) if sentence else (), [line(fact) for fact in facts], width, height)
+    return ["".join(text for text, _ in one) for one in made]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "facts", "width", "height", "expected"),
+    [
+        pytest.param("why", ["a", "b"], 10, 3, ["why", "a · b"], id="on a line of their own"),
+        pytest.param("why", ["a", "b"], 10, 1, ["why · a"], id="behind the sentence where there is no other line"),
+        pytest.param("why not", ["abc", "d"], 11, 1, ["why not"], id="nothing behind it but the first"),
+        pytest.param("why", ["ab", "abcdefg", "d"], 9, 2, ["why", "ab · d"], id="a shorter one where one has no room"),
+        pytest.param("", ["a", "b"], 10, 2, ["a · b"], id="without a sentence"),
+        pytest.param("why", [], 10, 2, ["why"], id="without facts"),
+        pytest.param("why", ["abcdef", "ghij", "k"], 10, 3, ["why", "abcdef", "ghij · k"], id="on two lines"),
+        pytest.param("why", ["abcdefghijk", "l"], 10, 2, ["why", "l"], id="never cut"),
+        pytest.param("why", ["abcdefghijk"], 10, 2, ["why"], id="nothing fits"),
+        pytest.param("one two three", ["a"], 7, 2, ["one two", "three"], id="the sentence keeps two lines of two"),
+        pytest.param("one two tri", ["a"], 7, 2, ["one two", "tri · a"], id="and leaves what it does not need"),
+        pytest.param(
+            "one two three four",
+            ["a"],
+            8,
+            3,
+            ["one two", "three…", "a"],
+            id="two of three, the last for facts",
+        ),
+        pytest.param("one two three", ["a"], 7, 1, ["one tw…"], id="nothing behind a sentence that is cut"),
+        pytest.param("one two three", [], 7, 1, ["one tw…"], id="cut without facts too"),
+        pytest.param("one · two", [], 6, 1, ["one…"], id="no separator before the ellipsis"),
+        pytest.param("one two three four", [], 5, 3, ["one", "two", "thre…"], id="no line is kept for facts"),
+        pytest.param("one two three", ["a"], 0, 0, [], id="no room at all"),
+    ],
+)
+def test_the_sentence_comes_first_and_facts_fill_what_it_leaves(
+    sentence: str, facts: list[str], width: int, height: int, expected: list[str]
+) -> None:
+    assert lines(sentence, facts, width, height) == expected
+
+
+def test_pieces_keep_their_tones() -> None:
+    sentence = (("OK", Tone.GOOD), (" goes", Tone.NORMAL))
+    facts = ((("spot", Tone.SPOT),),)
+    [made] = fitted(sentence, facts, 20, 1)
+    assert made[-2:] == ((" · ", Tone.MUTED), ("spot", Tone.SPOT))
+    assert {tone: "".join(text for text, own in made if own is tone) for _, tone in sentence} == {
+        Tone.GOOD: "OK",
+        Tone.NORMAL: " goes",
+    }
+    [cut] = fitted(sentence, facts, 5, 1)
+    assert (cut[0], cut[-1]) == (("OK", Tone.GOOD), ("…", Tone.MUTED))
+
+
+WORDS = st.text("ab界", min_size=1, max_size=6)
+
+
+@given(st.lists(WORDS, max_size=12), st.lists(WORDS, max_size=6), st.integers(12, 40), st.integers(1, 4))
+def test_lines_keep_to_the_room_and_no_fact_is_cut(words: list[str], facts: list[str], width: int, height: int) -> None:
+    made = lines(" ".join(words), facts, width, height)
+    assert len(made) <= height
+    assert all(cell_len(one) <= width for one in made)
+    alone = lines(" ".join(words), [], width, height)
+    kept = " ".join(alone[: max(height - 1, 2)])
+    assert " ".join(made).startswith(kept) or "…" in kept or "…" in " ".join(made)

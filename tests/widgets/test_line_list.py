@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 
 from karptui.views.row import Tone
 from karptui.widgets.line_list import Line, LineList
-from karptui.widgets.palette import variable_defaults
+from karptui.widgets.themes import variable_defaults
 
 
 def a_line(key: str, *, is_heading: bool = False) -> Line:

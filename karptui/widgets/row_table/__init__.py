@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from karptui.widgets.row_table.messages import (
+from karptui.widgets.row_table.table import (
     ColumnsChanged,
     MarksChanged,
     RowHighlighted,
     RowSelected,
+    RowTable,
     SortRequested,
 )
-from karptui.widgets.row_table.table import RowTable
 
 __all__ = ["ColumnsChanged", "MarksChanged", "RowHighlighted", "RowSelected", "RowTable", "SortRequested"]

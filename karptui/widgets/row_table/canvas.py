@@ -15,10 +15,9 @@ from karptui.views.row import Row, Tone
 from karptui.views.table import Sort
 from karptui.widgets.line_view import LineView
 from karptui.widgets.row_table import layout as layouts
-from karptui.widgets.row_table.cursor import Cursor
 from karptui.widgets.row_table.layout import Widths
 from karptui.widgets.row_table.painter import Painter, Palette, RowState, scrolled
-from karptui.widgets.row_table.rows import NoRows, RowSequence
+from karptui.widgets.row_table.rows import Cursor, NoRows, RowSequence
 
 HEADER_LINES: Final = 1
 _MEASURED_ROWS: Final = 200

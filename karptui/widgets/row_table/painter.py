@@ -1,7 +1,8 @@
-"""Draws rows and the header as strips of segments; knows styles, not where the table stands."""
+"""Draws rows and the header as strips of segments, with their bars and cut names; knows nothing of places."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,12 +15,10 @@ from rich.style import Style
 from textual.strip import Strip
 
 from karptui.views.column import Heading
-from karptui.views.row import Cell, Row, Span, Tone
-from karptui.views.sanitize import clean
+from karptui.views.row import Bar, Cell, Row, Span, Tone
+from karptui.views.sanitize import ELLIPSIS, clean
 from karptui.views.table import Sort
-from karptui.widgets.row_table.cut import cut_end, cut_inside
 from karptui.widgets.row_table.layout import GUTTER, Layout, Placed, text_width
-from karptui.widgets.stacked_bar import DAEMON, FREE, WORKLOAD, bar_parts
 
 CURSOR_GLYPH: Final = "▌"
 MARK_GLYPH: Final = "✓"
@@ -241,3 +240,70 @@ def _padded(text: str, width: int, *, is_right: bool, is_name: bool = False) -> 
     if cells > width:
         return cut_inside(text, width) if is_name else cut_end(text, width)
     return " " * (width - cells) + text if is_right else text + " " * (width - cells)
+
+
+DAEMON: Final = "▓"
+WORKLOAD: Final = "█"
+FREE: Final = "░"
+
+
+def bar_parts(bar: Bar, width: int) -> tuple[int, int, int]:
+    """Return the cells of each part, together ``width``.
+
+    Anything requested shows as one cell at least, and both parts show as soon as there are two; what is requested
+    beyond the capacity fills the bar and no more.
+
+    Args:
+        bar: the amounts; a capacity of 0 draws no bar.
+        width: cells to fill.
+    """
+    if bar.capacity <= 0 or width <= 0:
+        return 0, 0, 0
+    requested = bar.daemons + bar.workload
+    if requested <= 0:
+        return 0, 0, width
+    used = min(max(_rounded(requested * width, bar.capacity), 1), width)
+    daemons = _rounded(bar.daemons * used, requested)
+    if used > 1:
+        daemons = min(max(daemons, 1 if bar.daemons > 0 else 0), used - (1 if bar.workload > 0 else 0))
+    return daemons, used - daemons, width - used
+
+
+def _rounded(amount: int, whole: int) -> int:
+    return (2 * amount + whole) // (2 * whole)
+
+
+LEAST_END: Final = 6
+"""Cells of the end that stay: the dash and five characters that Kubernetes gives to names it makes."""
+LEAST_START: Final = 3
+"""Cells of the beginning that stay before the numbers of an address."""
+_NUMBERS: Final = re.compile(r"(?:-[0-9]+)+$")
+
+
+def cut_end(text: str, width: int) -> str:
+    """Return the beginning of a text, and an ellipsis, in as many cells as there are."""
+    return set_cell_size(set_cell_size(text, max(width - 1, 0)) + ELLIPSIS, width) if width else ""
+
+
+def cut_inside(text: str, width: int) -> str:
+    """Return both ends of a name with an ellipsis between: ``checkout-api-7c…-x2x4q``, ``ip-1…-39-190``.
+
+    The last part, from its dash on, stays whole unless that is more than half of the column; of an address stay as many
+    numbers as there is room for.
+    """
+    half = (width - 1) // 2
+    end = text[-max(LEAST_END, len(text) - max(text.rfind("-"), 0)) :]
+    while end and text_width(end) > half:
+        end = end[1:]
+    end = max(end, _last_numbers(text, width - 1 - LEAST_START), key=len)
+    return f"{cut_end(text, width - text_width(end))}{end}"
+
+
+def _last_numbers(text: str, room: int) -> str:
+    """Return as many of the numbers at the end of an address as fit, each with its dash."""
+    found = _NUMBERS.search(text)
+    numbers = found[0] if found is not None else ""
+    while numbers and len(numbers) > room:
+        _, dash, rest = numbers[1:].partition("-")
+        numbers = dash + rest
+    return numbers

@@ -2,21 +2,62 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from karptui.views.table import Sort
 from karptui.widgets.row_table.canvas import HEADER_LINES, RowCanvas
-from karptui.widgets.row_table.messages import (
-    ColumnsChanged,
-    MarksChanged,
-    RowHighlighted,
-    RowSelected,
-    SortRequested,
-)
 from karptui.widgets.row_table.rows import RowSequence
+
+
+@dataclass
+class TableMessage(Message):
+    """Something happened in a table."""
+
+    table: RowTable
+
+    @property
+    def control(self) -> RowTable:
+        """The table, for ``@on`` selectors."""
+        return self.table
+
+
+@dataclass
+class RowHighlighted(TableMessage):
+    """The cursor came to another row, or the row under it changed."""
+
+    key: str | None
+    """The row's key; None when the table is empty."""
+
+
+@dataclass
+class RowSelected(TableMessage):
+    """The reader asked for a row: enter, or a double click."""
+
+    key: str
+
+
+@dataclass
+class ColumnsChanged(TableMessage):
+    """Other columns are drawn than before."""
+
+
+@dataclass
+class SortRequested(TableMessage):
+    """The reader asked for another order; the rows are sorted by whoever owns them."""
+
+    column_id: str
+
+
+@dataclass
+class MarksChanged(TableMessage):
+    """Rows were marked or unmarked."""
+
+    keys: frozenset[str]
 
 
 class RowTable(RowCanvas, can_focus=True, inherit_bindings=False):

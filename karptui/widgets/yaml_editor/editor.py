@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -18,7 +18,6 @@ from textual.widgets.text_area import Selection, TextAreaTheme
 from karptui.views.row import Tone
 from karptui.views.sanitize import clean
 from karptui.widgets.textual_compat.text_area import Look, SparingTextArea
-from karptui.widgets.yaml_editor.changed_lines import changed_lines
 from karptui.widgets.yaml_editor.completions import CompletionList, Completions
 
 INDENT: Final = 2
@@ -277,3 +276,21 @@ class YamlEditor(SparingTextArea):
 
 def _class_of(tone: Tone) -> str:
     return tone.value if tone in (Tone.FAULT, Tone.WARNING) else "muted"
+
+
+class ChangedLines(NamedTuple):
+    """Lines of a text that are replaced; one at least, and by one at least."""
+
+    first: int
+    last: int
+    lines: tuple[str, ...]
+    """What comes in their place."""
+
+
+def changed_lines(before: Sequence[str], after: Sequence[str]) -> ChangedLines:
+    """Return what to replace, so that one text becomes another; each has one line at least."""
+    shorter = min(len(before), len(after))
+    first = next((at for at in range(shorter) if before[at] != after[at]), shorter - 1)
+    most = shorter - first - 1
+    rest = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
+    return ChangedLines(first, len(before) - 1 - rest, tuple(after[first : len(after) - rest]))

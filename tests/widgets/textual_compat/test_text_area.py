@@ -21,9 +21,9 @@ from textual.widgets import Button, TextArea
 from textual.widgets.text_area import Selection
 
 from karptui.views.row import Tone
-from karptui.widgets.palette import variable_defaults
 from karptui.widgets.textual_compat.swift_screen import SwiftScreen
 from karptui.widgets.textual_compat.text_area import CURSOR_COLUMNS, ROOM_COLUMNS, SparingTextArea
+from karptui.widgets.themes import variable_defaults
 from karptui.widgets.yaml_editor import CompletionList, Completions, LineNote, YamlEditor
 from tests.canvas import Canvas, Cell
 

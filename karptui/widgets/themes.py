@@ -1,11 +1,13 @@
-"""The colours behind the tones: derived from whatever theme is chosen, and checked for contrast.
+"""Themes: those of karptui's own, the colours behind the tones of every other, and where the style sheets are.
 
-A theme may set any ``karp-…`` variable itself; what it leaves out is made here from its own colours.
+Colours are derived from whatever theme is chosen, and checked for contrast. A theme may set any ``karp-…``
+variable itself; what it leaves out is made here from its own colours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path, PurePath
 from typing import Final
 
 from textual.color import Color
@@ -145,3 +147,21 @@ def _luminance(color: Color) -> float:
 
 def _linear(part: float) -> float:
     return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+
+FIRST = ("tones", "frame")
+"""Style sheets that the others stand on."""
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def styles_dir() -> Path:
+    """Return the folder of the style sheets."""
+    installed = _PACKAGE / "styles"
+    return installed if installed.is_dir() else _PACKAGE.parent / "styles"
+
+
+def style_sheets(*names: str) -> list[str | PurePath]:
+    """Return the paths of style sheets by name, without their suffix; of all where none is named."""
+    folder = styles_dir()
+    found = names or (*FIRST, *sorted({path.stem for path in folder.glob("*.tcss")} - {*FIRST}))
+    return [folder / f"{name}.tcss" for name in found]

@@ -8,8 +8,8 @@ from rich.style import Style
 from textual.pilot import Pilot
 from textual.scrollbar import ScrollBarRender
 
+from karptui.widgets.line_view import ScrollColumn, Thumb
 from karptui.widgets.row_table import RowTable
-from karptui.widgets.scroll_column import ScrollColumn, Thumb
 from tests.widgets.harness import WidgetApp
 from tests.widgets.test_row_table import SPEC, many
 

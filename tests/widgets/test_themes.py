@@ -4,7 +4,7 @@ import pytest
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-from karptui.widgets.palette import BAR_CONTRAST, OWN_THEMES, TEXT_CONTRAST, contrast, readable, variable_defaults
+from karptui.widgets.themes import BAR_CONTRAST, OWN_THEMES, TEXT_CONTRAST, contrast, readable, variable_defaults
 
 THEMES = {**BUILTIN_THEMES, **{theme.name: theme for theme in OWN_THEMES}}
 TEXT = ("good", "active", "leaving", "warning", "fault", "spot", "reserved", "strong", "key", "muted")
