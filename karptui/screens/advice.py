@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
 from karptui.screens.frame import HelpSections
-from karptui.screens.list_screen import OPEN_OBJECT, ListScreen, Panel
+from karptui.screens.list_screen import OPEN_OBJECT, ListScreen
 from karptui.screens.listing import Groups, Kept
+from karptui.screens.panel import Panel
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS

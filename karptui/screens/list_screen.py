@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Final, Generic, TypeAlias
 from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
@@ -67,35 +66,6 @@ CHURN: Final = Binding(
 
 Story: TypeAlias = Callable[[ItemT], tuple[Pieces, ...]]
 """From an item to sentences, a line each."""
-
-
-class Panel(VerticalScroll):
-    """Sentences that scroll, above the table whose rows belong to them."""
-
-    def __init__(self, name: str, *, can_focus: bool = False) -> None:
-        """Make the panel.
-
-        Args:
-            name: what its id and that of its lines begin with.
-            can_focus: whether it is scrolled with the keys of its own, too.
-        """
-        self.lines = Sentences(id=f"{name}-lines")
-        super().__init__(self.lines, id=f"{name}-panel", can_focus=can_focus)
-        self._title: Content | None = None
-
-    def show_title(self, title: Content) -> None:
-        """Put a title into the edge; one that is there already draws nothing."""
-        if title != self._title:
-            self._title = title
-            self.border_title = title
-
-    def scroll_half(self, step: int) -> None:
-        """Scroll by half of what is seen."""
-        self.scroll_relative(y=step * max(self.size.height // 2, 1), animate=False)
-
-    def scroll_page(self, step: int) -> None:
-        """Scroll by what is seen, less a line."""
-        self.scroll_relative(y=step * max(self.size.height - 1, 1), animate=False)
 
 
 class ListScreen(FrameScreen, Generic[ItemT]):

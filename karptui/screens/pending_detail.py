@@ -11,8 +11,9 @@ from textual.content import Content
 from karptui.pending.groups import PendingGroup
 from karptui.provisioning import NodeRefusal, PodExplanation
 from karptui.screens import routes
-from karptui.screens.list_screen import ListScreen, Panel
+from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
+from karptui.screens.panel import Panel
 from karptui.screens.pending import OPEN_LEDGER, show_nearest_ledger
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView

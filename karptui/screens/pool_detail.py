@@ -8,8 +8,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
-from karptui.screens.list_screen import ListScreen, Panel
+from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
+from karptui.screens.panel import Panel
 from karptui.screens.pools import CONSEQUENCES, WORKING
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView

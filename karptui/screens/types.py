@@ -8,8 +8,9 @@ from typing import ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from karptui.screens import routes
-from karptui.screens.list_screen import ListScreen, Panel
+from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
+from karptui.screens.panel import Panel
 from karptui.session.cluster_view import ClusterView
 from karptui.session.pool_types import offered_types_of
 from karptui.session.types import PoolEntry, TypeEntry, pool_entries

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from karptui.kube.units import count_text
 from karptui.screens.whatif.documents import Documents
-from karptui.screens.whatif.files import open_scenarios, save_scenarios
-from karptui.screens.whatif.workbook import Workbook
+from karptui.screens.whatif.workbook import Workbook, open_scenarios, save_scenarios
 from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
 from karptui.session.pace import KEYBOARD

@@ -15,8 +15,8 @@ from karptui.screens import routes
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
 from karptui.screens.frame import FrameScreen
 from karptui.screens.whatif.controller import WhatIf
-from karptui.screens.whatif.files import FileError, FileIsThereError
 from karptui.screens.whatif.quick_edits import QuickEdits
+from karptui.screens.whatif.workbook import FileError, FileIsThereError
 from karptui.views.row import Tone
 from karptui.views.whatif.self_check import self_check_text
 from karptui.views.whatif.totals import mode_sentence, mode_text

@@ -9,7 +9,7 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.screens.whatif.controller import FOLLOW_AFTER_NS, FOLLOW_TYPED_NS, WhatIf
-from karptui.screens.whatif.files import FileError, FileIsThereError
+from karptui.screens.whatif.workbook import FileError, FileIsThereError
 from karptui.session.cluster_view import ClusterView
 from karptui.sources.base import SourceError
 from karptui.state.deltas import Batch, KindDelta
