@@ -29,5 +29,10 @@ def total_text(amount: float, currency: str = "USD") -> str:
     return f"{per_hour_text(amount, currency)} · {per_month_text(amount, currency)}"
 
 
+def change_text(amount: float) -> str:
+    """Return by how much a sum per hour changes: ``+5.42 $/h``."""
+    return f"{amount:+,.2f} $/h"
+
+
 def _symbol(currency: str) -> str:
     return _SYMBOLS.get(currency, f"{currency} ")

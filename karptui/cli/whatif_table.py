@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from karptui.aws.money import node_price_text
+
 MAX_NAMES: Final = 3
 MAX_LINES: Final = 20
 """Lines of each part; JSON has all."""
@@ -138,8 +140,8 @@ def _claims(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _price(claim: dict[str, Any]) -> str:
     if claim["pricePerHour"] is not None:
-        return f"${claim['pricePerHour']:.4f}/h"
-    return "n/a" if claim["atMostPerHour"] is None else f"n/a (at most ${claim['atMostPerHour']:.4f}/h)"
+        return f"{node_price_text(claim['pricePerHour'])}/h"
+    return "n/a" if claim["atMostPerHour"] is None else f"n/a (at most {node_price_text(claim['atMostPerHour'])}/h)"
 
 
 def _moves(moves: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from karptui.aws.money import node_price_text, per_hour_text, per_month_text, total_text
+from karptui.aws.money import change_text, node_price_text, per_hour_text, per_month_text, total_text
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,7 @@ def test_four_digits_for_one_node_and_two_for_sums(currency: str, price: str, to
     assert node_price_text(0.096, currency) == price
     assert total_text(25.08, currency) == total
     assert f"{per_hour_text(25.08, currency)} · {per_month_text(25.08, currency)}" == total
+
+
+def test_a_change_has_its_sign() -> None:
+    assert [change_text(amount) for amount in (5.42, -1234.5)] == ["+5.42 $/h", "-1,234.50 $/h"]

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 from textual.app import App
 
+from karptui.aws.money import change_text
 from karptui.kube.units import counted
 from karptui.screens import routes
 from karptui.screens.dialogs import AskScreen, Choice, PickScreen
@@ -136,7 +137,7 @@ class Dialogs:
         answer = book.answers.get(index)
         if answer is None or answer.difference is None:
             return edits
-        return f"{edits} · {answer.difference.price_delta_per_hour:+,.2f} $/h"
+        return f"{edits} · {change_text(answer.difference.price_delta_per_hour)}"
 
     async def rename(self) -> None:
         """Give the scenario a name."""

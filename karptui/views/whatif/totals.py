@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from karptui.aws.money import node_price_text
+from karptui.aws.money import change_text, node_price_text
 from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import ResultLine, heading
@@ -129,7 +129,7 @@ def _pool_line(pool: PoolChange, width: int) -> ResultLine:
         (
             (f"  {_pool_name(pool):<{width}}  ", Tone.STRONG),
             (f"{nodes:<18}", Tone.NORMAL if change else Tone.MUTED),
-            (f" {price:+,.2f} $/h" if abs(price) >= 0.005 else "", Tone.WARNING if price > 0 else Tone.GOOD),
+            (f" {change_text(price)}" if abs(price) >= 0.005 else "", Tone.WARNING if price > 0 else Tone.GOOD),
             (word, Tone.ACTIVE if pool.is_new else Tone.WARNING),
         ),
         details=(
