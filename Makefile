@@ -10,10 +10,11 @@ UV := $(shell command -v uv 2>/dev/null)
 demo: $(VENV)/.installed
 	$(BIN)/karptui --demo
 
-# A file's tests stay in one process, for what they share; tests/conftest.py says which files come first.
+# The order is another one in every run; -p no:randomly keeps that of the files, --randomly-seed=N repeats a run.
+# Neighbours stay in one process, for what they share, until another process has nothing left to do.
 # Compiled modules are kept, even where the environment says otherwise: many tests start a Python of their own.
 test: $(VENV)/.installed-dev
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 # What the screens do, pictures left out, on a Textual that karptui does not allow yet, in an environment of its own.
 TEXTUAL ?= textual
