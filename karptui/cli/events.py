@@ -19,8 +19,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the time line; 1 where something is missing from it."""
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
+    from karptui.session.events import Timeline
     from karptui.views.events.columns import TABLE
-    from karptui.views.events.entry import Timeline
 
     try:
         loaded = load(args, (Kind.EVENT, Kind.NODE, Kind.NODECLAIM))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -11,14 +11,10 @@ from textual.binding import Binding, BindingType
 from karptui.clock import LocalZone
 from karptui.screens import routes
 from karptui.screens.list_screen import CHURN, ListScreen
-from karptui.session.cluster_view import ClusterView
+from karptui.session.events import EventEntry
 from karptui.views.events.columns import TABLE
-from karptui.views.events.entry import EventEntry, Timeline
 from karptui.views.events.sentences import event_sentences, event_text
 from karptui.views.row import Pieces, Tone
-
-ROWS_OF_A_NODE = 12
-"""About how many rows a node and its claim make."""
 
 
 class EventsScreen(ListScreen[EventEntry]):
@@ -32,21 +28,13 @@ class EventsScreen(ListScreen[EventEntry]):
     entry_name = "events"
     title_text = "Events"
     kind = "Event"
+    served = "events"
     consequences: ClassVar[Mapping[str, str]] = {
         "Event": "Without events only what nodes and NodeClaims record themselves is shown.",
     }
 
     def __init__(self) -> None:
         super().__init__(TABLE, story=self.story_of)
-        self._timeline = Timeline()
-
-    def size_of(self, view: ClusterView) -> int:
-        """Return about how many rows there are."""
-        return len(view.state.events) + ROWS_OF_A_NODE * len(view.state.nodes)
-
-    def items_of(self, view: ClusterView) -> Sequence[EventEntry]:
-        """Return the time line."""
-        return self._timeline.entries(view)
 
     def explain(self) -> Pieces:
         """Say what the time line is made of."""

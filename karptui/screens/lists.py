@@ -19,10 +19,21 @@ def nodes_spec(config: Config) -> TableSpec[NodeEntry]:
 
 def lists_of(config: Config) -> Mapping[str, Callable[[], List]]:
     """Return the lists there are by name."""
-    return {"nodes": lambda: served(nodes_spec(config), lambda view: view.node_entries), "pods": _pods}
+    return {
+        "nodes": lambda: served(nodes_spec(config), lambda view: view.node_entries),
+        "pods": _pods,
+        "events": _events,
+    }
 
 
 def _pods() -> List:
     from karptui.views.pods.columns import TABLE  # noqa: PLC0415 - only when pods are looked at
 
     return served(TABLE, lambda view: view.pod_entries)
+
+
+def _events() -> List:
+    from karptui.session.events import Timeline  # noqa: PLC0415 - only when events are looked at
+    from karptui.views.events.columns import TABLE  # noqa: PLC0415 - as above
+
+    return served(TABLE, Timeline().entries)

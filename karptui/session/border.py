@@ -13,11 +13,12 @@ import msgspec
 
 from karptui.session import nodes
 from karptui.session.costs import ClusterTotals
+from karptui.session.events import EventEntry
 from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.sources.base import SourceStatus
 
-Fact = NodeEntry | PodEntry
+Fact = NodeEntry | PodEntry | EventEntry
 """What a row of a list is drawn from."""
 MessageT = TypeVar("MessageT")
 

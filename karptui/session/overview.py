@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from karptui.disruption.analysis import Analysis
     from karptui.sources.base import SourceStatus
 
+MOMENTS_OF_A_NODE: Final = 12
+"""About how many moments a node and its claim record of their own."""
 HOLDS_NOBODY: Final = frozenset({"DELETING"})
 """That a node is being deleted keeps nobody: what its drain waits for does."""
 
@@ -25,7 +27,11 @@ def overview_of(view: ClusterView) -> Overview:
         generation=view.state.generation,
         statuses=cast("Mapping[str, SourceStatus]", view.statuses),
         totals=view.totals,
-        sizes={"nodes": len(view.state.nodes), "pods": len(view.state.of(Kind.POD))},
+        sizes={
+            "nodes": len(view.state.nodes),
+            "pods": len(view.state.of(Kind.POD)),
+            "events": len(view.state.events) + MOMENTS_OF_A_NODE * len(view.state.nodes),
+        },
         counts={
             "blockers": blocker_count(view.analysis),
             "pending": len(view.state.pending_pods),

@@ -33,6 +33,7 @@ from karptui.session.border import (
 from karptui.session.costs import ClusterTotals
 from karptui.session.overview import overview_of
 from karptui.session.row_server import RowServer
+from karptui.views.events.columns import TABLE as EVENTS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods.columns import TABLE as PODS
 from karptui.views.table import build_rows
@@ -66,6 +67,7 @@ MESSAGES = (
     WindowWanted(number=3, offset=64, count=64),
     window_of(FLEET, "nodes"),
     window_of(FLEET, "pods"),
+    window_of(FLEET, "events"),
     window_of(ANALYSED, "nodes"),
     KeysWanted(number=3),
     Keys(keys=("node/a", "node/b")),
@@ -110,6 +112,7 @@ def test_facts_that_were_read_draw_the_same_row():
     for view, name, spec in (
         (FLEET, "nodes", nodes_table()),
         (FLEET, "pods", PODS),
+        (FLEET, "events", EVENTS),
         (ANALYSED, "nodes", nodes_table()),
     ):
         window = window_of(view, name)

@@ -12,9 +12,10 @@ from karptui.kube.event import Event
 from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
+from karptui.session.events import CONDITION, EventEntry, Timeline, folded, transitions
 from karptui.views.events.columns import TABLE
-from karptui.views.events.entry import EventEntry, Timeline, folded, transitions
 from karptui.views.events.sentences import event_sentences, event_text
+from karptui.views.events.tone import event_tone
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
@@ -57,9 +58,9 @@ def test_events_fold_by_object_reason_and_source() -> None:
         ("Node", "n2", "DisruptionBlocked", 1),
     ]
     first = entries[0]
-    assert (first.first_ns, first.last_ns, first.tone) == (NOW_NS - 2 * HOUR, NOW_NS, Tone.WARNING)
+    assert (first.first_ns, first.last_ns, event_tone(first)) == (NOW_NS - 2 * HOUR, NOW_NS, Tone.WARNING)
     assert (first.message, first.messages) == ("Pod is protected", ("Pod is protected", "Pod has a PDB"))
-    assert (entries[1].tone, entries[3].first_ns) == (Tone.NORMAL, 0)
+    assert (event_tone(entries[1]), entries[3].first_ns) == (Tone.NORMAL, 0)
     assert len({one.key for one in entries}) == 5
 
 
@@ -84,7 +85,9 @@ def test_events_fold_by_object_reason_and_source() -> None:
     ],
 )
 def test_what_conditions_tell(condition: Condition, told: tuple[str, str, Tone] | None) -> None:
-    entries = [(one.reason, one.message, one.tone) for one in transitions(Node(name="n", conditions=(condition,)))]
+    entries = [
+        (one.reason, one.message, event_tone(one)) for one in transitions(Node(name="n", conditions=(condition,)))
+    ]
     assert entries == ([] if told is None else [told])
 
 
@@ -103,7 +106,7 @@ def entry(**given: Any) -> EventEntry:
         "object_key": "ip-1.ec2.internal",
         "reason": "FailedDraining",
         "message": "4 pods\x1b[2J wait",
-        "tone": Tone.WARNING,
+        "is_warning": True,
         "first_ns": NOW_NS - 2 * HOUR,
         "last_ns": NOW_NS - MINUTE,
         "source": "karpenter",
@@ -118,7 +121,7 @@ LAUNCHED = entry(
     reason="Launched", message="", messages=(), source="condition", count=1, first_ns=NOW_NS, last_ns=NOW_NS
 )
 TIMELESS = entry(
-    first_ns=0, last_ns=0, source="", count=2, tone=Tone.NORMAL, kind="Pod", object_key="web/p", reason="X"
+    first_ns=0, last_ns=0, source="", count=2, is_warning=False, kind="Pod", object_key="web/p", reason="X"
 )
 
 
@@ -164,8 +167,11 @@ def test_filter(text: str, count: int) -> None:
     assert sum(map(test, [entry(), BORN, LAUNCHED, TIMELESS])) == count
 
 
+FAILED = entry(is_warning=False, source=CONDITION, condition=Condition("Ready", "False"))
+
+
 def test_notable_is_what_went_wrong() -> None:
-    assert [TABLE.is_notable(one, NOW_NS) for one in (entry(), entry(tone=Tone.FAULT), TIMELESS)] == [True, True, False]
+    assert [TABLE.is_notable(one, NOW_NS) for one in (entry(), FAILED, TIMELESS)] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, clock_text, count_text
+from karptui.session.events import EventEntry
 from karptui.views.column import Column, Heading, Value
-from karptui.views.events.entry import EventEntry
+from karptui.views.events.tone import event_tone
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import instant_value, seconds_since
 from karptui.views.names import short_name
@@ -111,8 +112,8 @@ COLUMNS: Final[tuple[Column[EventEntry], ...]] = (
     ),
     Column(
         Heading("status", "REASON", "In one word: the event's reason, or the condition.", 18, 30),
-        lambda entry, _: text_cell(entry.reason, entry.tone),
-        lambda entry: (float(_TONE_RANKS.get(entry.tone, 9)), entry.reason),
+        lambda entry, _: text_cell(entry.reason, event_tone(entry)),
+        lambda entry: (float(_TONE_RANKS.get(event_tone(entry), 9)), entry.reason),
         values=(Value("reason", lambda entry, _: entry.reason, TEXT),),
         filters={
             "reason": Field(FieldKind.TEXT, lambda entry, _: entry.reason, help="DisruptionBlocked, Drifted, NotReady…")
@@ -151,6 +152,6 @@ TABLE: Final[TableSpec[EventEntry]] = TableSpec(
     text=lambda entry: f"{entry.kind}/{entry.object_key} {entry.reason} {entry.message}".lower(),
     key=lambda entry: entry.key,
     default_sort=Sort("age"),
-    is_notable=lambda entry, _: entry.tone in (Tone.FAULT, Tone.WARNING),
+    is_notable=lambda entry, _: event_tone(entry) in (Tone.FAULT, Tone.WARNING),
 )
 """The table of the Events screen."""

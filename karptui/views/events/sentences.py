@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from karptui.kube.units import age_text, clock_text, count_text, instant_text
-from karptui.views.events.entry import EventEntry
+from karptui.session.events import EventEntry
+from karptui.views.events.tone import event_tone
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean, clean_lines
 
@@ -15,7 +16,7 @@ def event_sentences(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
     between = (" · ", Tone.MUTED)
     said = "recorded by the object itself" if entry.is_transition else f"said by {entry.source or 'nobody named'}"
     head: list[tuple[str, Tone]] = [(f"{entry.kind} {entry.object_key}", Tone.STRONG), between]
-    head += [(entry.reason, entry.tone), between, (said, Tone.NORMAL)]
+    head += [(entry.reason, event_tone(entry)), between, (said, Tone.NORMAL)]
     if entry.last_ns:
         head += [between, (f"{clock_text(entry.last_ns)}, {age_text(entry.last_ns, now_ns)} ago", Tone.NORMAL)]
     if entry.count > 1:

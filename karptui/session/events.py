@@ -1,10 +1,11 @@
-"""Rows of the Events screen: what was said or happened, folded by object and reason, in order of time."""
+"""What was said and happened in a cluster, folded by object and reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from karptui.karpenter.labels import NODEPOOL
 from karptui.karpenter.nodeclaim import NodeClaim
@@ -13,20 +14,18 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.kube.timestamps import ABSENT_NS
 from karptui.session.cluster_view import ClusterView
-from karptui.views.row import Tone
 
 CONDITION: Final = "condition"
 """The source of what conditions tell."""
+DELETED: Final = "Deleted"
+"""What the object records when its deletion begins."""
 _UNTRIED: Final = ("", "AwaitingReconciliation", "NodeNotFound")
 """Reasons that say no more than that a step is still ahead."""
-_HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
+HEALTHY_FALSE: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 """Conditions of a node that are as they should be while they are False."""
-_GOOD: Final = ("Ready", "Launched", "Registered", "Initialized")
-_LEAVING: Final = ("Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason")
 
 
-@dataclass(frozen=True)
-class EventEntry:
+class EventEntry(msgspec.Struct, frozen=True, tag=True):
     """Everything one source said about an object for one reason."""
 
     kind: str
@@ -36,7 +35,6 @@ class EventEntry:
     reason: str
     message: str
     """The newest."""
-    tone: Tone
     first_ns: int
     last_ns: int
     """``ABSENT_NS`` where nothing tells."""
@@ -45,6 +43,10 @@ class EventEntry:
     count: int = 1
     messages: tuple[str, ...] = ()
     """Every different message, the newest first."""
+    is_warning: bool = False
+    """Whether one of them is of the type ``Warning``."""
+    condition: Condition | None = None
+    """What the object itself records, where that is a condition."""
 
     @property
     def key(self) -> str:
@@ -80,12 +82,12 @@ def _fold(key: tuple[str, str, str, str], group: list[Event]) -> EventEntry:
         object_key=object_key,
         reason=reason,
         message=group[0].message,
-        tone=Tone.WARNING if any(event.type == "Warning" for event in group) else Tone.NORMAL,
         first_ns=min((event.first_ns for event in group if event.first_ns), default=ABSENT_NS),
         last_ns=group[0].last_ns,
         source=source,
         count=sum(event.count for event in group),
         messages=tuple(dict.fromkeys(event.message for event in group)),
+        is_warning=any(event.type == "Warning" for event in group),
     )
 
 
@@ -95,18 +97,20 @@ def transitions(item: Node | NodeClaim) -> Iterator[EventEntry]:
         pool = item.labels.get(NODEPOOL, "")
         yield _moment(item, "Created", f"for NodePool {pool}" if pool else "", item.created_ns)
     if item.is_deleting:
-        yield _moment(item, "Deleted", "its deletion began", item.deletion_ns, Tone.LEAVING)
+        yield _moment(item, DELETED, "its deletion began", item.deletion_ns)
     for condition in item.conditions:
         if _says_something(condition):
             said = condition.message or condition.reason
             message = "" if said == condition.type else said
-            yield _moment(item, _word(condition), message, condition.last_transition_ns, _tone(condition))
+            yield _moment(item, _word(condition), message, condition.last_transition_ns, condition)
 
 
-def _moment(item: Node | NodeClaim, reason: str, message: str, at_ns: int, tone: Tone = Tone.NORMAL) -> EventEntry:
+def _moment(
+    item: Node | NodeClaim, reason: str, message: str, at_ns: int, condition: Condition | None = None
+) -> EventEntry:
     kind = "Node" if isinstance(item, Node) else "NodeClaim"
     messages = (message,) if message else ()
-    return EventEntry(kind, item.key, reason, message, tone, at_ns, at_ns, CONDITION, messages=messages)
+    return EventEntry(kind, item.key, reason, message, at_ns, at_ns, CONDITION, messages=messages, condition=condition)
 
 
 def _says_something(condition: Condition) -> bool:
@@ -114,28 +118,13 @@ def _says_something(condition: Condition) -> bool:
         return True
     if condition.status == "Unknown" and condition.type != "Ready":
         return condition.reason not in _UNTRIED
-    return condition.type not in _HEALTHY_FALSE
+    return condition.type not in HEALTHY_FALSE
 
 
 def _word(condition: Condition) -> str:
     if condition.type == "Ready":
         return "Ready" if condition.status == "True" else "NotReady"
     return condition.type if condition.status == "True" else f"{condition.type}={condition.status}"
-
-
-def _tone(condition: Condition) -> Tone:
-    kind, is_true = condition.type, condition.status == "True"
-    if kind in _LEAVING:
-        return Tone.LEAVING
-    if kind in _GOOD:
-        return Tone.GOOD if is_true else Tone.ACTIVE if _is_starting(condition) else Tone.FAULT
-    if kind == "Drifted" or (kind in _HEALTHY_FALSE and is_true):
-        return Tone.WARNING
-    return Tone.NORMAL if is_true else Tone.WARNING
-
-
-def _is_starting(condition: Condition) -> bool:
-    return condition.status == "Unknown" and condition.type in ("Registered", "Initialized")
 
 
 class Timeline:
