@@ -83,7 +83,7 @@ def _key_sections(explained: FrameScreen) -> Iterator[Section]:
     keys: dict[tuple[str, str, str], list[str]] = {}
     for active in explained.active_bindings.values():
         binding = active.binding
-        title = getattr(active.node, "BINDING_GROUP_TITLE", None) or "Screen"
+        title = active.node.BINDING_GROUP_TITLE or "Screen"
         if not binding.description or not binding.id:
             continue
         ident = (title, binding.id, binding.tooltip or binding.description)

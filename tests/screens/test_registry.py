@@ -1,0 +1,36 @@
+"""Every screen is found where its entry says, and stands on few classes."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import karptui.screens
+from karptui.screens.frame import FrameScreen
+from karptui.screens.registry import ENTRIES, ScreenEntry
+
+MOST_ABOVE = 3
+
+
+def screens() -> list[type[FrameScreen]]:
+    modules = pkgutil.walk_packages(karptui.screens.__path__, "karptui.screens.")
+    found = {
+        item for one in modules for _, item in inspect.getmembers(importlib.import_module(one.name), inspect.isclass)
+    }
+    return sorted((one for one in found if issubclass(one, FrameScreen)), key=lambda one: one.__qualname__)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_an_entry_names_the_screen_in_the_module_of_its_name(entry: ScreenEntry) -> None:
+    screen = getattr(importlib.import_module(f"karptui.screens.{entry.name}"), entry.class_name)
+    assert issubclass(screen, FrameScreen)
+    assert screen.entry_name == entry.name
+
+
+@pytest.mark.parametrize("screen", screens(), ids=lambda screen: screen.__name__)
+def test_a_screen_stands_on_no_more_than_three_classes_of_ours(screen: type[FrameScreen]) -> None:
+    above = [one.__name__ for one in screen.__mro__[1:] if one.__module__.startswith("karptui.")]
+    assert len(above) <= MOST_ABOVE, above
