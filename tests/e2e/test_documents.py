@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase
 from karptui.sources.cluster.connection import load_connection
 from karptui.sources.cluster.source import ClusterSource
-from karptui.whatif.schema.schema import Origin, schemas_from_crds, shipped_schemas
+from karptui.whatif.schema.schema import KindSchema, Origin, schemas_from_crds, shipped_schemas
 from karptui.whatif.schema.validate import object_violations
 from karptui.whatif.yaml.export import strategic_patch
 from karptui.whatif.yaml.tree import ProblemSeverity
@@ -71,6 +72,13 @@ def differences(client: Client, base: dict[str, Any], *, is_update: bool) -> Ite
             yield f"seed {seed}: {done}\n  server: {theirs or 'takes it'}\n  editor: {ours or 'takes it'}"
 
 
+@contextmanager
+def stored(client: Client, kind: KindSchema, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Keep an object in the cluster for a while, and take it out again: other tests make it anew."""
+    yield client.request("POST", collection(kind), json.loads(json.dumps(base)))
+    client.request("DELETE", f"{collection(kind)}/{base['metadata']['name']}")
+
+
 @pytest.mark.parametrize("base", OBJECTS, ids=lambda base: base["kind"])
 def test_agrees_on_new_objects(client: Client, base: dict[str, Any]) -> None:
     found = list(differences(client, base, is_update=False))
@@ -81,9 +89,10 @@ def test_agrees_on_new_objects(client: Client, base: dict[str, Any]) -> None:
 def test_agrees_on_changes(client: Client, base: dict[str, Any]) -> None:
     kind = shipped_schemas().get(base["apiVersion"], base["kind"])
     assert kind is not None
-    stored = client.request("POST", collection(kind), json.loads(json.dumps(base)), expect=410)
-    base = {**base, "metadata": {**base["metadata"], "resourceVersion": stored["metadata"].get("resourceVersion", "")}}
-    found = list(differences(client, base, is_update=True))
+    with stored(client, kind, base) as there:
+        version = there["metadata"].get("resourceVersion", "")
+        base = {**base, "metadata": {**base["metadata"], "resourceVersion": version}}
+        found = list(differences(client, base, is_update=True))
     assert not found, "\n".join(found)
 
 
@@ -106,18 +115,18 @@ def test_strategic_patches_make_the_object_that_was_asked_for(client: Client) ->
     kind = shipped_schemas().get(DEPLOYMENT["apiVersion"], DEPLOYMENT["kind"])
     assert kind is not None
     path = f"{collection(kind)}/{DEPLOYMENT['metadata']['name']}"
-    client.request("POST", collection(kind), DEPLOYMENT)
     taken, found = 0, []
-    for seed in range(3 * MUTATIONS):
-        body, done = mutate(DEPLOYMENT, seed)
-        if answer(client, "PUT", path, body):
-            continue
-        taken += 1
-        wanted = client.request("PUT", f"{path}?dryRun=All", body)["spec"]
-        patch = strategic_patch(DEPLOYMENT, body, kind.schema)
-        reply = client.request("PATCH", f"{path}?dryRun=All", patch, patch="strategic-merge", expect=None)
-        if not isinstance(reply, dict) or reply.get("spec") != wanted:
-            found.append(f"seed {seed}: {done}\n  patch: {json.dumps(patch)}\n  answer: {str(reply)[:300]}")
+    with stored(client, kind, DEPLOYMENT):
+        for seed in range(3 * MUTATIONS):
+            body, done = mutate(DEPLOYMENT, seed)
+            if answer(client, "PUT", path, body):
+                continue
+            taken += 1
+            wanted = client.request("PUT", f"{path}?dryRun=All", body)["spec"]
+            patch = strategic_patch(DEPLOYMENT, body, kind.schema)
+            reply = client.request("PATCH", f"{path}?dryRun=All", patch, patch="strategic-merge", expect=None)
+            if not isinstance(reply, dict) or reply.get("spec") != wanted:
+                found.append(f"seed {seed}: {done}\n  patch: {json.dumps(patch)}\n  answer: {str(reply)[:300]}")
     assert taken > MUTATIONS / 4
     assert not found, "\n".join(found)
 
