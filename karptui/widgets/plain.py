@@ -23,7 +23,7 @@ TONE_STYLES = {
     Tone.DAEMON: "$karp-daemon",
     Tone.WORKLOAD: "$karp-workload",
 }
-"""Content styles by tone; the names are the theme variables of ``widgets.palette``."""
+"""Content styles by tone; the names are the theme variables of ``widgets.themes``."""
 
 
 def plain(text: str, tone: Tone = Tone.NORMAL) -> Content:
