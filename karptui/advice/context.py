@@ -222,7 +222,11 @@ class AdviceContext:
     def catalogue_of(self, pool: NodePool) -> Catalogue:
         """Return the indexed instance types that a NodePool draws on."""
         known = self.prepared.catalogues.get(pool.name)
-        return known if known is not None else catalogue_of(tuple(self.prepared.types_by_pool[pool.name]))
+        return (
+            known
+            if known is not None
+            else catalogue_of(tuple(self.prepared.types_by_pool[pool.name]), self.settings.rules)
+        )
 
     @cached_property
     def _offered(self) -> dict[str, tuple[int, frozenset[tuple[str, str]]]]:

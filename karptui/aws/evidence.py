@@ -76,11 +76,11 @@ def with_controller(base: Evidence, info: ControllerInfo | None, status: FactSta
         status: How things stand with reading it.
     """
     known = msgspec.structs.replace(base, controller=info, controller_status=status)
-    if info is None or not (info.settings or info.unknown):
+    if info is None:
         return known
     said = Layer(base.settings_origin, base.settings.environment)
     try:
-        found = layered((said, Layer(info.title, info.settings)))
+        found = layered((said, Layer(info.title, info.settings)), info.version)
     except SettingsError as error:
         sentence = f"{info.title}: {error}; Karpenter would not start with it, defaults are assumed"
         refused = msgspec.structs.replace(status, phase=FactPhase.UNAVAILABLE, sentence=sentence)

@@ -93,8 +93,8 @@ def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
     said = Layer("the configuration", config.karpenter_settings)
     if isinstance(source, SnapshotSource):
         snapshot = source.snapshot
-        found = layered((said, Layer("the snapshot", snapshot.settings.environment)))
         version = snapshot.karpenter_version
+        found = layered((said, Layer("the snapshot", snapshot.settings.environment)), version)
         return EvidenceSource(
             Evidence(
                 settings=found.settings,

@@ -185,4 +185,7 @@ def build_csi_node(wire: WireCSINode) -> CSINode:
         driver_limits=tuple(
             (driver.name or "", driver.allocatable.count if driver.allocatable else None) for driver in drivers
         ),
+        uncounted=frozenset(
+            driver.name or "" for driver in drivers if driver.allocatable and driver.allocatable.count is None
+        ),
     )

@@ -23,6 +23,8 @@ class Code(StrEnum):
     NO_NODE = "NO_NODE"
     NOT_INITIALIZED = "NOT_INITIALIZED"
     DELETING = "DELETING"
+    REBOOTING = "REBOOTING"
+    """Karpenter reboots it in place."""
     NOMINATED = "NOMINATED"
     NODE_DND = "NODE_DND"
     NO_NODEPOOL_LABEL = "NO_NODEPOOL_LABEL"
@@ -130,6 +132,7 @@ CODES: Final[Mapping[Code, CodeFacts]] = {
     Code.NOT_INITIALIZED: CodeFacts(WhyCode.INIT, "INIT", "it is not initialised", is_passing=True),
     Code.NO_NODE: CodeFacts(WhyCode.INIT, "INIT", "the NodeClaim has no node yet", is_passing=True),
     Code.DELETING: CodeFacts(WhyCode.DELETING, "DELETING", "it is being deleted already", is_passing=True),
+    Code.REBOOTING: CodeFacts(WhyCode.COMMAND, "REBOOTING", "Karpenter reboots it", is_passing=True),
     Code.IN_COMMAND: CodeFacts(WhyCode.COMMAND, "COMMAND", "a disruption command holds it", is_passing=True),
     Code.NO_NODEPOOL_LABEL: CodeFacts(WhyCode.NO_POOL, "NO-POOL", "the NodePool label is missing"),
     Code.NODEPOOL_UNRESOLVED: CodeFacts(

@@ -19,6 +19,7 @@ from karptui.disruption.simulation import NewNode, Simulation, Simulator
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, ZONE
 from karptui.karpenter.nodepool import WHEN_EMPTY
 from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.provisioning.template import is_counted
 
 
 def unmet_keys(node: NewNode) -> list[str]:
@@ -32,16 +33,16 @@ def types_needed(node: NewNode) -> int:
 
 
 def _walk(node: NewNode) -> tuple[int, set[str]]:
-    asked = {one.key: one.min_values for one in node.requirements if one.min_values is not None}
+    asked = {one.key: one for one in node.requirements if one.min_values is not None}
     if not asked:
         return 0, set()
     seen: dict[str, set[str]] = {key: set() for key in asked}
     unmet: set[str] = set()
     for count, name in enumerate(node.type_names, start=1):
         own = Requirements.from_selectors(node.book.types[name].requirements)
-        for key in asked:
-            seen[key].update(own.get(key).values)
-        unmet = {key for key, least in asked.items() if len(seen[key]) < least}
+        for key, one in asked.items():
+            seen[key].update(value for value in own.get(key).values if is_counted(one, value, node.book.rules))
+        unmet = {key for key, one in asked.items() if len(seen[key]) < (one.min_values or 0)}
         if not unmet:
             return count, unmet
     return len(node.type_names), unmet

@@ -13,6 +13,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.pod_predicates import PodPredicates, positive_cost
+from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings
 from karptui.kube.event import Event
 from karptui.kube.pod import Pod
@@ -56,8 +57,8 @@ class Fleet:
         self.nominated = nominated or {}
         self.commanded = commanded
         self.buffered = buffered
-        self.pods = PodPredicates(inventory.pdbs, now_ns)
-        self.books = _books(types)
+        self.pods = PodPredicates(inventory.pdbs, now_ns, settings)
+        self.books = _books(types, settings.rules)
         self._sorted_pods: dict[str, tuple[Pod, ...]] = {}
 
     def pods_of(self, node: StateNode) -> tuple[Pod, ...]:
@@ -113,10 +114,10 @@ class Fleet:
         return cost
 
 
-def _books(types: Mapping[str, Sequence[InstanceType]]) -> dict[str, PriceBook]:
+def _books(types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> dict[str, PriceBook]:
     """Return a price book per NodePool; NodePools that draw on one list share one."""
     made: dict[int, PriceBook] = {}
-    return {name: made.setdefault(id(own), PriceBook(own)) for name, own in types.items()}
+    return {name: made.setdefault(id(own), PriceBook(own, rules)) for name, own in types.items()}
 
 
 HOUR_NS: Final = 3600 * NS_PER_SECOND

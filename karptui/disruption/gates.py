@@ -30,6 +30,7 @@ class Gate(StrEnum):
     NO_NODE = "NO_NODE"
     NOT_INITIALIZED = "NOT_INITIALIZED"
     DELETING = "DELETING"
+    REBOOTING = "REBOOTING"
     NOMINATED = "NOMINATED"
     NODE_DND = "NODE_DND"
     NO_NODEPOOL_LABEL = "NO_NODEPOOL_LABEL"
@@ -95,8 +96,14 @@ def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
         return
     key = f"NodeClaim/{claim.name}"
     yield _check(Gate.NO_NODE, node.node is not None, "Nodeclaim does not have an associated node", key)
-    yield _check(Gate.NOT_INITIALIZED, node.is_initialized, "Node isn't initialized")
-    yield _check(Gate.DELETING, not node.is_marked_for_deletion, "Node is deleting or marked for deletion", key)
+    own = {
+        Gate.NOT_INITIALIZED: _check(Gate.NOT_INITIALIZED, node.is_initialized, _uninitialized(fleet, node)),
+        Gate.DELETING: _check(
+            Gate.DELETING, not node.is_marked_for_deletion, "Node is deleting or marked for deletion", key
+        ),
+        Gate.REBOOTING: _check(Gate.REBOOTING, not node.is_rebooting, "Node is rebooting", key),
+    }
+    yield from (own[gate] for gate in (_ORDER_1_15 if fleet.settings.rules.asks_deleting_first else _ORDER_1_14))
     is_nominated = fleet.nominated.get(node.name, 0) > fleet.now_ns
     yield _check(Gate.NOMINATED, not is_nominated, "Node is nominated for a pending pod")
     yield _check(Gate.NODE_DND, not protects_node(node.annotations), NODE_MESSAGE)
@@ -105,6 +112,16 @@ def iter_node_gates(fleet: Fleet, node: StateNode) -> Iterator[GateCheck]:
     pool = node.nodepool_name
     is_resolved = fleet.resolved(pool) is not None
     yield _check(Gate.NODEPOOL_UNRESOLVED, is_resolved, f"NodePool not found (NodePool={pool})", f"NodePool/{pool}")
+
+
+_ORDER_1_15: Final = (Gate.REBOOTING, Gate.DELETING, Gate.NOT_INITIALIZED)
+_ORDER_1_14: Final = (Gate.NOT_INITIALIZED, Gate.DELETING)
+
+
+def _uninitialized(fleet: Fleet, node: StateNode) -> str:
+    if fleet.settings.rules.asks_deleting_first and not node.is_registered:
+        return "Node isn't initialized nor registered"
+    return "Node isn't initialized"
 
 
 def _check(gate: Gate, is_open: bool, message: str = "", object_key: str = "") -> GateCheck:  # noqa: FBT001 - the answer

@@ -16,6 +16,7 @@ from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, NODEPOOL, ON_DEMAND, RESERVED, SPOT, WELL_KNOWN, ZONE
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.selectors import NodeSelectorRequirement
 
 UNREACHABLE: Final = math.inf
@@ -32,13 +33,14 @@ class PricedOffering(msgspec.Struct, frozen=True, gc=False):
 
     kind: int
     price_per_hour: float
-    is_available: bool
+    is_launchable: bool
 
 
 class PriceBook:
     """Prices of one list of instance types, looked up by name, zone and capacity type or by requirements."""
 
-    def __init__(self, types: Iterable[InstanceType]) -> None:
+    def __init__(self, types: Iterable[InstanceType], rules: Rules = NEWEST) -> None:
+        self.rules = rules
         self.types: Mapping[str, InstanceType] = {one.name: one for one in types}
         self._by_place: dict[str, dict[tuple[str, str], float]] = {}
         self._offerings: dict[str, tuple[PricedOffering, ...]] = {}
@@ -63,7 +65,7 @@ class PriceBook:
         found = self._offerings.get(type_name)
         if found is None:
             found = self._offerings[type_name] = tuple(
-                PricedOffering(self._kind(one.requirements), one.price_per_hour, one.is_available)
+                PricedOffering(self._kind(one.requirements), one.price_per_hour, one.is_launchable(self.rules))
                 for one in self.types[type_name].offerings
             )
         return found
@@ -78,11 +80,11 @@ class PriceBook:
         return kind
 
     def compatible(self, type_name: str, requirements: Requirements, *, available_only: bool) -> list[PricedOffering]:
-        """Return a type's offerings that requirements allow."""
+        """Return a type's offerings that requirements allow; if asked, only those that can be launched into."""
         answers = self._allowed.setdefault(requirements, {})
         found = []
         for offering in self.offerings(type_name):
-            if available_only and not offering.is_available:
+            if available_only and not offering.is_launchable:
                 continue
             is_allowed = answers.get(offering.kind)
             if is_allowed is None:

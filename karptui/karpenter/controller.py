@@ -13,10 +13,11 @@ from typing import Final
 
 import msgspec
 
+from karptui.karpenter.rules import NEWEST, is_modelled, version_note
 from karptui.karpenter.settings import Settings, parse_settings
 
-MODELLED_VERSION: Final = "1.14.1"
-"""The version of Karpenter that the engine is compared with."""
+MODELLED_VERSION: Final = NEWEST.version
+"""The newest version of Karpenter that the engine is compared with."""
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 
 
@@ -48,10 +49,8 @@ def chart_version(label: str) -> str:
 
 
 def is_other_minor(found: str) -> bool:
-    """Return whether a version is known and of another minor than the one that is modelled."""
-    match = _VERSION.fullmatch(found)
-    modelled = _VERSION.fullmatch(MODELLED_VERSION)
-    return match is not None and modelled is not None and match.group(1, 2) != modelled.group(1, 2)
+    """Return whether a version is known and of a minor version that is not modelled."""
+    return _VERSION.fullmatch(found) is not None and not is_modelled(found)
 
 
 DEFAULTS: Final = "Karpenter's defaults"
@@ -67,6 +66,9 @@ SETTING_NAMES: Final = (
     "RESERVED_ENIS",
     "ISOLATED_VPC",
     "CLUSTER_NAME",
+    "SCHEDULER_CONFIG",
+    "LEGACY_NODE_REPAIR",
+    "AWS_FEATURE_GATES",
 )
 """The settings that decide something: nothing else of a controller's environment is kept or recorded."""
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -90,11 +92,8 @@ class ControllerInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version_sentence(self) -> str:
-        """What the version found means for the answers; empty where it is the one that is modelled, or not known."""
-        if not self.version or self.version == MODELLED_VERSION:
-            return ""
-        other = "its rules may differ" if is_other_minor(self.version) else "the same minor version"
-        return f"Karpenter {self.version} runs here, {MODELLED_VERSION} is modelled: {other}"
+        """What the version found means for the answers; empty where its rules are modelled, or it is not known."""
+        return version_note(self.version) if self.version else ""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -121,8 +120,12 @@ class LayeredSettings(msgspec.Struct, frozen=True):
     """By environment name; a name that is missing has its default."""
 
 
-def layered(layers: Iterable[Layer]) -> LayeredSettings:
+def layered(layers: Iterable[Layer], version: str = "") -> LayeredSettings:
     """Put settings over each other: of several places that name one, the first counts.
+
+    Args:
+        layers: The places.
+        version: The one that runs, whose rules hold; empty where it is not known.
 
     Raises:
         SettingsError: where the outcome is something that Karpenter would not start with.
@@ -133,4 +136,4 @@ def layered(layers: Iterable[Layer]) -> LayeredSettings:
         for name, value in layer.values.items():
             if name not in values:
                 values[name], origins[name] = value, layer.origin
-    return LayeredSettings(parse_settings(values), origins)
+    return LayeredSettings(parse_settings(values, version), origins)

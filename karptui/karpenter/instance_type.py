@@ -5,8 +5,12 @@ Sources: pkg/cloudprovider/types.go, pkg/apis/v1alpha1/nodeoverlay.go.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED
+from karptui.karpenter.rules import Rules
 from karptui.kube import resources
 from karptui.kube.objects import Condition, KubeObject
 from karptui.kube.resources import ResourceList
@@ -33,6 +37,18 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     overhead_override: Overhead | None = None
     is_price_overlaid: bool = False
 
+    def is_launchable(self, rules: Rules) -> bool:
+        """Return whether a node can be launched into it: a reservation must have room, too.
+
+        Until 1.14 a full reservation was not available in the first place.
+        """
+        return self.is_available and not (rules.has_room_apart and self.reservation_capacity <= 0 and self.is_reserved)
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether it is capacity that somebody has reserved."""
+        return any(one.key == CAPACITY_TYPE and RESERVED in one.values for one in self.requirements)
+
 
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """An instance type with everything the scheduler asks of it."""
@@ -42,6 +58,8 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False
     capacity: ResourceList
     overhead: Overhead = Overhead()
     offerings: tuple[Offering, ...] = ()
+    volume_limits: Mapping[str, int] = {}
+    """Volumes that a CSI driver may attach, by driver; a driver that is missing is not limited."""
 
 
 class NodeOverlay(KubeObject, frozen=True, kw_only=True, gc=False):

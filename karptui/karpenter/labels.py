@@ -32,6 +32,8 @@ NODE_CLASS: Final = "karpenter.k8s.aws/ec2nodeclass"
 RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
 
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+DISRUPTION_COST: Final = "karpenter.sh/disruption-cost"
+"""What evicting a pod costs, in place of the pod deletion cost; since 1.15."""
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"

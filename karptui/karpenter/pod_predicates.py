@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
 from karptui.karpenter.do_not_disrupt import UNPROTECTED, DoNotDisruptValue, Protection, value_of
-from karptui.karpenter.labels import DISRUPTED_TAINT, POD_DELETION_COST
+from karptui.karpenter.labels import DISRUPTED_TAINT, DISRUPTION_COST, POD_DELETION_COST
 from karptui.karpenter.pdb_limits import PdbBlock, PdbLimits
+from karptui.karpenter.settings import DEFAULTS, Settings
 from karptui.kube.pdb import PodDisruptionBudget
 from karptui.kube.pod import Pod, PodTemplate
 from karptui.kube.taints import untolerated
@@ -33,6 +34,7 @@ _DECIMAL: Final = re.compile(rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(
 _HEXADECIMAL: Final = re.compile(
     rf"[+-]?0[xX](?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}"
 )
+_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _NAMED: Final = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
 
 
@@ -51,11 +53,11 @@ def is_stuck_terminating(pod: Pod, now_ns: int) -> bool:
     return pod.is_terminating and now_ns - pod.deletion_ns > STUCK_AFTER_NS
 
 
-def eviction_cost(template: PodTemplate) -> float:
+def eviction_cost(template: PodTemplate, settings: Settings = DEFAULTS) -> float:
     """Return what evicting one of the pods costs, from -10 to 10; an ordinary pod is 1 (``EvictionCost``)."""
     cost = 1.0
-    written = template.annotations.get(POD_DELETION_COST)
-    deletion_cost = None if written is None else parse_float(written)
+    read = _whole_cost if settings.rules.has_whole_costs else _number_cost
+    deletion_cost = read(template.annotations, settings)
     if deletion_cost is not None:
         cost += deletion_cost / _DELETION_COST_SCALE
     cost += template.priority / _PRIORITY_SCALE
@@ -63,6 +65,26 @@ def eviction_cost(template: PodTemplate) -> float:
     if cost < -MAX_EVICTION_COST:
         return -MAX_EVICTION_COST
     return min(cost, MAX_EVICTION_COST)
+
+
+def is_managing_costs(settings: Settings) -> bool:
+    """Return whether Karpenter writes pod deletion costs itself, and does not read them."""
+    return settings.rules.manages_costs and settings.gate("PodDeletionCostManagement")
+
+
+def _number_cost(annotations: Mapping[str, str], _: Settings) -> float | None:
+    written = annotations.get(POD_DELETION_COST)
+    return None if written is None else parse_float(written)
+
+
+def _whole_cost(annotations: Mapping[str, str], settings: Settings) -> float | None:
+    written = annotations.get(DISRUPTION_COST)
+    if written is None and not is_managing_costs(settings):
+        written = annotations.get(POD_DELETION_COST)
+    if written is None or not _WHOLE.fullmatch(written):
+        return None
+    cost = int(written)
+    return float(cost) if -(1 << 31) <= cost < 1 << 31 else None
 
 
 def positive_cost(cost: float) -> float:
@@ -99,7 +121,7 @@ class TemplateTraits(msgspec.Struct, frozen=True, gc=False):
     eviction_cost: float
 
 
-def traits_of(template: PodTemplate) -> TemplateTraits:
+def traits_of(template: PodTemplate, settings: Settings) -> TemplateTraits:
     """Return the traits of a template."""
     return TemplateTraits(
         is_daemonset_owned=template.is_daemonset_owned,
@@ -108,14 +130,15 @@ def traits_of(template: PodTemplate) -> TemplateTraits:
         tolerates_disrupted=tolerates_disrupted(template),
         is_critical=is_critical(template),
         do_not_disrupt=value_of(template.annotations),
-        eviction_cost=eviction_cost(template),
+        eviction_cost=eviction_cost(template, settings),
     )
 
 
 class PodPredicates:
     """Answers about pods at one instant."""
 
-    def __init__(self, pdbs: Iterable[PodDisruptionBudget], now_ns: int) -> None:
+    def __init__(self, pdbs: Iterable[PodDisruptionBudget], now_ns: int, settings: Settings = DEFAULTS) -> None:
+        self._settings = settings
         self.now_ns = now_ns
         self.limits = PdbLimits(pdbs)
         self._traits: dict[PodTemplate, TemplateTraits] = {}
@@ -125,7 +148,7 @@ class PodPredicates:
         """Return the traits of a template."""
         found = self._traits.get(template)
         if found is None:
-            found = self._traits[template] = traits_of(template)
+            found = self._traits[template] = traits_of(template, self._settings)
         return found
 
     def may_hold(self, pod: Pod) -> bool:

@@ -13,7 +13,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from karptui.karpenter.default_spread import SpreadError, parse_scheduler_config
+from karptui.karpenter.rules import NEWEST, Rules, rules_for
 from karptui.kube.durations import parse_duration
+from karptui.kube.pod import TopologySpreadConstraint
 
 _T = TypeVar("_T")
 _N = TypeVar("_N", int, float)
@@ -27,9 +30,12 @@ GATE_DEFAULTS: Final[Mapping[str, bool]] = MappingProxyType(
         "CapacityBuffer": False,
         "NodeRepair": False,
         "SpotToSpotConsolidation": False,
+        "TerminateFirstDrift": False,
+        "TerminateFirstRepair": False,
+        "PodDeletionCostManagement": False,
     }
 )
-"""Feature gates of v1.14.1 and what they are without being set."""
+"""Feature gates of v1.15.0 and what they are without being set; v1.14 knows the first six."""
 
 
 GATE_PREFIX: Final = "FEATURE_GATES."
@@ -56,6 +62,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     isolated_vpc: bool = False
     environment: Mapping[str, str] = MappingProxyType({})
     """Everything as it was given, by name."""
+    rules: Rules = NEWEST
+    """How the version that runs decides."""
+    default_spread: tuple[TopologySpreadConstraint, ...] = ()
+    """SCHEDULER_CONFIG: constraints for pods that state none."""
+    legacy_node_repair: bool = False
+    aws_gates: Mapping[str, bool] = MappingProxyType({})
+    """AWS_FEATURE_GATES, those that are set."""
     unread: tuple[str, ...] = ()
     """Names whose text Karpenter cannot read and passes over without a word; their defaults apply."""
 
@@ -78,8 +91,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def parse_settings(environment: Mapping[str, str]) -> Settings:
+def parse_settings(environment: Mapping[str, str], version: str = "") -> Settings:
     """Read settings from Karpenter's environment names, values as strings; unknown names are kept and ignored.
+
+    ``version`` is the one that runs, whose rules hold; the newest that is modelled where it is empty.
 
     Text that is not a number, boolean or duration leaves the default in force, as in Karpenter's pkg/utils/env/env.go;
     ``Settings.unread`` names those.
@@ -93,14 +108,22 @@ def parse_settings(environment: Mapping[str, str]) -> Settings:
         min_values_policy=_choice(environment, "MIN_VALUES_POLICY", ("Strict", "BestEffort")),
         ignore_dra_requests=reader.read("IGNORE_DRA_REQUESTS", _boolean, default=True),
         batch_max_seconds=reader.read("BATCH_MAX_DURATION", _seconds, default=10.0),
-        gates=_gates(environment.get("FEATURE_GATES", "")),
+        gates=_gates(environment.get("FEATURE_GATES", ""), GATE_DEFAULTS, "FEATURE_GATES"),
         vm_memory_overhead_percent=reader.amount("VM_MEMORY_OVERHEAD_PERCENT", _decimal, default=0.075),
         reserved_enis=reader.amount("RESERVED_ENIS", _integer, default=0),
         cluster_name=environment.get("CLUSTER_NAME", ""),
         isolated_vpc=reader.read("ISOLATED_VPC", _boolean, default=False),
+        rules=rules_for(version),
+        default_spread=_default_spread(environment.get("SCHEDULER_CONFIG", "")),
+        legacy_node_repair=reader.read("LEGACY_NODE_REPAIR", _boolean, default=False),
+        aws_gates=_gates(environment.get("AWS_FEATURE_GATES", ""), {}, "AWS_FEATURE_GATES"),
         environment=dict(environment),
         unread=tuple(reader.unread),
     )
+
+
+DEFAULTS: Final = Settings()
+"""What holds where nothing is set."""
 
 
 class _Reader:
@@ -158,13 +181,20 @@ def _seconds(text: str) -> float:
     return parse_duration(text) / 1e9
 
 
-def _gates(text: str) -> dict[str, bool]:
-    gates = dict(GATE_DEFAULTS)
+def _default_spread(text: str) -> tuple[TopologySpreadConstraint, ...]:
+    try:
+        return parse_scheduler_config(text)
+    except SpreadError as error:
+        raise SettingsError(f"SCHEDULER_CONFIG {error}") from None
+
+
+def _gates(text: str, defaults: Mapping[str, bool], setting: str) -> dict[str, bool]:
+    gates = dict(defaults)
     for entry in filter(None, (part.strip() for part in text.split(","))):
         name, separator, value = entry.partition("=")
         if not separator:
-            raise SettingsError(f"FEATURE_GATES has {entry!r}, must be Name=true or Name=false")
+            raise SettingsError(f"{setting} has {entry!r}, must be Name=true or Name=false")
         if value.strip() not in _TRUE | _FALSE:
-            raise SettingsError(f"FEATURE_GATES {name.strip()} is {value.strip()!r}, must be true or false")
+            raise SettingsError(f"{setting} {name.strip()} is {value.strip()!r}, must be true or false")
         gates[name.strip()] = value.strip() in _TRUE
     return gates

@@ -53,3 +53,5 @@ class CSINode(KubeObject, frozen=True, kw_only=True, gc=False):
 
     driver_limits: tuple[tuple[str, int | None], ...] = ()
     """Driver and its limit, None where it reports none."""
+    uncounted: frozenset[str] = frozenset()
+    """Drivers whose ``allocatable`` is there, but names no count."""

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from karptui.karpenter.instance_type import InstanceType, Overhead
+from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.requirements import Requirement, Requirements
-from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY, ResourceList
+from karptui.karpenter.rules import NEWEST, Rules
+from karptui.kube import resources
+from karptui.kube.resources import HUGEPAGES_PREFIX, MEMORY
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.provisioning.amounts import AmountIndex
 from karptui.provisioning.type_index import TypeIndex
@@ -38,11 +40,13 @@ class Catalogue:
     Args:
         types: The list.
         index: Of its labels and offerings, where it is known from a list that differs in capacity alone.
+        rules: How this version of Karpenter reads it.
     """
 
-    def __init__(self, types: Sequence[InstanceType], index: TypeIndex | None = None) -> None:
+    def __init__(self, types: Sequence[InstanceType], index: TypeIndex | None = None, rules: Rules = NEWEST) -> None:
         self.types = tuple(types)
-        self.index = index = TypeIndex(self.types) if index is None else index
+        self.rules = rules
+        self.index = index = TypeIndex(self.types, rules=rules) if index is None else index
         self.everything = index.labels.everything
         self.keys = index.labels.keys
         self.row_types = [i for i, _ in index.overrides]
@@ -53,6 +57,8 @@ class Catalogue:
         self.offering_keys = index.offering_keys
         self.has_custom_offering_keys = not self.offering_keys <= WELL_KNOWN
         self.negative_keys = index.labels.negative_keys
+        self.volume_limits = tuple((1 << i, one.volume_limits) for i, one in enumerate(self.types) if one.volume_limits)
+        """Types that limit how many volumes a driver attaches, each with its limits by driver."""
         self.usable_rows = 0
         """Rows without a negative allocatable: in the others nothing fits."""
         self.allocatable = self._index_allocatable()
@@ -64,10 +70,7 @@ class Catalogue:
     def _index_allocatable(self) -> dict[str, AmountIndex]:
         by_resource: dict[str, dict[int, int]] = {}
         rows = [allocatable_nano(one) for one in self.types]
-        rows += [
-            allocatable_nano(self.types[i], offering.capacity_override, offering.overhead_override)
-            for i, offering in self.index.overrides
-        ]
+        rows += [allocatable_nano(self.types[i], offering, self.rules) for i, offering in self.index.overrides]
         self.usable_rows = (1 << len(rows)) - 1
         for i, amounts in enumerate(rows):
             bit = 1 << i
@@ -153,37 +156,46 @@ class Catalogue:
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
-def catalogue_of(types: tuple[InstanceType, ...]) -> Catalogue:
+def catalogue_of(types: tuple[InstanceType, ...], rules: Rules = NEWEST) -> Catalogue:
     """Return the index of a list of types, kept between runs over the same types.
 
     Lists that differ in what types hold alone, as when an edit reserves more of every node, share what is indexed of
     their labels and offerings; those that differ in offerings, as in an outage, what is indexed of their labels.
     """
     indexes = tuple(_indexes)
-    index = next((one for one in indexes if one.suits(types)), None)
+    index = next((one for one in indexes if one.suits(types, rules)), None)
     if index is None:
-        index = TypeIndex(types, next((one.labels for one in indexes if one.labels.suits(types)), None))
+        index = TypeIndex(types, next((one.labels for one in indexes if one.labels.suits(types)), None), rules)
         _indexes.appendleft(index)
-    return Catalogue(types, index)
+    return Catalogue(types, index, rules)
 
 
 def allocatable_nano(
-    instance_type: InstanceType, capacity_override: ResourceList | None = None, overhead: Overhead | None = None
+    instance_type: InstanceType, offering: Offering | None = None, rules: Rules = NEWEST
 ) -> dict[str, int]:
     """Return capacity less overheads in nano-units; huge pages take from memory.
 
-    Overrides add to the base, which is what ``computeAllocatable`` does.
+    An offering's own capacity and overhead replace what the type says of the same resources; they were added to it
+    once. Rule: ``computeAllocatable``.
     """
-    amounts = {name: amount.nano for name, amount in instance_type.capacity.items()}
-    for name, amount in (capacity_override or {}).items():
-        amounts[name] = amounts.get(name, 0) + amount.nano
+    capacity = dict(instance_type.capacity)
+    held = instance_type.overhead
+    reserved = [held.kube_reserved, held.system_reserved, held.eviction_threshold]
+    if offering is not None:
+        own, overhead = offering.capacity_override or {}, offering.overhead_override or Overhead()
+        extra = [overhead.kube_reserved, overhead.system_reserved, overhead.eviction_threshold]
+        if rules.overrides_replace:
+            capacity |= own
+            reserved = [{**whole, **part} for whole, part in zip(reserved, extra, strict=True)]
+        else:
+            capacity = resources.add(capacity, own)
+            reserved += extra
+    amounts = {name: amount.nano for name, amount in capacity.items()}
     pages = [amount for name, amount in amounts.items() if name.startswith(HUGEPAGES_PREFIX)]
-    overheads = (instance_type.overhead,) if overhead is None else (instance_type.overhead, overhead)
-    for held in overheads:
-        for reserved in (held.kube_reserved, held.system_reserved, held.eviction_threshold):
-            for name, amount in reserved.items():
-                if name in amounts:
-                    amounts[name] -= amount.nano
+    for part in reserved:
+        for name, amount in part.items():
+            if name in amounts:
+                amounts[name] -= amount.nano
     for amount_nano in pages:
         amounts[MEMORY] = max(0, amounts.get(MEMORY, 0) - amount_nano)
     return amounts

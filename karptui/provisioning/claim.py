@@ -27,10 +27,14 @@ def reservation_capacity(catalogues: Iterable[Catalogue]) -> dict[str, int]:
 class Reservations:
     """Instances left in each reservation."""
 
-    __slots__ = ("remaining", "version")
+    __slots__ = ("credited", "remaining", "version")
 
-    def __init__(self, capacity: Mapping[str, int]) -> None:
+    def __init__(self, capacity: Mapping[str, int], credited: str = "") -> None:
         self.remaining = dict(capacity)
+        self.credited = credited if credited in self.remaining else ""
+        """A reservation that gets back the slot of a node which goes."""
+        if self.credited:
+            self.remaining[self.credited] += 1
         self.version = 0
         """Grows whenever something is reserved or released."""
 
@@ -95,6 +99,7 @@ class Claim:
     """A claim of this run."""
 
     __slots__ = (
+        "attached",
         "hostname",
         "index",
         "labels",
@@ -120,6 +125,8 @@ class Claim:
         """More than this does not fit on any of its types, by column."""
         self.pods: list[Pod] = []
         self.ports: list[OwnedPorts] = []
+        self.attached: dict[str, set[str]] = {}
+        """Volume claims of its pods by driver."""
         self.reserved: frozenset[str] = frozenset()
         """Reservations that it holds."""
 

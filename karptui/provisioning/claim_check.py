@@ -6,10 +6,10 @@ Rules: ``CanAdd`` and ``filterInstanceTypesByRequirements`` in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
-from karptui.karpenter.labels import HOSTNAME, WELL_KNOWN
+from karptui.karpenter.labels import HOSTNAME, RESERVED, WELL_KNOWN
 from karptui.karpenter.requirements import IN, Requirement
 from karptui.kube.taints import untolerated
 from karptui.provisioning.catalogue import Catalogue
@@ -23,9 +23,12 @@ from karptui.provisioning.rejection import (
     NotReservable,
     Rejection,
     RequirementsUnmet,
+    ReservationPassedUp,
+    ReservationsFull,
     TaintsNotTolerated,
     TopologyUnmet,
     TypesExhausted,
+    VolumesExceeded,
     VolumeUnreachable,
 )
 from karptui.provisioning.requirement_set import RequirementSet, TypeFilter
@@ -81,6 +84,34 @@ def types_exhausted(
     )
 
 
+def types_attaching(catalogue: Catalogue, attached: Mapping[str, Collection[str]], owner: PodClass) -> int:
+    """Return the types that attach the volumes of a pod beside others; a pod without volumes asks nothing."""
+    if not catalogue.volume_limits or not owner.attachments:
+        return catalogue.everything
+    counts = _volume_counts(attached, owner)
+    mask = catalogue.everything
+    for bit, limits in catalogue.volume_limits:
+        if any(counts.get(driver, 0) > limit for driver, limit in limits.items()):
+            mask &= ~bit
+    return mask
+
+
+def _volume_counts(attached: Mapping[str, Collection[str]], owner: PodClass) -> dict[str, int]:
+    claims = {driver: set(held) for driver, held in attached.items()}
+    for driver, claim in owner.attachments or ():
+        claims.setdefault(driver, set()).add(claim)
+    return {driver: len(held) for driver, held in claims.items()}
+
+
+def _volumes_exceeded(catalogue: Catalogue, types: int, owner: PodClass) -> VolumesExceeded:
+    """Return the driver that exceeds the limit of every one of these types, by the largest of them, if one does."""
+    of_types = [limits for bit, limits in catalogue.volume_limits if bit & types]
+    for driver, count in sorted(_volume_counts({}, owner).items()):
+        if len(of_types) == types.bit_count() and all(count > limits.get(driver, count) for limits in of_types):
+            return VolumesExceeded(driver, count, max(limits[driver] for limits in of_types))
+    return VolumesExceeded()
+
+
 _PLACEHOLDER: Final = "hostname-placeholder-0000"
 """Host name that no node has; every claim's is of this form."""
 
@@ -106,6 +137,7 @@ class ClaimCheck:
         self._hostnames = hostnames
         settings = prepared.settings
         self._uses_reservations = bool(prepared.reservation_capacity) and settings.gate("ReservedCapacity")
+        self._has_room_apart = settings.rules.has_room_apart
         self._waits_for_reservations = not variant.reserved_fallback
         self._may_relax = settings.min_values_policy == "BestEffort"
 
@@ -132,15 +164,16 @@ class ClaimCheck:
             return False if sets is False else None
         need = [a + b for a, b in zip(claim.requests, owner.row, strict=True)]
         catalogue = template.catalogue
+        open_types = claim.types & types_attaching(catalogue, claim.attached, owner)
         never = stage_memory.is_static and not catalogue.has_custom_offering_keys
         for labels in sets:
             left = labels.filter_of(catalogue)
-            types = self.fitting(template, claim.types & left.types, left, need, queued)
+            types = self.fitting(template, open_types & left.types, left, need, queued)
             if not types or (template.has_min_values and unmet_min_values(catalogue, types, labels.value)):
                 never = never and not left.may_widen
                 continue
             reserved = self._reserve(catalogue, labels, types, claim.reserved)
-            if reserved is None:
+            if isinstance(reserved, Rejection):
                 never = False
                 continue
             return Fit(labels, types, reserved, is_relaxed=False)
@@ -195,19 +228,39 @@ class ClaimCheck:
 
     def _reserve(
         self, catalogue: Catalogue, labels: RequirementSet, types: int, held: frozenset[str]
-    ) -> frozenset[str] | None:
-        """Return the reservations that a claim would hold; None where it must wait for one."""
+    ) -> frozenset[str] | Rejection:
+        """Return the reservations that a claim would hold, or why it must wait for one."""
         if not self._uses_reservations:
             return frozenset()
-        wanted = {
-            kind.reservation_id
-            for kind in catalogue.reserved_kinds
-            if catalogue.types_of_rows(kind.rows) & types and labels.value.compatible(kind.requirements, WELL_KNOWN)
-        }
+        wanted: set[str] = set()
+        is_full = False
+        for kind in catalogue.reserved_kinds:
+            offered = catalogue.types_of_rows(kind.rows) & types
+            if offered and labels.value.compatible(kind.requirements, WELL_KNOWN):
+                if (
+                    not self._has_room_apart
+                    or offered & kind.roomy
+                    or kind.reservation_id == self._reservations.credited
+                ):
+                    wanted.add(kind.reservation_id)
+                else:
+                    is_full = True
+        if is_full and not wanted and not self._has_fallback(catalogue, labels, types):
+            return ReservationsFull() if self._waits_for_reservations else ReservationPassedUp()
         reserved = self._reservations.reservable(wanted, held)
         if self._waits_for_reservations and not reserved and (wanted or held):
-            return None
+            return NotReservable()
         return reserved
+
+    @staticmethod
+    def _has_fallback(catalogue: Catalogue, labels: RequirementSet, types: int) -> bool:
+        """Return whether some type may be had without a reservation."""
+        return any(
+            kind.capacity_type != RESERVED
+            and catalogue.types_of_rows(kind.rows) & types
+            and labels.value.compatible(kind.requirements, WELL_KNOWN)
+            for kind in catalogue.offering_kinds
+        )
 
     def judge_new(
         self, queued: QueuedPod, stage_memory: StageMemory, template: Template, types: int
@@ -225,6 +278,12 @@ class ClaimCheck:
         if not stage_memory.tolerates(template.taints):
             return TaintsNotTolerated(tuple(untolerated(template.taints, stage.tolerations)))
         hostname = self._hostnames.next()
+        catalogue = template.catalogue
+        if catalogue.volume_limits and owner.attachments:
+            attaching = types & types_attaching(catalogue, {}, owner)
+            if not attaching:
+                return _volumes_exceeded(catalogue, types, owner)
+            types = attaching
         labels = template.requirements
         base = self._interner.join_claim(labels, stage.asked)
         if not base or not host_allowed(stage.asked_host, hostname):
@@ -327,6 +386,6 @@ class ClaimCheck:
         if not fitting or unmet:
             return types_exhausted(queued.pod.key, queued.owner, template, types, labels=labels, unmet_min_values=unmet)
         reserved = self._reserve(catalogue, labels, fitting, frozenset())
-        if reserved is None:
-            return NotReservable()
+        if isinstance(reserved, Rejection):
+            return reserved
         return Fit(labels, fitting, reserved, is_relaxed=is_relaxed)

@@ -20,7 +20,7 @@ from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 from karptui.provisioning.state_node import StateNode
 from karptui.provisioning.topology_spec import host_allowed
-from karptui.provisioning.volumes import VolumeIndex, VolumeLookupError
+from karptui.provisioning.volumes import VolumeIndex, VolumeLimits, VolumeLookupError
 
 _PAUSE_EVERY: Final = 64
 """Nodes between two pauses."""
@@ -88,12 +88,12 @@ class DestinationBuilder:
         interner: Interner,
         volumes: VolumeIndex,
         daemons: Sequence[DaemonPod],
-        csi_limits: Mapping[str, tuple[tuple[str, int | None], ...]],
+        volume_limits: VolumeLimits,
     ) -> None:
         self._columns = columns
         self._labels = labels
         self._volumes = volumes
-        self._csi_limits = csi_limits
+        self._volume_limits = volume_limits
         self._kinds: dict[tuple[RequirementSet, tuple[Taint, ...]], DestinationKind] = {}
         self._daemons = [
             (daemon, *interner.split(daemon.strict), columns.row(daemon.requests, pods=1)) for daemon in daemons
@@ -139,9 +139,7 @@ class DestinationBuilder:
             if pod.volumes:
                 self._attach(pod, attached)
         destination.attached = {driver: frozenset(claims) for driver, claims in attached.items()}
-        if state.node is not None:
-            limits = self._csi_limits.get(state.node.name, ())
-            destination.limits = {driver: limit for driver, limit in limits if limit is not None}
+        destination.limits = self._volume_limits.of(state)
         return destination
 
     def _sum(self, pods: Sequence[Pod]) -> list[int]:

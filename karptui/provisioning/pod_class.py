@@ -26,6 +26,7 @@ from karptui.kube.selectors import NodeSelectorTerm, PreferredSchedulingTerm
 from karptui.kube.taints import Toleration
 from karptui.provisioning.amounts import Columns, with_pod_slots
 from karptui.provisioning.daemonsets import TOLERATE_PREFERENCES, is_toleration_of_preferences
+from karptui.provisioning.default_spread import DefaultSpread
 from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.requirement_set import Interner, RequirementSet
 from karptui.provisioning.topology_spec import (
@@ -168,7 +169,9 @@ class PodClasses:
         selector_keys: frozenset[str],
         preference_policy: str,
         tolerate_preferences: bool,
+        default_spread: DefaultSpread | None = None,
     ) -> None:
+        self._default_spread = default_spread
         self._interner = interner
         self._columns = columns
         self._namespaces = namespaces
@@ -200,6 +203,7 @@ class PodClasses:
     ) -> Stage:
         template = pod.template
         labels = {key: value for key, value in pod.labels.items() if key in self._selector_keys}
+        spread = template.topology_spread if self._default_spread is None else self._default_spread.of(pod)
         alternatives, attachments = volumes(pod) if pod.volumes else ((), ())
         content = (
             template.namespace,
@@ -212,7 +216,7 @@ class PodClasses:
             template.preferred_pod_affinity,
             template.pod_anti_affinity,
             template.preferred_pod_anti_affinity,
-            template.topology_spread,
+            spread,
             template.tolerations,
             template.has_resource_claims,
             # Ports of a pod of the same name never clash, so such pods are told apart by name.
@@ -226,10 +230,10 @@ class PodClasses:
             made.inverse_specs = self.anti_affinity_specs(template)
             made.volume_alternatives = tuple(self._interner.split(one) for one in alternatives)
             made.attachments = attachments
-            found = self._by_content[content] = self._first(made)
+            found = self._by_content[content] = self._first(made, spread)
         return found
 
-    def _first(self, owner: PodClass) -> Stage:
+    def _first(self, owner: PodClass, spread: tuple[TopologySpreadConstraint, ...]) -> Stage:
         template = owner.template
         preferred = template.preferred_node_terms
         if len(preferred) > 1:
@@ -239,7 +243,7 @@ class PodClasses:
             preferred,
             template.preferred_pod_affinity,
             template.preferred_pod_anti_affinity,
-            template.topology_spread,
+            spread,
             template.tolerations,
         )
         return self._stage(owner, preferences, 0)

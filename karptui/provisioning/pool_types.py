@@ -19,6 +19,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.labels import WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
+from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources
 from karptui.kube.pod import Pod, PodTemplate
@@ -66,7 +67,9 @@ def types_by_pool(
     return overlaid(inventory, by_pool) if settings.gate("NodeOverlay") else by_pool
 
 
-def catalogues_of(pools: Iterable[NodePool], types: Mapping[str, Sequence[InstanceType]]) -> dict[str, Catalogue]:
+def catalogues_of(
+    pools: Iterable[NodePool], types: Mapping[str, Sequence[InstanceType]], rules: Rules
+) -> dict[str, Catalogue]:
     """Return the types of these NodePools, indexed; NodePools with the same list share an index."""
     by_list: dict[int, Catalogue] = {}
     found: dict[str, Catalogue] = {}
@@ -74,7 +77,7 @@ def catalogues_of(pools: Iterable[NodePool], types: Mapping[str, Sequence[Instan
         own = types[pool.name]
         catalogue = by_list.get(id(own))
         if catalogue is None:
-            catalogue = by_list[id(own)] = catalogue_of(tuple(own))
+            catalogue = by_list[id(own)] = catalogue_of(tuple(own), rules)
         found[pool.name] = catalogue
     return found
 
@@ -104,7 +107,7 @@ def pool_types(inventory: Inventory, instance_types: InstanceTypes, settings: Se
         rank = index + 1 if index < len(tried) else None
         result = _PoolReader(
             pool,
-            catalogue_of(tuple(by_pool[pool.name])),
+            catalogue_of(tuple(by_pool[pool.name]), settings.rules),
             # Karpenter drops terms of a DaemonSet's affinity for good as it goes; pools that take no part must not.
             daemons if rank is not None else daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests),
             remaining_limits(pool, own),

@@ -17,6 +17,7 @@ from karptui.kube.taints import PREFER_NO_SCHEDULE
 from karptui.provisioning.amounts import Columns
 from karptui.provisioning.claim import reservation_capacity
 from karptui.provisioning.daemonsets import daemon_pods
+from karptui.provisioning.default_spread import DefaultSpread
 from karptui.provisioning.destination import Destination, DestinationBuilder, DestinationIndex, LabelReader
 from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.order import QueuedPod, usable_pools
@@ -29,7 +30,7 @@ from karptui.provisioning.template import Template, make_templates, pool_require
 from karptui.provisioning.topology import InverseBase, Topology
 from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
-from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLookupError
+from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLimits, VolumeLookupError
 from karptui.provisioning.waiting_pods import buffer_pods, leaving_pods, pending_pods
 
 
@@ -42,6 +43,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """Uids of the pods that do not count where they run, because the run places them."""
     reserved_fallback: bool = False
     """Whether pods may go without a reservation that others hold; so in disruption, not in provisioning."""
+    credited: str = ""
+    """Id of a reservation that gets back the slot of a node which goes first; empty for none."""
     enforces_consolidate_after: bool = False
     """Whether nodes within consolidateAfter take only pods that are pending or leave a node that goes away."""
 
@@ -74,12 +77,16 @@ class Prepared:
         self.active_states = [state for state in self.states if not state.is_marked_for_deletion]
         self.types_by_pool = types_by_pool(inventory, instance_types, settings)
         """Instance types of every NodePool, with NodeOverlays applied: also of those that take no part."""
-        self.catalogues = catalogues_of(self.pools, self.types_by_pool)
+        self.catalogues = catalogues_of(self.pools, self.types_by_pool, settings.rules)
         """The same, indexed, of the NodePools that take part."""
         pause()
         self._template_set = {pod.template for pod in inventory.pods} | {pod.template for pod in self.buffer_pods}
         self._constrained = [template for template in self._template_set if is_constrained(template)]
         pause()
+        rules = settings.rules
+        spread = settings.default_spread if rules.has_default_spread else ()
+        self.default_spread = DefaultSpread(spread, inventory) if spread else None
+        """Constraints of the controller's own, None without any."""
         self.daemons = daemon_pods(inventory, ignore_dra=settings.ignore_dra_requests)
         pause()
         self.columns = Columns(
@@ -113,7 +120,13 @@ class Prepared:
             interner=self.interner,
             columns=self.columns,
             namespaces=NamespaceIndex(self.interner, labels),
-            selector_keys=frozenset(key for template in self._constrained for key in selector_keys(template)),
+            selector_keys=frozenset(
+                (
+                    *(key for template in self._constrained for key in selector_keys(template)),
+                    *(self.default_spread.selector_keys() if self.default_spread is not None else ()),
+                )
+            ),
+            default_spread=self.default_spread,
             preference_policy=self.settings.preference_policy,
             tolerate_preferences=any(
                 taint.effect == PREFER_NO_SCHEDULE for pool in self.pools for taint in pool.taints
@@ -122,6 +135,8 @@ class Prepared:
 
     def _label_keys(self) -> frozenset[str]:
         keys = {key for template in self._constrained for key in asked_keys(template)}
+        if self.default_spread is not None:
+            keys |= self.default_spread.topology_keys
         keys.update(requirement.key for daemon in self.daemons for requirement in daemon.strict)
         for volume in self.inventory.volumes:
             keys.update(one.key for term in volume.required_node_terms for one in term.match_expressions)
@@ -138,7 +153,7 @@ class Prepared:
             interner=self.interner,
             volumes=self.volumes,
             daemons=self.daemons,
-            csi_limits={node.name: node.driver_limits for node in self.inventory.csi_nodes},
+            volume_limits=VolumeLimits(self.inventory, self.types_by_pool, self.settings.rules),
         )
         return builder.build(self.active_states, self._pause)
 

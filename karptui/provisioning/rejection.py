@@ -140,13 +140,50 @@ class TopologyUnmet(Rejection, frozen=True):
         )
 
 
-class NotReservable(Rejection, frozen=True):
+class WaitsForReservation(Rejection, frozen=True):
+    """The pod waits for reserved capacity: no lighter NodePool is tried, and nothing is said."""
+
+    gate: ClassVar[Gate] = Gate.RESERVATIONS
+
+
+class NotReservable(WaitsForReservation, frozen=True):
     """Reserved capacity suits the pod but is taken by other claims of this run."""
+
+    def __str__(self) -> str:
+        return "one or more instance types with compatible reserved offerings are available, but could not be reserved"
+
+
+class ReservationsFull(WaitsForReservation, frozen=True):
+    """Only reservations that are full suit the pod."""
+
+    def __str__(self) -> str:
+        return "all compatible reserved offerings are full and no on-demand or spot fallback is available"
+
+
+class ReservationPassedUp(Rejection, frozen=True):
+    """The same where disruption asks, which tries lighter NodePools."""
 
     gate: ClassVar[Gate] = Gate.RESERVATIONS
 
     def __str__(self) -> str:
-        return "one or more instance types with compatible reserved offerings are available, but could not be reserved"
+        return "the only compatible reserved offering is full; falling through to other NodePools"
+
+
+class VolumesExceeded(Rejection, frozen=True):
+    """Every instance type attaches fewer volumes than the pod, with those it would join, asks."""
+
+    driver: str = ""
+    """A driver whose limit is exceeded on every type, empty where it is one here and another there."""
+    count: int = 0
+    limit: int = 0
+
+    gate: ClassVar[Gate] = Gate.VOLUMES
+
+    def __str__(self) -> str:
+        told = "would exceed volume limit for all instance type options"
+        if not self.driver:
+            return told
+        return f"{told} (provisioner={self.driver}, volume-count={self.count}, volume-limit={self.limit})"
 
 
 class TypesExhausted(Rejection, frozen=True, kw_only=True):
@@ -234,7 +271,7 @@ class PodError(msgspec.Struct, frozen=True):
     @property
     def is_reserved(self) -> bool:
         """Whether the pod only waits for reserved capacity, which Karpenter does not report."""
-        return any(isinstance(rejection, NotReservable) for _, rejection in self.rejections)
+        return any(isinstance(rejection, WaitsForReservation) for _, rejection in self.rejections)
 
     def __str__(self) -> str:
         return "; ".join(str(rejection) for _, rejection in self.rejections)

@@ -21,9 +21,9 @@ from karptui.provisioning.rejection import (
     DynamicResourcesUnsupported,
     LimitReached,
     NoTemplates,
-    NotReservable,
     PodError,
     Rejection,
+    WaitsForReservation,
 )
 from karptui.provisioning.reporter import Reporter, silent
 from karptui.provisioning.requirement_set import RequirementSet
@@ -44,7 +44,7 @@ class Run:
         self.settings = prepared.settings
         self.templates: Sequence[Template] = prepared.templates
         self.topology = prepared.begin_topology(variant)
-        self.reservations = Reservations(prepared.reservation_capacity)
+        self.reservations = Reservations(prepared.reservation_capacity, variant.credited)
         self.limits = [
             LimitState(template, prepared.remaining_limits(template, variant)) for template in self.templates
         ]
@@ -181,7 +181,7 @@ class Run:
             outcome = self._judge(queued, stage_memory, limit)
             if isinstance(outcome, Rejection):
                 rejections.append((template.name, outcome))
-                if isinstance(outcome, NotReservable):
+                if isinstance(outcome, WaitsForReservation):
                     break
                 continue
             self._note_ties(queued, stage_memory, template.requirements, outcome)
@@ -219,6 +219,8 @@ class Run:
         claim.requests = tuple([a + b for a, b in zip(claim.requests, owner.row, strict=True)])
         claim.measure_room()
         self.topology.record(owner, fit.labels, claim.hostname, claim.template.taints)
+        for driver, volume in owner.attachments or ():
+            claim.attached.setdefault(driver, set()).add(volume)
         if owner.host_ports:
             claim.ports.append((queued.pod.key, owner.host_ports))
         self.reservations.exchange(claim.reserved, fit.reserved)

@@ -72,6 +72,11 @@ class StateNode:
         return node is not None and node.is_deleting
 
     @cached_property
+    def is_rebooting(self) -> bool:
+        """Whether Karpenter reboots its instance in place, which it does since 1.15."""
+        return self.claim is not None and self.claim.is_true("Rebooting")
+
+    @cached_property
     def _face(self) -> Node | NodeClaim:
         if self.node is not None and self.is_registered:
             return self.node

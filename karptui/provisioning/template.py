@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from karptui.karpenter.labels import INITIALIZED, NODEPOOL, REGISTERED
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.karpenter.rules import Rules
 from karptui.kube.taints import Taint
 from karptui.provisioning.amounts import AmountIndex, Columns
 from karptui.provisioning.catalogue import Catalogue
@@ -34,10 +35,15 @@ def template_requirements(pool: NodePool) -> Requirements:
     )
 
 
+def is_counted(requirement: Requirement, value: str, rules: Rules) -> bool:
+    """Return whether ``minValues`` counts a value that a type names: since 1.14.3 only one that is still allowed."""
+    return not rules.counts_allowed_values or requirement.allows(value)
+
+
 def unmet_min_values(catalogue: Catalogue, types: int, requirements: Requirements) -> dict[str, int]:
     """Return the keys of which types offer fewer values than ``minValues`` asks, with how many they offer.
 
-    No types at all is no such failure. Values are those of the types, not narrowed by the requirement.
+    No types at all is no such failure. Rule: ``SatisfiesMinValues`` in ``pkg/cloudprovider/types.go``.
     """
     unmet: dict[str, int] = {}
     if not types:
@@ -45,7 +51,10 @@ def unmet_min_values(catalogue: Catalogue, types: int, requirements: Requirement
     for requirement in requirements:
         if requirement.min_values is not None:
             index = catalogue.keys.get(requirement.key)
-            offered = sum(1 for _, mask in index.value_masks() if mask & types) if index is not None else 0
+            masks = index.value_masks() if index is not None else ()
+            offered = sum(
+                1 for value, mask in masks if mask & types and is_counted(requirement, value, catalogue.rules)
+            )
             if offered < requirement.min_values:
                 unmet[requirement.key] = offered
     return unmet

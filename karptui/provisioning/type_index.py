@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, RESERVED, WELL_KNOWN
 from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.rules import NEWEST, Rules
 from karptui.kube.selectors import NodeSelectorRequirement
 
 _MOST_KEPT: Final = 4_096
@@ -129,14 +130,16 @@ NO_PRICE: Final = float("inf")
 class OfferingKind:
     """Offerings of any types that have the same requirements and are available."""
 
-    __slots__ = ("capacity_type", "prices", "requirements", "reservation_id", "rows")
+    __slots__ = ("capacity_type", "prices", "requirements", "reservation_id", "roomy", "rows")
 
     def __init__(self, requirements: Requirements) -> None:
         self.requirements = requirements
         self.rows = 0
         """Rows (types, and overrides of types) that have such an offering."""
+        self.roomy = 0
+        """Types whose offering a node can be launched into."""
         self.prices: list[tuple[int, float]] = []
-        """Type and price per hour of each."""
+        """Type and price per hour of each that a node can be launched into."""
         self.capacity_type = single_value(requirements, CAPACITY_TYPE)
         self.reservation_id = single_value(requirements, RESERVATION_ID)
 
@@ -180,9 +183,11 @@ class TypeIndex:
     Args:
         types: The list.
         labels: Of these types, where they are known from a list that differs in offerings.
+        rules: How this version of Karpenter reads offerings.
     """
 
-    def __init__(self, types: Sequence[InstanceType], labels: LabelIndex | None = None) -> None:
+    def __init__(self, types: Sequence[InstanceType], labels: LabelIndex | None = None, rules: Rules = NEWEST) -> None:
+        self._rules = rules
         self._sold_as = [(one.name, one.offerings) for one in types]
         self.labels = LabelIndex(types) if labels is None else labels
         self._offering_cache: dict[tuple[NodeSelectorRequirement, ...], Requirements] = {}
@@ -195,11 +200,15 @@ class TypeIndex:
         self._allowed: dict[Requirements, int] = {}
         self._price_orders: dict[int, PriceOrder] = {}
 
-    def suits(self, types: Sequence[InstanceType]) -> bool:
+    def suits(self, types: Sequence[InstanceType], rules: Rules) -> bool:
         """Return whether these have the same names, labels and offerings; equal ones that are other objects do not."""
-        return self.labels.suits(types) and all(
-            one.offerings is offerings and one.name == name
-            for one, (name, offerings) in zip(types, self._sold_as, strict=True)
+        return (
+            rules == self._rules
+            and self.labels.suits(types)
+            and all(
+                one.offerings is offerings and one.name == name
+                for one, (name, offerings) in zip(types, self._sold_as, strict=True)
+            )
         )
 
     def requirements_of(self, selectors: tuple[NodeSelectorRequirement, ...]) -> Requirements:
@@ -227,7 +236,10 @@ class TypeIndex:
                     kind.rows |= 1 << self._override_row(i, offering, rows)
                 else:
                     kind.rows |= 1 << i
-                kind.prices.append((i, offering.price_per_hour))
+                is_full = kind.capacity_type == RESERVED and offering.reservation_capacity <= 0
+                if not (is_full and self._rules.has_room_apart):
+                    kind.prices.append((i, offering.price_per_hour))
+                    kind.roomy |= 1 << i
         return tuple(kinds.values())
 
     def _note_reservation(self, requirements: Requirements, offering: Offering) -> None:

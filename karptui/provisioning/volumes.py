@@ -5,15 +5,18 @@ Rules: ``pkg/controllers/provisioning/scheduling/volumetopology.go`` and ``pkg/s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.labels import HOSTNAME
+from karptui.karpenter.labels import HOSTNAME, INSTANCE_TYPE
 from karptui.karpenter.requirements import IN, Requirement, Requirements
+from karptui.karpenter.rules import Rules
 from karptui.kube.pod import Pod, PodVolume
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.volumes import PersistentVolume, PersistentVolumeClaim
+from karptui.provisioning.state_node import StateNode
 
 Attachments = tuple[tuple[str, str], ...]
 """Driver and claim (``namespace/name``) of each volume that counts against a driver's limit, sorted."""
@@ -33,6 +36,36 @@ _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 
 class VolumeLookupError(LookupError):
     """A volume whose claim, volume or class cannot be found."""
+
+
+class VolumeLimits:
+    """How many volumes each driver attaches to a node.
+
+    What a node's CSINode says counts; for drivers that it does not list, since 1.15, what the instance type says.
+    """
+
+    def __init__(self, inventory: Inventory, types: Mapping[str, Sequence[InstanceType]], rules: Rules) -> None:
+        self._nodes = {node.name: node for node in inventory.csi_nodes}
+        self._rules = rules
+        self._types: dict[tuple[str, str], Mapping[str, int]] = {}
+        if rules.types_limit_volumes:
+            for pool, own in types.items():
+                self._types.update(((pool, one.name), one.volume_limits) for one in own if one.volume_limits)
+
+    def of(self, state: StateNode) -> Mapping[str, int]:
+        """Return the limits of a node by driver; a driver that is missing is not limited."""
+        limits: dict[str, int] = {}
+        if self._types:
+            limits |= self._types.get((state.nodepool_name, state.labels.get(INSTANCE_TYPE, "")), {})
+        node = self._nodes.get(state.node.name) if state.node is not None else None
+        for driver, count in node.driver_limits if node is not None else ():
+            if count is not None:
+                limits[driver] = count
+            elif node is not None and driver in node.uncounted and not self._rules.types_limit_volumes:
+                limits[driver] = 0
+            else:
+                limits.pop(driver, None)
+        return limits
 
 
 class VolumeIndex:

@@ -58,23 +58,27 @@ def _amounts(raw: Mapping[str, Any] | None) -> dict[str, Quantity]:
     return {name: parse_quantity(str(amount)) for name, amount in (raw or {}).items()}
 
 
+def _overhead(raw: Mapping[str, Any]) -> Overhead:
+    return Overhead(
+        _amounts(raw.get("kubeReserved")), _amounts(raw.get("systemReserved")), _amounts(raw.get("evictionThreshold"))
+    )
+
+
 def load_instance_type(raw: Mapping[str, Any]) -> InstanceType:
-    overhead = raw.get("overhead") or {}
     return InstanceType(
         name=raw["name"],
         requirements=_requirements(raw["requirements"]),
         capacity=_amounts(raw["capacity"]),
-        overhead=Overhead(
-            _amounts(overhead.get("kubeReserved")),
-            _amounts(overhead.get("systemReserved")),
-            _amounts(overhead.get("evictionThreshold")),
-        ),
+        overhead=_overhead(raw.get("overhead") or {}),
+        volume_limits=raw.get("volumeAttachmentLimits") or {},
         offerings=tuple(
             Offering(
                 requirements=_requirements(one["requirements"]),
                 price_per_hour=one["price"],
                 is_available=one.get("available", True),
                 reservation_capacity=one.get("reservationCapacity", 0),
+                capacity_override=_amounts(one["capacityOverride"]) if "capacityOverride" in one else None,
+                overhead_override=_overhead(one["overheadOverride"]) if "overheadOverride" in one else None,
             )
             for one in raw["offerings"]
         ),
@@ -95,6 +99,6 @@ def load(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ())
     return prepare(
         load_inventory(snapshot["objects"]),
         load_types(snapshot.get("instanceTypes") or catalog),
-        parse_settings(snapshot.get("settings") or {}),
+        parse_settings(snapshot.get("settings") or {}, snapshot.get("karpenterVersion", "")),
         parse_timestamp(snapshot["capturedAt"]),
     )

@@ -35,6 +35,8 @@ class WireOffering(Wire):
     requirements: list[WireRequirement] | None = None
     available: bool = True
     reservation_capacity: int | None = None
+    capacity_override: WireQuantities | None = None
+    overhead_override: WireOverhead | None = None
 
 
 class WireInstanceType(Wire):
@@ -45,6 +47,7 @@ class WireInstanceType(Wire):
     capacity: WireQuantities | None = None
     overhead: WireOverhead | None = None
     offerings: list[WireOffering] | None = None
+    volume_attachment_limits: dict[str, int] | None = None
 
 
 class _WrappedList(Wire):
@@ -130,6 +133,14 @@ def _parse(data: bytes, where: str) -> tuple[InstanceType, ...]:
     return tuple(types)
 
 
+def _overhead(wire: WireOverhead, field: str) -> Overhead:
+    return Overhead(
+        kube_reserved=quantities(wire.kube_reserved, f"{field}.kubeReserved"),
+        system_reserved=quantities(wire.system_reserved, f"{field}.systemReserved"),
+        eviction_threshold=quantities(wire.eviction_threshold, f"{field}.evictionThreshold"),
+    )
+
+
 class _Builder:
     """Builds instance types of one list; equal requirements are the same object."""
 
@@ -142,17 +153,20 @@ class _Builder:
             name=wire.name,
             requirements=self._shared(wire.requirements),
             capacity=quantities(wire.capacity, "capacity"),
-            overhead=Overhead(
-                kube_reserved=quantities(overhead.kube_reserved, "overhead.kubeReserved"),
-                system_reserved=quantities(overhead.system_reserved, "overhead.systemReserved"),
-                eviction_threshold=quantities(overhead.eviction_threshold, "overhead.evictionThreshold"),
-            ),
+            overhead=_overhead(overhead, "overhead"),
+            volume_limits=wire.volume_attachment_limits or {},
             offerings=tuple(
                 Offering(
                     requirements=self._shared(offering.requirements),
                     price_per_hour=offering.price,
                     is_available=offering.available,
                     reservation_capacity=offering.reservation_capacity or 0,
+                    capacity_override=None
+                    if offering.capacity_override is None
+                    else quantities(offering.capacity_override, "capacityOverride"),
+                    overhead_override=None
+                    if offering.overhead_override is None
+                    else _overhead(offering.overhead_override, "overheadOverride"),
                 )
                 for offering in wire.offerings or ()
             ),

@@ -87,8 +87,8 @@ class Recorded:
         self.name: str = self._field("name", str, "")
         self.wants_disruption: bool = self._field("disruption", bool, default=False)
         self.captured_ns = self._captured_ns()
-        self.settings = self._settings()
         self.karpenter_version: str = self._field("karpenterVersion", str, "")
+        self.settings = self._settings()
         self.instance_types = self._instance_types(document, catalogs)
 
     def add_objects(self, pile: ObjectPile) -> None:
@@ -139,7 +139,7 @@ class Recorded:
                 raise self._wrong(f"settings.{name}", "must be text")
             environment[name] = str(value).lower() if isinstance(value, bool) else str(value)
         try:
-            return parse_settings(environment)
+            return parse_settings(environment, self.karpenter_version)
         except SettingsError as error:
             raise self._wrong("settings", error) from None
 

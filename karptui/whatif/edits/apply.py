@@ -210,7 +210,7 @@ def set_setting(draft: ClusterDraft, name: str, value: str) -> None:
             draft.note(f"{name} does not change anything that is modelled")
         environment[name] = value
     try:
-        settings = parse_settings(environment)
+        settings = replace(parse_settings(environment), rules=draft.settings.rules)
     except SettingsError as error:
         raise EditError(str(error)) from None
     if name in settings.unread:
