@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from karptui.karpenter.controller import MODELLED_VERSION
+from karptui.karpenter.controller import MODELLED_VERSION, is_other_minor
 from karptui.provisioning.not_modelled import not_modelled
 from karptui.whatif.edits import AnyEdit, PutObject, ScaleWorkload, SetField
 from karptui.whatif.scenario import Replay
@@ -38,8 +38,8 @@ class Honesty(msgspec.Struct, frozen=True):
 
     @property
     def is_other_version(self) -> bool:
-        """Whether the cluster is known to run another version, patch releases of the same minor aside."""
-        return bool(self.found_version) and _minor(self.found_version) != _minor(self.modelled_version)
+        """Whether the cluster is known to run another version, releases of a minor version that is modelled aside."""
+        return is_other_minor(self.found_version)
 
 
 def honesty(base: WhatIfBase, edited: Edited, mode: Replay) -> Honesty:
@@ -55,6 +55,7 @@ def honesty(base: WhatIfBase, edited: Edited, mode: Replay) -> Honesty:
         approximated=tuple(dict.fromkeys(_approximated(edited, mode))),
         not_modelled=tuple(dict.fromkeys(_not_modelled(edited, mode))),
         found_version=base.karpenter_version,
+        modelled_version=base.settings.rules.version,
     )
 
 

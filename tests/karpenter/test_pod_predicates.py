@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from karptui.karpenter.labels import DISRUPTED_TAINT, DO_NOT_DISRUPT, POD_DELETION_COST
+from karptui.karpenter.labels import DISRUPTED_TAINT, DISRUPTION_COST, DO_NOT_DISRUPT, POD_DELETION_COST
 from karptui.karpenter.pod_predicates import (
     PodPredicates,
     eviction_cost,
@@ -15,6 +15,7 @@ from karptui.karpenter.pod_predicates import (
     positive_cost,
     tolerates_disrupted,
 )
+from karptui.karpenter.settings import DEFAULTS, parse_settings
 from karptui.kube.taints import Toleration
 from tests.builders import MINUTE_NS, NOW_NS, a_pdb, a_pod, a_pod_template, an_owner
 
@@ -37,8 +38,12 @@ def test_numbers_are_read_as_go_reads_them(text, value):
     assert parse_float(text) == value
 
 
+AS_1_14 = parse_settings({}, "1.14.1")
+MANAGED = parse_settings({"FEATURE_GATES": "PodDeletionCostManagement=true"})
+
+
 def test_nan_stays_nan_through_clamping():
-    cost = eviction_cost(a_pod_template(annotations={POD_DELETION_COST: "nan"}))
+    cost = eviction_cost(a_pod_template(annotations={POD_DELETION_COST: "nan"}), AS_1_14)
     assert math.isnan(cost)
     assert math.isnan(positive_cost(cost))
 
@@ -49,13 +54,31 @@ def test_nan_stays_nan_through_clamping():
         ({}, 0, 1.0),
         ({POD_DELETION_COST: "134217728"}, 0, 2.0),
         ({POD_DELETION_COST: "what"}, 0, 1.0),
-        ({POD_DELETION_COST: "-Inf"}, 0, -10.0),
         ({}, 2_000_001_000, 10.0),
         ({}, -33_554_432, 0.0),
     ],
 )
 def test_eviction_cost(annotations, priority, cost):
-    assert eviction_cost(a_pod_template(annotations=annotations, priority=priority)) == cost
+    template = a_pod_template(annotations=annotations, priority=priority)
+    assert eviction_cost(template) == eviction_cost(template, AS_1_14) == cost
+
+
+@pytest.mark.parametrize(
+    ("annotations", "settings", "cost"),
+    [
+        ({POD_DELETION_COST: "-Inf"}, AS_1_14, -10.0),
+        ({POD_DELETION_COST: "-Inf"}, DEFAULTS, 1.0),
+        ({POD_DELETION_COST: "-1.4e8"}, DEFAULTS, 1.0),
+        ({POD_DELETION_COST: "2147483648"}, DEFAULTS, 1.0),
+        ({POD_DELETION_COST: "134217728"}, MANAGED, 1.0),
+        ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, DEFAULTS, 2.0),
+        ({DISRUPTION_COST: "134217728", POD_DELETION_COST: "-134217728"}, AS_1_14, 0.0),
+        ({DISRUPTION_COST: "much", POD_DELETION_COST: "-134217728"}, DEFAULTS, 1.0),
+        ({DISRUPTION_COST: "134217728"}, MANAGED, 2.0),
+    ],
+)
+def test_costs_are_whole_numbers_since_1_15(annotations, settings, cost):
+    assert eviction_cost(a_pod_template(annotations=annotations), settings) == cost
 
 
 def test_costs_below_zero_do_not_count():

@@ -99,6 +99,6 @@ def load(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ())
     return prepare(
         load_inventory(snapshot["objects"]),
         load_types(snapshot.get("instanceTypes") or catalog),
-        parse_settings(snapshot.get("settings") or {}, snapshot.get("karpenterVersion", "")),
+        parse_settings(snapshot.get("settings") or {}, snapshot.get("karpenterVersion", "1.14.1")),
         parse_timestamp(snapshot["capturedAt"]),
     )

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVATION_ID, ZONE
 from karptui.karpenter.requirements import Requirement, Requirements
+from karptui.karpenter.rules import RULES_1_14_1
 from karptui.provisioning import type_index
 from karptui.provisioning.amounts import AmountIndex, roomy
 from karptui.provisioning.catalogue import Catalogue, allocatable_nano, bits, catalogue_of
@@ -132,11 +133,16 @@ class TestOfferings:
         catalogue = Catalogue([plain, bigger])
         everywhere = Requirements()
         rows = catalogue.offering_rows(everywhere)
-        assert names(catalogue, catalogue.types_of_rows(rows & catalogue.fitting_rows([("cpu", 4 * CORE)]))) == [
-            "bigger"
-        ]
+        assert self.roomy(catalogue, 2) == ["plain", "bigger"]
+        assert self.roomy(catalogue, 3) == []
+        assert self.roomy(Catalogue([plain, bigger], rules=RULES_1_14_1), 4) == ["bigger"]
         assert names(catalogue, catalogue.types_of_rows(rows)) == ["plain", "bigger"]
         assert len(catalogue.row_types) == 2
+
+    @staticmethod
+    def roomy(catalogue: Catalogue, cores: int) -> list[str]:
+        rows = catalogue.offering_rows(Requirements()) & catalogue.fitting_rows([("cpu", cores * CORE)])
+        return names(catalogue, catalogue.types_of_rows(rows))
 
     def test_prices_are_the_least_of_those_allowed(self) -> None:
         catalogue = Catalogue(

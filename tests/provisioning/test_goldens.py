@@ -44,8 +44,12 @@ def differs(scenario: dict[str, Any], folder: Path) -> str:
 
 RULES = [
     pytest.param(scenario, id=f"{scenario['snapshot']['name']}: {scenario['rule'][:80]}")
-    for name in ("rules-provisioning", "rules-provisioning-pv")
-    for scenario in scenarios(GOLDENS / "rules" / f"{name}.jsonl.gz")
+    for path in (
+        GOLDENS / "rules" / "rules-provisioning.jsonl.gz",
+        GOLDENS / "rules" / "rules-provisioning-pv.jsonl.gz",
+        *sorted((GOLDENS / "k115").glob("*.jsonl.gz")),
+    )
+    for scenario in scenarios(path)
 ]
 
 

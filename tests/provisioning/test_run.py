@@ -182,7 +182,7 @@ class TestResults:
 
     def test_offerings_with_a_room_of_their_own(self) -> None:
         one = an_instance_type(name="small", cpu="2")
-        wide = msgspec.structs.replace(one.offerings[0], capacity_override=one.capacity)
+        wide = msgspec.structs.replace(one.offerings[0], capacity_override=an_instance_type(cpu="4").capacity)
         types = [msgspec.structs.replace(one, offerings=(wide,))]
         pods = tuple(a_pod(name=f"p{i}", cpu="1500m") for i in range(3))
         solution = solve(prepare(Inventory(pods=pods, nodepools=(a_nodepool(),)), types, Settings(), NOW_NS))

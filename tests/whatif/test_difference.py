@@ -399,7 +399,7 @@ def test_honesty() -> None:
     assert any("NodeOverlays" in one for one in priced)
     start.karpenter_version = "v1.14.0"
     assert not honesty(start, side, Replay.NEXT).is_other_version
-    assert said.modelled_version == "1.14.1"
+    assert said.modelled_version == "1.15.0"
 
 
 @pytest.mark.parametrize("mode", list(Replay))

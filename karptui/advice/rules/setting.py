@@ -11,7 +11,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import counted, listed, memory, span, verb
 from karptui.aws.capacity import estimated_memory_mib
 from karptui.aws.ledger import rounded_up, safe_overhead_percent
-from karptui.karpenter.controller import ControllerInfo, is_other_minor
+from karptui.karpenter.controller import ControllerInfo
 from karptui.karpenter.labels import SPOT
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.whatif.edits import ObjectRef, SetSetting
@@ -224,9 +224,9 @@ def _unread(context: AdviceContext) -> Iterator[Finding]:
 @rule(
     "setting-version",
     title="another version is modelled",
-    what="Karpenter's metrics, image or labels name another version than the one that karptui models.",
-    why="Everything that is worked out here follows the source of one version of Karpenter. Rules change between minor "
-    "versions: when a node counts as empty, the order of candidates, which gates there are.",
+    what="Karpenter's metrics, image or labels name another version than the one that karptui models: 1.14 and 1.15.",
+    why="Everything that is worked out here follows the source of the nearest version of Karpenter. Rules change "
+    "between minor versions: when a node counts as empty, the order of candidates, which gates there are.",
     source="pkg/operator/operator.go for the version that it reports, and the tags of Karpenter's repository",
     remedy="Read verdicts of another minor version with care, and check surprising ones against Karpenter's events.",
 )
@@ -235,7 +235,7 @@ def _version(context: AdviceContext) -> Iterator[Finding]:
     sentence = ControllerInfo(title="", version=version).version_sentence
     if sentence:
         yield Finding(
-            severity=Severity.WARNING if is_other_minor(version) else Severity.INFO,
+            severity=Severity.WARNING,
             objects=(ObjectRef("Setting", "version"),),
             fact=f"{sentence}.",
         )
