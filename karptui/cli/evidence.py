@@ -82,6 +82,8 @@ def price_flags(args: argparse.Namespace) -> dict[str, object]:
 
 def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
     """Return what is known of types and prices beside what a source says; only a live cluster lets anybody be asked."""
+    import msgspec
+
     from karptui.aws.evidence import Evidence
     from karptui.aws.prices import PriceSettings
     from karptui.karpenter.controller import DEFAULTS, ControllerInfo, Layer, layered
@@ -97,7 +99,11 @@ def evidence_source(source: Source | None, config: Config) -> EvidenceSource:
         found = layered((said, Layer("the snapshot", snapshot.settings.environment)), version)
         return EvidenceSource(
             Evidence(
-                settings=found.settings,
+                settings=msgspec.structs.replace(
+                    found.settings,
+                    repair_policies=snapshot.settings.repair_policies,
+                    reboot_history=snapshot.settings.reboot_history,
+                ),
                 settings_origin=_origin(found.origins.values()),
                 setting_origins=found.origins,
                 controller=ControllerInfo(title="the snapshot", version=version, version_source="the snapshot"),

@@ -186,11 +186,17 @@ def _disruption(prepared: Prepared, solution: Solution, *, wanted: bool) -> dict
     document: dict[str, Any] = {}
     said: dict[str, list[str]] = {}
     if wanted:
-        from karptui.disruption.json_form import method_json
+        from karptui.disruption.deletion_costs import managed_costs
+        from karptui.disruption.json_form import legacy_repair_json, method_json
         from karptui.disruption.methods import simulate
 
         report = simulate(prepared)
         document["disruption"] = [method_json(result) for result in report.methods]
+        if report.legacy_repairs is not None:
+            document["disruption"].append(legacy_repair_json(report.legacy_repairs))
+        costs = managed_costs(report.fleet)
+        if costs:
+            document["deletionCosts"] = costs
         said = report.events
     elif any(state.is_marked_for_deletion for state in prepared.states):
         from karptui.disruption.events import Recorder

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.budgets import (
+    VOLUNTARY,
     BudgetLine,
     BudgetState,
     PoolUse,
@@ -181,7 +182,7 @@ def pool_budgets(fleet: Fleet, pool: NodePool, before: PoolBudgets | None = None
         pool=pool,
         use=use,
         minute_ns=minute_ns,
-        states=tuple(budget_state(pool, reason, use, now_ns) for reason in Reason),
+        states=tuple(budget_state(pool, reason, use, now_ns) for reason in VOLUNTARY),
         windows=tuple(_window(i, budget, use.nodes, now_ns) for i, budget in enumerate(budgets)),
         weeks=before.weeks
         if before is not None and _is_same_week(before, pool, use, now_ns)
@@ -199,7 +200,7 @@ def _weeks(pool: NodePool, use: PoolUse, now_ns: int) -> tuple[tuple[AllowanceSp
     start_ns = now_ns - now_ns % DAY_NS
     made: dict[tuple[bool, ...], tuple[AllowanceSpan, ...]] = {}
     weeks = []
-    for reason in Reason:
+    for reason in VOLUNTARY:
         covers = tuple(one.reasons is None or reason in one.reasons for one in pool.budgets or ())
         if covers not in made:
             made[covers] = tuple(allowance(pool, reason, use, start_ns, start_ns + WEEK_NS + DAY_NS))

@@ -31,6 +31,12 @@ class Reason(StrEnum):
     EMPTY = "Empty"
     DRIFTED = "Drifted"
     UNDERUTILIZED = "Underutilized"
+    UNHEALTHY = "Unhealthy"
+    """Repair's, since 1.15: nodes that are not ready do not use it up."""
+
+
+VOLUNTARY: Final = (Reason.EMPTY, Reason.DRIFTED, Reason.UNDERUTILIZED)
+"""The reasons of methods that every cluster has; nodes are unhealthy only where Repair is at work."""
 
 
 class BudgetLine(msgspec.Struct, frozen=True, gc=False):
@@ -161,11 +167,11 @@ def count_use(nodes: Iterable[StateNode], commanded: frozenset[str] = frozenset(
     not_ready: dict[str, list[str]] = {}
     for node in nodes:
         claim = node.claim
-        if claim is None or not node.is_initialized or claim.is_true("InstanceTerminating"):
+        if claim is None or not (node.is_initialized or node.is_rebooting) or claim.is_true("InstanceTerminating"):
             continue
         pool = node.nodepool_name
         totals[pool] = totals.get(pool, 0) + 1
-        if node.is_marked_for_deletion or node.name in commanded:
+        if node.is_marked_for_deletion or node.is_rebooting or node.name in commanded:
             deleting.setdefault(pool, []).append(node.name)
         elif not _is_ready(node):
             not_ready.setdefault(pool, []).append(node.name)
@@ -197,7 +203,7 @@ def budget_state(pool: NodePool, reason: Reason, use: PoolUse | None, now_ns: in
         nodes=use.nodes,
         allowed=0 if problem else allowed,
         deleting=use.deleting,
-        not_ready=use.not_ready,
+        not_ready=() if reason is Reason.UNHEALTHY else use.not_ready,
         binding=None if problem else binding,
         problem=problem,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,11 +15,16 @@ from karptui.disruption.budgets import Reason
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.events import CONSOLIDATION_CANDIDATE, Recorder
 from karptui.disruption.simulation import NewNode, Simulation
+from karptui.karpenter.repair_policies import Ailment
+
+if TYPE_CHECKING:
+    from karptui.disruption.repair import RepairCase
 
 
 class Method(StrEnum):
     """A method, by its name in Karpenter, in the order in which they are asked."""
 
+    REPAIR = "Repair"
     EMPTINESS = "Emptiness"
     STATIC_DRIFT = "StaticDrift"
     DRIFT = "Drift"
@@ -32,6 +38,7 @@ class Method(StrEnum):
 
 
 _REASONS: Mapping[Method, Reason] = {
+    Method.REPAIR: Reason.UNHEALTHY,
     Method.EMPTINESS: Reason.EMPTY,
     Method.STATIC_DRIFT: Reason.DRIFTED,
     Method.DRIFT: Reason.DRIFTED,
@@ -45,6 +52,16 @@ class Decision(StrEnum):
 
     DELETE = "delete"
     REPLACE = "replace"
+    TERMINATE_FIRST = "terminate-first"
+    """Delete before a replacement can exist."""
+    REBOOT = "reboot"
+
+
+class TerminateFirst(StrEnum):
+    """Why no replacement can exist while the node does."""
+
+    NO_RESERVED_CAPACITY = "no-reserved-capacity"
+    STATIC_AT_LIMIT = "static-at-limit"
 
 
 class Command(msgspec.Struct, frozen=True, eq=False):
@@ -57,9 +74,19 @@ class Command(msgspec.Struct, frozen=True, eq=False):
     from_template: int = 0
     """Replacements launched from the NodePool's template as it stands: StaticDrift only."""
 
+    terminate_first: TerminateFirst | None = None
+    is_reboot: bool = False
+    """Whether the node stays and is started anew."""
+    repairs: Mapping[str, RepairCase] = {}
+    """By node why it is repaired: Repair only."""
+
     @property
     def decision(self) -> Decision:
         """Whether anything comes in their place."""
+        if self.is_reboot:
+            return Decision.REBOOT
+        if self.terminate_first is not None:
+            return Decision.TERMINATE_FIRST
         return Decision.REPLACE if self.replacements or self.from_template else Decision.DELETE
 
     @property
@@ -70,7 +97,7 @@ class Command(msgspec.Struct, frozen=True, eq=False):
     @property
     def savings(self) -> float:
         """Dollars per hour that Karpenter expects to save; 0 with replacements from a template, which have no price."""
-        if self.from_template:
+        if self.from_template or self.is_reboot:
             return 0.0
         return self.source_price - sum(node.estimated_price() for node in self.replacements)
 
@@ -96,5 +123,7 @@ class MethodResult(msgspec.Struct, frozen=True, eq=False):
     budgets: Mapping[str, int]
     """Nodes that each NodePool still allows for the reason, before the method spends any."""
     commands: tuple[Command, ...]
+    ailments: Mapping[str, Ailment] = {}
+    """Of Repair: what is wrong with each node whose toleration is over, whatever holds it back."""
     error: str = ""
     """Why the method could not be carried out, in Karpenter's words: it also ends Karpenter's whole pass."""

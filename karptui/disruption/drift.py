@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.command import Command
+from karptui.disruption.command import Command, TerminateFirst
 from karptui.disruption.events import Recorder
 from karptui.disruption.simulation import Simulator
+from karptui.disruption.terminate_first import remove_or_terminate_first
 from karptui.karpenter.pod_predicates import PodPredicates
 
 DRIFTED = "Drifted"
@@ -40,6 +41,8 @@ def compute(
     simulator: Simulator,
     predicates: PodPredicates,
     recorder: Recorder,
+    *,
+    may_terminate_first: bool = False,
 ) -> tuple[Command, ...]:
     """Return the command for the first node whose pods all find a place; any number of new nodes may be needed.
 
@@ -53,7 +56,10 @@ def compute(
             # The gates stop at the first protected pod; where Drift passes it, the simulation weighs the others too.
             if pod.is_active:
                 recorder.protection(pod, predicates.protection(pod))
-        simulation = simulator.remove((candidate,), is_consolidation=False)
+        simulation, is_first = remove_or_terminate_first(simulator, candidate, may_terminate_first=may_terminate_first)
+        if is_first:
+            reason = TerminateFirst.NO_RESERVED_CAPACITY
+            return (Command((candidate,), simulation=simulation, terminate_first=reason),)
         if simulation.blocking_errors:
             recorder.blocked(candidate.node, simulation.explanation())
             continue

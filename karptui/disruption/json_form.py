@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from karptui.disruption.blocker import Blocker
-from karptui.disruption.command import Command, Method, MethodResult
+from karptui.disruption.budgets import Reason
+from karptui.disruption.command import Command, Decision, Method, MethodResult
 from karptui.disruption.outlook import Outcome
+from karptui.disruption.repair import RepairCase
 from karptui.disruption.simulation import NewNode
+from karptui.karpenter.nodepool import NodePool
+from karptui.karpenter.repair_policies import Ailment
+from karptui.kube.durations import format_duration
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
+from karptui.provisioning.template import template_requirements
 
 
 def method_json(result: MethodResult) -> dict[str, Any]:
@@ -20,16 +27,77 @@ def method_json(result: MethodResult) -> dict[str, Any]:
         "budgets": dict(result.budgets),
         "commands": [command_json(command) for command in result.commands],
     }
+    if result.method is Method.REPAIR:
+        document["nodes"] = {name: ailment_json(one) for name, one in result.ailments.items()}
     return {**document, "error": result.error} if result.error else document
+
+
+def ailment_json(ailment: Ailment) -> dict[str, Any]:
+    """Return what is wrong with a node."""
+    document: dict[str, Any] = {
+        "action": str(ailment.action),
+        "condition": ailment.condition.type,
+        "status": ailment.condition.status,
+        "reason": ailment.condition.reason,
+    }
+    if ailment.reason_regex:
+        document["reasonRegex"] = ailment.reason_regex
+    else:
+        document["fallback"] = True
+    document |= {"eligibleAt": _instant(ailment.eligible_ns), "score": ailment.score}
+    return document if ailment.bound_ns is None else {**document, "policyBound": format_duration(ailment.bound_ns)}
+
+
+def _repair_json(case: RepairCase) -> dict[str, Any]:
+    document = ailment_json(case.ailment)
+    if case.bound_ns is not None:
+        document["drainBound"] = format_duration(case.bound_ns)
+    return {**document, "escalated": True} if case.is_escalated else document
+
+
+def legacy_repair_json(names: Iterable[str]) -> dict[str, Any]:
+    """Return what the repair controller of before 1.15 would do, in the form of a method."""
+    deleted = list(names)
+    return {
+        "name": "LegacyRepair",
+        "reason": str(Reason.UNHEALTHY),
+        "candidates": deleted,
+        "budgets": {},
+        "commands": [
+            {"decision": str(Decision.DELETE), "candidates": [name], "replacements": [], "savings": 0.0}
+            for name in deleted
+        ],
+    }
 
 
 def command_json(command: Command) -> dict[str, Any]:
     """Return one command."""
-    return {
+    templates = [command.candidates[0].pool] * command.from_template
+    document: dict[str, Any] = {
         "decision": str(command.decision),
         "candidates": sorted(candidate.name for candidate in command.candidates),
-        "replacements": [new_node_json(node) for node in command.replacements],
-        "savings": command.savings,
+        "replacements": [
+            *(new_node_json(node) for node in command.replacements),
+            *(_template_json(pool) for pool in templates),
+        ],
+        # Karpenter sees no price in a bare template, and so counts the whole node as saved.
+        "savings": command.source_price if templates else command.savings,
+    }
+    if command.terminate_first is not None:
+        document["terminateFirstReason"] = str(command.terminate_first)
+    if command.repairs:
+        document["repair"] = {name: _repair_json(case) for name, case in command.repairs.items()}
+    return document
+
+
+def _template_json(pool: NodePool) -> dict[str, Any]:
+    return {
+        "nodePool": pool.name,
+        "instanceTypes": [],
+        "requirements": template_requirements(pool).as_selectors(),
+        "requests": {},
+        "pods": [],
+        "cheapestPrice": -1,
     }
 
 
@@ -47,7 +115,7 @@ def new_node_json(node: NewNode) -> dict[str, Any]:
     return {**document, "annotations": dict(node.annotations)} if node.annotations else document
 
 
-_METHODS: Final = tuple(Method)
+_METHODS: Final = tuple(method for method in Method if method is not Method.REPAIR)
 
 
 def blocker_json(blocker: Blocker, without: Outcome, recent_pods: int) -> dict[str, Any]:

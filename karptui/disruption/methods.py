@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Final
 
 import msgspec
 
-from karptui.disruption import consolidation, drift, emptiness, multi_node, single_node, static_drift
+from karptui.disruption import consolidation, drift, emptiness, multi_node, repair, single_node, static_drift
 from karptui.disruption.balanced import BalancedPolicy, pool_totals
 from karptui.disruption.budgets import Reason, budget_state
 from karptui.disruption.candidate import Candidate, Candidates, find_candidates
@@ -23,12 +22,10 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.simulation import SimulationError, Simulator
 from karptui.disruption.termination import commanded_names
+from karptui.karpenter.settings import Settings
 from karptui.provisioning.order import served_pools
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.solution import solve
-
-SIMULATED_METHODS: Final = (Method.EMPTINESS, Method.DRIFT, Method.MULTI_NODE, Method.SINGLE_NODE)
-"""The methods whose answers are compared with Karpenter's: StaticDrift needs no decision about places and prices."""
 
 
 class MethodRun:
@@ -55,13 +52,28 @@ class MethodRun:
 
     def ask(self, method: Method) -> MethodResult:
         """Return what a method would do."""
+        if method is Method.REPAIR:
+            return self._ask_repair()
         candidates = tuple(self._qualifying(method))
         budgets = self.budgets(method.reason)
         try:
             commands, error = self._commands(method, candidates, budgets), ""
         except SimulationError as failure:
             commands, error = (), str(failure)
-        return MethodResult(method, candidates, budgets, commands, error)
+        return MethodResult(method, candidates, budgets, commands, error=error)
+
+    def _ask_repair(self) -> MethodResult:
+        method = repair.Repair(self.fleet, self.recorder)
+        cases = method.cases()
+        budgets = self.budgets(Reason.UNHEALTHY)
+        commands: tuple[Command, ...] = ()
+        error = ""
+        try:
+            commands = method.compute(cases, budgets, self._simulator)
+        except SimulationError as failure:
+            error = str(failure)
+        candidates = tuple(case.candidate for case in cases)
+        return MethodResult(Method.REPAIR, candidates, budgets, commands, method.ailments(), error)
 
     def _qualifying(self, method: Method) -> Iterable[Candidate]:
         """Yield the candidates that a method's own filter leaves."""
@@ -89,9 +101,13 @@ class MethodRun:
             case Method.EMPTINESS:
                 return emptiness.compute(candidates, budgets)
             case Method.STATIC_DRIFT:
-                return static_drift.compute(self.fleet, candidates, budgets)
+                return static_drift.compute(self.fleet, candidates, budgets, self.recorder)
             case Method.DRIFT:
-                return drift.compute(candidates, budgets, self._simulator, self.fleet.pods, self.recorder)
+                settings = self.fleet.settings
+                is_on = settings.rules.has_terminate_first and settings.gate(static_drift.TERMINATE_FIRST_GATE)
+                return drift.compute(
+                    candidates, budgets, self._simulator, self.fleet.pods, self.recorder, may_terminate_first=is_on
+                )
             case Method.MULTI_NODE:
                 return multi_node.compute(candidates, budgets, self._consolidator, self._policy)
             case _:
@@ -128,6 +144,9 @@ class DisruptionReport(msgspec.Struct, frozen=True, eq=False):
 
     methods: tuple[MethodResult, ...]
     recorder: Recorder
+    fleet: Fleet
+    legacy_repairs: tuple[str, ...] | None = None
+    """Nodes that the repair controller of before deletes; None where it is not kept."""
 
     @property
     def events(self) -> dict[str, list[str]]:
@@ -144,6 +163,7 @@ def fleet_of(prepared: Prepared) -> Fleet:
         types=prepared.types_by_pool,
         settings=prepared.settings,
         now_ns=prepared.now_ns,
+        buffered=buffered_names(prepared),
     )
 
 
@@ -172,18 +192,31 @@ def observed_fleet(prepared: Prepared) -> Fleet:
     )
 
 
-def simulate(prepared: Prepared, methods: Iterable[Method] = SIMULATED_METHODS) -> DisruptionReport:
+def methods_of(settings: Settings) -> tuple[Method, ...]:
+    """Return the methods that a controller has, in the order in which it asks them."""
+    absent = set()
+    if not repair.is_repairing(settings):
+        absent.add(Method.REPAIR)
+    if not settings.gate("StaticCapacity"):
+        absent.add(Method.STATIC_DRIFT)
+    return tuple(method for method in Method if method not in absent)
+
+
+def simulate(prepared: Prepared, methods: Iterable[Method] | None = None) -> DisruptionReport:
     """Ask each method what it would do, as if it were its turn, with validation taken as passed.
 
     Args:
         prepared: The cluster, made ready for runs of the engine.
-        methods: Which to ask; StaticDrift is left out unless it is named.
+        methods: Which to ask; those that the settings name where None.
     """
     fleet = fleet_of(prepared)
     recorder = Recorder()
     weigh_departing_pods(fleet, recorder)
     run = MethodRun(fleet, EngineSimulator(prepared, fleet), recorder)
-    return DisruptionReport(tuple(run.ask(method) for method in methods), recorder)
+    asked = methods_of(prepared.settings) if methods is None else methods
+    results = tuple(run.ask(method) for method in asked)
+    deleted = repair.legacy_deletions(fleet, recorder) if repair.is_legacy(prepared.settings) else None
+    return DisruptionReport(results, recorder, fleet, deleted)
 
 
 class NextPass(msgspec.Struct, frozen=True, eq=False):
@@ -229,6 +262,8 @@ def next_pass(prepared: Prepared, fleet: Fleet, simulator: Simulator | None = No
         weigh_departing_pods(fleet, recorder)
         run = MethodRun(fleet, simulator or EngineSimulator(prepared, fleet), recorder)
         for method in Method:
+            if method is Method.REPAIR and not repair.is_repairing(fleet.settings):
+                continue
             result = run.ask(method)
             results.append(result)
             if result.commands or result.error:

@@ -13,7 +13,6 @@ from karptui.disruption.fleet import Fleet
 from karptui.disruption.simulation import NewNode, Simulation, SimulationError
 from karptui.karpenter.labels import MIN_VALUES_RELAXED
 from karptui.kube.pod import Pod
-from karptui.provisioning.go_sort import go_sort
 from karptui.provisioning.prepared import Prepared
 from karptui.provisioning.rejection import PodError
 from karptui.provisioning.solution import NewClaim, Solution, solve
@@ -30,16 +29,24 @@ class EngineSimulator:
         self._fleet = fleet
         self._leaving = {pod.uid for pod in prepared.leaving}
 
-    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+    def remove(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        is_consolidation: bool,
+        with_blocked: bool = False,
+        credited: str = "",
+    ) -> Simulation:
         """Return where pods would land without the candidates; pods that are pinned now are left out.
 
         Raises:
             SimulationError: when there is no NodePool to schedule with.
         """
-        return self.remove_lifting(candidates, (), is_consolidation=is_consolidation)
+        lifted = [pod.uid for one in candidates for pod in one.reschedulable_pods] if with_blocked else ()
+        return self.remove_lifting(candidates, lifted, is_consolidation=is_consolidation, credited=credited)
 
     def remove_lifting(
-        self, candidates: Sequence[Candidate], lifted: Collection[str], *, is_consolidation: bool
+        self, candidates: Sequence[Candidate], lifted: Collection[str], *, is_consolidation: bool, credited: str = ""
     ) -> Simulation:
         """Return the same as if nothing pinned the pods of ``lifted`` (uids).
 
@@ -59,7 +66,8 @@ class EngineSimulator:
             self._prepared,
             pods,
             excluded=[candidate.node.provider_id for candidate in candidates],
-            reserved_fallback=True,
+            reserved_fallback=not credited,
+            credited=credited,
             enforce_consolidate_after=is_consolidation,
         )
         return self._simulation(solution)
@@ -81,13 +89,10 @@ class EngineSimulator:
         )
 
     def _new_node(self, claim: NewClaim) -> NewNode:
-        prices = claim.catalogue.prices(claim.requirements)
-        index = {one.name: i for i, one in enumerate(claim.catalogue.types)}
-        types = [index[one.name] for one in claim.instance_types]
         return NewNode(
             pool_name=claim.nodepool_name,
             book=self._fleet.books[claim.nodepool_name],
-            type_names=tuple(claim.catalogue.types[types[i]].name for i in go_sort([prices[i] for i in types])),
+            type_names=tuple(claim.catalogue.types[i].name for i in claim.by_price()),
             requirements=claim.requirements,
             requests=claim.requests,
             pods=tuple(sorted(pod.key for pod in claim.pods)),
@@ -102,13 +107,23 @@ class LiftingSimulator:
         self._engine = engine
         self._lifted = lifted
 
-    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+    def remove(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        is_consolidation: bool,
+        with_blocked: bool = False,
+        credited: str = "",
+    ) -> Simulation:
         """Return where pods would land without the candidates, the unpinned pods (by uid) included.
 
         Raises:
             SimulationError: when there is no NodePool to schedule with.
         """
-        return self._engine.remove_lifting(candidates, self._lifted, is_consolidation=is_consolidation)
+        lifted = self._lifted
+        if with_blocked:
+            lifted = [*lifted, *(pod.uid for one in candidates for pod in one.reschedulable_pods)]
+        return self._engine.remove_lifting(candidates, lifted, is_consolidation=is_consolidation, credited=credited)
 
 
 def uninitialized_message(node: StateNode) -> str:

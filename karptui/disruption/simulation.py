@@ -98,8 +98,21 @@ def unnumbered(text: str) -> str:
 class Simulator(Protocol):
     """Replays provisioning without some nodes."""
 
-    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+    def remove(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        is_consolidation: bool,
+        with_blocked: bool = False,
+        credited: str = "",
+    ) -> Simulation:
         """Return where the pods of the candidates, the pending ones and those of deleting nodes would land.
+
+        Args:
+            candidates: The nodes that go.
+            is_consolidation: Whether nodes within consolidateAfter take pods only for a good reason.
+            with_blocked: Whether pods of the candidates that are pinned now need a place, too.
+            credited: A reservation that gets a slot back, which pods then wait for; empty for none.
 
         Raises:
             SimulationError: when there is no NodePool to schedule with.

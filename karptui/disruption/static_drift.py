@@ -12,11 +12,12 @@ from typing import Final
 import msgspec
 
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.command import Command
+from karptui.disruption.command import Command, TerminateFirst
 from karptui.disruption.drift import DRIFTED
+from karptui.disruption.events import Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.price import UNREACHABLE, PriceBook
-from karptui.karpenter.labels import NODEPOOL, WELL_KNOWN
+from karptui.karpenter.labels import NODEPOOL, RESERVATION_ID, RESERVED, WELL_KNOWN
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.requirements import Requirements
 from karptui.kube.resources import NODES
@@ -81,19 +82,78 @@ def template_types(pool: NodePool, book: PriceBook) -> tuple[tuple[str, ...], fl
     return tuple(name for _, name in found), found[0][0] if found else 0.0
 
 
-def compute(fleet: Fleet, candidates: Iterable[Candidate], budgets: Mapping[str, int]) -> tuple[Command, ...]:
+TERMINATE_FIRST_GATE: Final = "TerminateFirstDrift"
+AT_LIMIT: Final = "static NodePool is at its node limit and cannot stage a replacement"
+RESERVATIONS_FULL: Final = "static NodePool's capacity reservations are full and cannot stage a replacement"
+
+
+def full_reservations(pool: NodePool, book: PriceBook) -> frozenset[str] | None:
+    """Return the reservations that are still offered where a replacement could only go into full ones, else None.
+
+    Any other offering that the template allows, even one that is sold out, is worth waiting for.
+    """
+    wanted = template_requirements(pool)
+    offered: set[str] = set()
+    for one in book.types.values():
+        if not wanted.compatible(Requirements.from_selectors(one.requirements), WELL_KNOWN):
+            continue
+        for offering in one.offerings:
+            if not wanted.compatible(Requirements.from_selectors(offering.requirements), WELL_KNOWN):
+                continue
+            if not offering.is_reserved or offering.is_launchable(book.rules):
+                return None
+            if offering.is_available:
+                offered |= {
+                    value for asked in offering.requirements if asked.key == RESERVATION_ID for value in asked.values
+                }
+    return frozenset(offered)
+
+
+def holds_slot(candidate: Candidate, offered: frozenset[str]) -> bool:
+    """Return whether a node's end frees a slot that its successor can have."""
+    return candidate.capacity_type == RESERVED and candidate.node.labels.get(RESERVATION_ID) in offered
+
+
+def is_refillable(pool: NodePool) -> bool:
+    """Return whether Karpenter brings a static NodePool back to its replicas: not while it is deleted or not ready."""
+    return pool.is_ready and not pool.is_deleting
+
+
+def compute(
+    fleet: Fleet, candidates: Iterable[Candidate], budgets: Mapping[str, int], recorder: Recorder
+) -> tuple[Command, ...]:
     """Return a command per drifted node, as many as budget and headroom allow; Karpenter takes any, here by name.
 
     Each stands for one new node from the NodePool's template; see `template_types`.
     """
+    rules = fleet.settings.rules
+    may_terminate_first = rules.has_terminate_first and fleet.settings.gate(TERMINATE_FIRST_GATE)
     by_pool: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_pool.setdefault(candidate.pool.name, []).append(candidate)
     commands: list[Command] = []
     for name, own in sorted(by_pool.items()):
-        room = headroom(fleet, own[0].pool)
-        if room.code:
+        pool = own[0].pool
+        room = headroom(fleet, pool)
+        allowed = min(budgets.get(name, 0), len(own))
+        if room.code == STATIC_SCALING or not allowed:
             continue
-        allowed = min(budgets.get(name, 0), len(own), len(own) if room.room is None else room.room)
-        commands.extend(Command((candidate,), from_template=1) for candidate in own[:allowed])
+        full = full_reservations(pool, own[0].book) if may_terminate_first else None
+        if full is not None:
+            # Those that hold a slot go first: only they can make room.
+            turns = sorted(own, key=lambda one: not holds_slot(one, full))
+            holders = [one for one in turns[:allowed] if holds_slot(one, full) and is_refillable(pool)]
+            reason, message, stuck = TerminateFirst.NO_RESERVED_CAPACITY, RESERVATIONS_FULL, turns[:allowed]
+        elif room.room == 0:
+            holders = own[:allowed] if may_terminate_first and is_refillable(pool) else []
+            reason, message, stuck = TerminateFirst.STATIC_AT_LIMIT, AT_LIMIT, own[:allowed]
+        else:
+            staged = allowed if room.room is None else min(allowed, room.room)
+            commands.extend(Command((candidate,), from_template=1) for candidate in own[:staged])
+            continue
+        commands.extend(Command((candidate,), terminate_first=reason) for candidate in holders)
+        if rules.says_static_limit:
+            for candidate in stuck:
+                if candidate not in holders:
+                    recorder.blocked(candidate.node, message)
     return tuple(commands)

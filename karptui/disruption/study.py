@@ -25,7 +25,7 @@ from karptui.disruption.analysis import (
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey, price_of
 from karptui.disruption.budget_calendar import PoolBudgets, pool_budgets
-from karptui.disruption.budgets import Reason, budget_state
+from karptui.disruption.budgets import VOLUNTARY, budget_state
 from karptui.disruption.candidate import Candidate
 from karptui.disruption.codes import Code
 from karptui.disruption.command import Command
@@ -223,7 +223,7 @@ class Study:
             return
         pool, book = resolved
         use = self.fleet.use.get(pool.name)
-        budgets = tuple(budget_state(pool, reason, use, self.fleet.now_ns) for reason in Reason)
+        budgets = tuple(budget_state(pool, reason, use, self.fleet.now_ns) for reason in VOLUNTARY)
         detail = NodeDetail(key, gates, budgets=budgets, consolidation_policy=pool.consolidation_policy)
         if node.node is None:
             self._detail = msgspec.structs.replace(detail, problem="no removal can be simulated: it has no node yet")

@@ -32,6 +32,7 @@ NODE_CLASS: Final = "karpenter.k8s.aws/ec2nodeclass"
 RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
 
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+DO_NOT_REPAIR: Final = "karpenter.sh/do-not-repair"
 DISRUPTION_COST: Final = "karpenter.sh/disruption-cost"
 """What evicting a pod costs, in place of the pod deletion cost; since 1.15."""
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"

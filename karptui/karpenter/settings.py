@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from karptui.karpenter.default_spread import SpreadError, parse_scheduler_config
+from karptui.karpenter.repair_policies import RepairPolicy
 from karptui.karpenter.rules import NEWEST, Rules, rules_for
 from karptui.kube.durations import parse_duration
 from karptui.kube.pod import TopologySpreadConstraint
@@ -69,6 +70,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     legacy_node_repair: bool = False
     aws_gates: Mapping[str, bool] = MappingProxyType({})
     """AWS_FEATURE_GATES, those that are set."""
+    repair_policies: tuple[RepairPolicy, ...] | None = None
+    """The provider's, where they were told; None for those of the AWS provider."""
+    reboot_history: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    """By NodeClaim when the running controller has rebooted it, as far as that is told: nanoseconds since the epoch."""
     unread: tuple[str, ...] = ()
     """Names whose text Karpenter cannot read and passes over without a word; their defaults apply."""
 

@@ -17,7 +17,7 @@ from karptui.kube.quantity import Quantity
 from karptui.provisioning.amounts import with_pod_slots
 from karptui.provisioning.catalogue import Catalogue, bits
 from karptui.provisioning.claim import Claim
-from karptui.provisioning.go_sort import go_least
+from karptui.provisioning.go_sort import go_least, go_sort
 from karptui.provisioning.prepared import Prepared, Variant
 from karptui.provisioning.rejection import MinValuesLost, PodError, least_overhead
 from karptui.provisioning.reporter import Reporter, silent
@@ -69,6 +69,18 @@ class NewClaim:
     def instance_type_names(self) -> list[str]:
         """Their names, sorted."""
         return sorted(self._catalogue.types[i].name for i in bits(self.type_mask))
+
+    def by_price(self) -> list[int]:
+        """Return its types as positions in the catalogue, the cheapest first, equals as Go's unstable sort leaves them.
+
+        Karpenter sorts all that are compatible, cuts them to 600, and sorts what is left once more.
+        """
+        prices = self._catalogue.prices(self.requirements)
+        claim = self._claim
+        types = [i for group in claim.template.groups for i in bits(group.types & claim.types)]
+        for _ in range(2 if len(types) > MAX_INSTANCE_TYPES else 1):
+            types = [types[i] for i in go_sort([prices[i] for i in types])][:MAX_INSTANCE_TYPES]
+        return types
 
     @property
     def requests(self) -> dict[str, Quantity]:
@@ -159,6 +171,7 @@ def solve(
     *,
     excluded: Iterable[str] = (),
     reserved_fallback: bool = False,
+    credited: str = "",
     enforce_consolidate_after: bool = False,
     reporter: Reporter = silent,
 ) -> Solution:
@@ -169,6 +182,7 @@ def solve(
         pods: Pods to place besides the pending ones, such as those of nodes that are taken away.
         excluded: Provider ids of the nodes that are taken away.
         reserved_fallback: As in disruption: a pod may go without a reservation that another claim holds.
+        credited: A reservation that gets back the slot of a node that goes; empty for none.
         enforce_consolidate_after: As in consolidation: nodes within consolidateAfter take only pods that are
             pending or leave a node that goes away.
         reporter: Told of progress; may raise `Cancelled`.
@@ -181,6 +195,7 @@ def solve(
         excluded=frozenset(excluded),
         moving=frozenset(one.pod.uid for one in queued if one.is_counted and one.pod.node_name),
         reserved_fallback=reserved_fallback,
+        credited=credited,
         enforces_consolidate_after=enforce_consolidate_after,
     )
     run = Run(prepared, variant)

@@ -32,6 +32,7 @@ _EPHEMERAL: Final = frozenset(
     }
 )
 """Taints that a new node loses by itself."""
+_REBOOTING: Final = ("karpenter.sh/rebooting", NO_SCHEDULE)
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _READINESS_PREFIX: Final = "readiness.k8s.io/"
 
@@ -110,18 +111,19 @@ class StateNode:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that a pod must tolerate; until it is initialised without those that a new node loses by itself."""
+        """Taints that a pod must tolerate; of a node that starts, without those that a new node loses by itself."""
         claim = self.claim
         if claim is None:
             assert self.node is not None
             return self.node.taints
         taints = self.node.taints if self.node is not None and self.is_registered else claim.taints
-        if self.is_initialized:
+        if self.is_initialized and not self.is_rebooting:
             return taints
         return tuple(
             taint
             for taint in taints
             if (taint.key, taint.effect) not in _EPHEMERAL
+            and not (self.is_rebooting and (taint.key, taint.effect) == _REBOOTING)
             and not taint.key.startswith(_READINESS_PREFIX)
             and not any(startup.matches(taint) for startup in claim.startup_taints)
         )

@@ -59,7 +59,14 @@ class PatientEngine:
         """
         self._engine, self._turns, self._is_superseded = engine, turns, is_superseded
 
-    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+    def remove(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        is_consolidation: bool,
+        with_blocked: bool = False,
+        credited: str = "",
+    ) -> Simulation:
         """Remove nodes on the engine.
 
         Raises:
@@ -68,7 +75,9 @@ class PatientEngine:
         if self._is_superseded():
             raise Superseded
         self._turns.take()
-        return self._engine.remove(candidates, is_consolidation=is_consolidation)
+        return self._engine.remove(
+            candidates, is_consolidation=is_consolidation, with_blocked=with_blocked, credited=credited
+        )
 
 
 class Analyst:

@@ -9,7 +9,7 @@ import msgspec
 from karptui.aws.prices import PriceSettings, settings_of
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.blockers import BlockerSurvey
-from karptui.disruption.budgets import UNLIMITED, Reason, budget_state
+from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, budget_state
 from karptui.disruption.command import Command, Method
 from karptui.disruption.methods import NextPass, observed_fleet
 from karptui.provisioning.order import served_pools
@@ -47,7 +47,7 @@ def _allowances(situation: Situation) -> _Allowance:
     use = situation.budget_use
     found: _Allowance = {}
     for pool in served_pools(situation.inventory.nodepools):
-        for reason in Reason:
+        for reason in VOLUNTARY:
             state = budget_state(pool, reason, use.get(pool.name), situation.now_ns)
             is_unlimited = state.allowed >= UNLIMITED
             found[pool.name, str(reason)] = (None, None) if is_unlimited else (state.allowed, state.left)

@@ -116,8 +116,17 @@ class _Reporting:
         self._total = total
         self._tried = 0
 
-    def remove(self, candidates: Sequence[Candidate], *, is_consolidation: bool) -> Simulation:
+    def remove(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        is_consolidation: bool,
+        with_blocked: bool = False,
+        credited: str = "",
+    ) -> Simulation:
         """Remove nodes on the engine."""
         self._reporter(min(self._tried, self._total), self._total)
         self._tried += 1
-        return self._engine.remove(candidates, is_consolidation=is_consolidation)
+        return self._engine.remove(
+            candidates, is_consolidation=is_consolidation, with_blocked=with_blocked, credited=credited
+        )

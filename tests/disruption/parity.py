@@ -10,12 +10,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from karptui.disruption.json_form import method_json
+from karptui.disruption.deletion_costs import managed_costs
+from karptui.disruption.json_form import legacy_repair_json, method_json
 from karptui.disruption.methods import simulate
 from tests.provisioning.loading import load
 
 GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
-COMPARED = ("DisruptionBlocked", "Unconsolidatable", "ConsolidationCandidate", "InvalidDoNotDisruptAnnotation")
+COMPARED = (
+    "DisruptionBlocked",
+    "Unconsolidatable",
+    "ConsolidationCandidate",
+    "InvalidDoNotDisruptAnnotation",
+    "NodeRepairBlocked",
+)
 _OTHERS = re.compile(r" and (\d+) other\(s\)$")
 _UNPLACED = "Not all pods would schedule, "
 
@@ -36,12 +43,16 @@ def catalog(path: Path) -> Sequence[Mapping[str, Any]]:
 def answer(snapshot: Mapping[str, Any], types: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Return our answer to a snapshot, in the form of the oracle's."""
     report = simulate(load(snapshot, types))
-    return {"disruption": [method_json(result) for result in report.methods], "events": report.events}
+    methods = [method_json(result) for result in report.methods]
+    if report.legacy_repairs is not None:
+        methods.append(legacy_repair_json(report.legacy_repairs))
+    costs = managed_costs(report.fleet)
+    return {"disruption": methods, "events": report.events} | ({"deletionCosts": costs} if costs else {})
 
 
 def decisions(document: Mapping[str, Any]) -> dict[str, str]:
     """Return what each method decides, as texts that can be compared."""
-    found = {}
+    found = {"deletionCosts": json.dumps(document.get("deletionCosts"), sort_keys=True)}
     for method in document["disruption"]:
         commands = sorted(json.dumps(_command(command), sort_keys=True) for command in method["commands"])
         found[method["name"]] = json.dumps([sorted(method["candidates"]), method["budgets"], commands], sort_keys=True)
@@ -50,7 +61,16 @@ def decisions(document: Mapping[str, Any]) -> dict[str, str]:
 
 def _command(command: Mapping[str, Any]) -> list[Any]:
     replacements = [_claim(claim) for claim in command["replacements"]]
-    return [command["decision"], sorted(command["candidates"]), replacements, f"{command['savings']:.6f}"]
+    told = [command.get("terminateFirstReason"), _repairs(command)]
+    return [command["decision"], sorted(command["candidates"]), replacements, f"{command['savings']:.6f}", *told]
+
+
+def _repairs(command: Mapping[str, Any]) -> list[Any]:
+    fields = ("action", "condition", "status", "reason", "reasonRegex", "eligibleAt", "drainBound", "escalated")
+    return [
+        [name, *(one.get(field) for field in fields), f"{one['score']:.9f}"]
+        for name, one in sorted((command.get("repair") or {}).items())
+    ]
 
 
 def _claim(claim: Mapping[str, Any]) -> list[Any]:

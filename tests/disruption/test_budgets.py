@@ -16,6 +16,7 @@ from karptui.disruption.budget_calendar import (
 )
 from karptui.disruption.budgets import (
     UNLIMITED,
+    VOLUNTARY,
     BudgetValueError,
     PoolUse,
     Reason,
@@ -68,7 +69,7 @@ def test_the_least_line_that_covers_the_reason_binds():
         DisruptionBudget("0", reasons=("Empty",)),
         DisruptionBudget("0", reasons=()),
     )
-    drift, empty, other = (_state(*lines, reason=reason) for reason in Reason if reason)
+    drift, empty, other = (_state(*lines, reason=reason) for reason in VOLUNTARY if reason)
     assert {state.reason: (state.allowed, state.binding.index) for state in (drift, empty, other)} == {
         Reason.EMPTY: (0, 2),
         Reason.DRIFTED: (2, 1),

@@ -10,7 +10,7 @@ KARPENTER = GOLDENS / "karpenter-1.14.1"
 RULES = GOLDENS / "rules"
 
 
-@pytest.mark.parametrize("family", ["disruption", "consolidation", "runners", "storyE"])
+@pytest.mark.parametrize("family", ["disruption", "consolidation", "runners", "storyE", "spot15ties", "spot15real"])
 def test_decides_and_says_what_karpenter_does(family):
     assert _differences(KARPENTER / f"{family}.jsonl.gz") == {}
 

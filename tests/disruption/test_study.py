@@ -174,7 +174,7 @@ def test_pools_are_compared_step_by_step():
 
 def test_a_long_question_may_be_broken_off():
     class Impatient:
-        def remove(self, candidates, *, is_consolidation):
+        def remove(self, candidates, **_):
             raise InterruptedError
 
     claims = [a_claim(name, instance_type="m5.2xlarge", conditions=(drifted(),)) for name in NAMES]

@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from karptui.decode.kinds import Kind, kind_of
 from karptui.decode.reader import KindReader
 from karptui.karpenter.instance_type import InstanceType, Offering, Overhead
 from karptui.karpenter.inventory import Inventory
-from karptui.karpenter.settings import parse_settings
+from karptui.karpenter.repair_policies import parse_policies
+from karptui.karpenter.settings import Settings, parse_settings
 from karptui.kube.quantity import Quantity, parse_quantity
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.kube.timestamps import parse_timestamp
@@ -95,10 +98,23 @@ def load_types(raw: Sequence[Mapping[str, Any]]) -> tuple[InstanceType, ...]:
     return _PARSED[id(raw)][1]
 
 
+def load_settings(snapshot: Mapping[str, Any]) -> Settings:
+    """Return the settings of a snapshot; a recording without a version is one of 1.14.1."""
+    settings = parse_settings(snapshot.get("settings") or {}, snapshot.get("karpenterVersion", "1.14.1"))
+    policies = snapshot.get("repairPolicies")
+    return replace(
+        settings,
+        repair_policies=None if policies is None else parse_policies(policies),
+        reboot_history={
+            name: tuple(map(parse_timestamp, times)) for name, times in snapshot.get("rebootHistory", {}).items()
+        },
+    )
+
+
 def load(snapshot: Mapping[str, Any], catalog: Sequence[Mapping[str, Any]] = ()) -> Prepared:
     return prepare(
         load_inventory(snapshot["objects"]),
         load_types(snapshot.get("instanceTypes") or catalog),
-        parse_settings(snapshot.get("settings") or {}, snapshot.get("karpenterVersion", "1.14.1")),
+        load_settings(snapshot),
         parse_timestamp(snapshot["capturedAt"]),
     )

@@ -9,7 +9,7 @@ import pytest
 from karptui.decode.kinds import Kind
 from karptui.disruption.analysis import Analysis
 from karptui.disruption.budget_calendar import pool_budgets
-from karptui.disruption.budgets import PoolUse, Reason
+from karptui.disruption.budgets import VOLUNTARY, PoolUse, Reason
 from karptui.disruption.fleet import Fleet
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.session.cluster_view import ClusterView
@@ -214,7 +214,7 @@ def test_values() -> None:
 
 def test_at_length() -> None:
     budgets = (DisruptionBudget("2"), CLOSED_BY_DAY, DisruptionBudget("1", "0 20 * * *", "1h", ("Empty",)))
-    entries = [entry(*budgets, reason=reason, use=USED) for reason in Reason]
+    entries = [entry(*budgets, reason=reason, use=USED) for reason in VOLUNTARY]
     text = detail_text(entries, NOW_NS)
     assert "  2  0 · Drifted · 0 9 * * * for 8h\n       Tue 09:00–17:00Z, allows 0" in text
     assert "next Tue 20:00–21:00Z" in text
@@ -227,7 +227,7 @@ def test_at_length() -> None:
     assert "not within a week" in detail_text([shut], NOW_NS)
     before = BudgetEntry(NodePool(name="general", budgets=budgets), Reason.EMPTY)
     assert "  2  0 · Drifted" in detail_text([before], NOW_NS)
-    alike = detail_text([entry(DisruptionBudget("1"), reason=reason) for reason in Reason], NOW_NS)
+    alike = detail_text([entry(DisruptionBudget("1"), reason=reason) for reason in VOLUNTARY], NOW_NS)
     assert "\nEmpty, Drifted, Underutilized\n" in alike
     assert alike.count("Tue 11-24") == 1
     assert "Deleting: none" in detail_text([entry(DisruptionBudget("1"), use=PoolUse(1))], NOW_NS)

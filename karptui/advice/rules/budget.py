@@ -12,6 +12,7 @@ from karptui.advice.rule import rule
 from karptui.advice.words import at_cost, counted, joined, listed, money, verb
 from karptui.disruption.budget_calendar import WEEK_NS, allowance
 from karptui.disruption.budgets import (
+    VOLUNTARY,
     BudgetState,
     BudgetValueError,
     Reason,
@@ -80,7 +81,7 @@ def _eaten(context: AdviceContext) -> Iterator[Finding]:
         nodes = context.nodes_of(pool)
         stuck = frozenset(node.name for node in nodes if _has_drained_long(node, context.now_ns))
         use = context.fleet.use.get(pool.name)
-        states = [budget_state(pool, reason, use, context.now_ns) for reason in Reason]
+        states = [budget_state(pool, reason, use, context.now_ns) for reason in VOLUNTARY]
         eaten = [one for one in states if _is_eaten(one, stuck)]
         if pool.is_static:
             eaten = [one for one in eaten if one.reason is Reason.DRIFTED]
@@ -134,7 +135,7 @@ def _never_opens(context: AdviceContext) -> Iterator[Finding]:
         nodes = context.nodes_of(pool)
         if not nodes or not pool.budgets:
             continue
-        shut = [reason for reason in Reason if _is_shut(context, pool, reason)]
+        shut = [reason for reason in VOLUNTARY if _is_shut(context, pool, reason)]
         if pool.is_static:
             shut = [reason for reason in shut if reason is Reason.DRIFTED]
         if not shut:
@@ -143,7 +144,7 @@ def _never_opens(context: AdviceContext) -> Iterator[Finding]:
         drifted *= Reason.DRIFTED in shut
         waits = f" {counted(drifted, 'drifted node waits', 'drifted nodes wait')}." if drifted else ""
         # A pool may well be closed for one reason on purpose; closed for all of them nothing is left but expiry.
-        hurts = bool(drifted) or len(shut) == len(Reason)
+        hurts = bool(drifted) or len(shut) == len(VOLUNTARY)
         cost = context.cost(nodes)
         yield Finding(
             severity=Severity.WARNING if hurts else Severity.INFO,

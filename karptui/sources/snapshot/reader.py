@@ -13,6 +13,7 @@ from karptui.clock import Clock, SystemClock
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, Document, SnapshotError, documents, sentence
@@ -139,9 +140,23 @@ class Recorded:
                 raise self._wrong(f"settings.{name}", "must be text")
             environment[name] = str(value).lower() if isinstance(value, bool) else str(value)
         try:
-            return parse_settings(environment, self.karpenter_version)
+            settings = parse_settings(environment, self.karpenter_version)
         except SettingsError as error:
             raise self._wrong("settings", error) from None
+        policies = self._field("repairPolicies", list, None)
+        history = self._field("rebootHistory", dict, {})
+        if policies is None and not history:
+            return settings
+        try:
+            return msgspec.structs.replace(
+                settings,
+                repair_policies=None if policies is None else parse_policies(policies),
+                reboot_history={name: tuple(parse_timestamp(at) for at in times) for name, times in history.items()},
+            )
+        except RepairPolicyError as error:
+            raise self._wrong("repairPolicies", error) from None
+        except (TypeError, ValueError) as error:
+            raise self._wrong("rebootHistory", error) from None
 
     def _instance_types(self, document: Document, catalogs: Catalogs) -> tuple[InstanceType, ...] | None:
         types = self._field("instanceTypes", list, None)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from karptui.disruption.budget_calendar import AllowanceSpan, LineWindow, PoolBudgets
-from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
+from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, BudgetState, Reason
 from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.session.cluster_view import ClusterView
 from karptui.session.readiness import is_out_of_reach, unready_because
@@ -108,5 +108,5 @@ def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
         BudgetEntry(pool, reason, found, known is not None and found is None, missing)
         for name, pool in view.state.nodepools.items()
         for found in (known.get(name) if known is not None else None,)
-        for reason in Reason
+        for reason in VOLUNTARY
     )

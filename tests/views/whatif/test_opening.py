@@ -116,9 +116,9 @@ def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        ("", "model 1.14.1"),
-        ("1.14.3", "model 1.14.1 = cluster 1.14.3"),
-        ("1.9.0", "model 1.14.1 ≠ cluster 1.9.0: decisions may differ"),
+        ("", "model 1.15.0"),
+        ("1.14.3", "model 1.15.0 = cluster 1.14.3"),
+        ("1.9.0", "model 1.15.0 ≠ cluster 1.9.0: decisions may differ"),
     ],
 )
 def test_versions_are_told_apart(found: str, text: str) -> None:

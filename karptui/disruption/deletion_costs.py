@@ -1,0 +1,126 @@
+"""Pod deletion costs that Karpenter writes itself, so that a scale-down empties the nodes it would rather be without.
+
+Rules: ``pkg/controllers/pod/deletioncost`` of v1.15.0; gate PodDeletionCostManagement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+from typing import Final
+
+from karptui.disruption.budgets import Reason, budget_state
+from karptui.disruption.drift import DRIFTED
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.gates import Gate, first_failure
+from karptui.karpenter.labels import CAPACITY_TYPE, DISRUPTED_TAINT, INSTANCE_TYPE, POD_DELETION_COST, ZONE
+from karptui.karpenter.pod_predicates import is_managing_costs
+from karptui.kube.pod import Pod
+from karptui.provisioning.state_node import StateNode
+
+LEAST: Final = str(-(1 << 31))
+"""What pods of nodes that go anyway are given."""
+MAX_NODES: Final = 50
+"""Nodes whose pods are written in one pass, those that go anyway apart."""
+_REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
+_RECREATING: Final = frozenset({_REPLICA_SET, ("batch/v1", "Job"), ("apps/v1", "DaemonSet")})
+_NOT_ASKED: Final = frozenset({Gate.IN_COMMAND, Gate.NODEPOOL_UNRESOLVED})
+"""Gates of candidates that this controller does not mind."""
+
+
+class _Group(Enum):
+    GOING = auto()
+    DRIFTED = auto()
+    NORMAL = auto()
+    REST = auto()
+
+
+def managed_costs(fleet: Fleet) -> dict[str, str]:
+    """Return what one pass changes: the new deletion cost by ``namespace/name``, empty where it is taken away."""
+    if not is_managing_costs(fleet.settings):
+        return {}
+    nodes = sorted(fleet.nodes, key=lambda node: (-_savings_ratio(fleet, node), node.name))
+    groups: dict[_Group, list[StateNode]] = {group: [] for group in _Group}
+    for node in nodes:
+        groups[_group(fleet, node)].append(node)
+    drifted, late = _within(groups[_Group.DRIFTED], _budgets(fleet, Reason.DRIFTED))
+    normal, over = _within(groups[_Group.NORMAL], _budgets(fleet, Reason.UNDERUTILIZED))
+    ranked = [*drifted, *normal]
+    rest = [*groups[_Group.REST], *late, *over]
+    changes: dict[str, str] = {}
+    for node in groups[_Group.GOING]:
+        changes |= _changes(node, LEAST)
+    written = 0
+    costs: Iterable[tuple[StateNode, str]] = (
+        *((node, str(rank - len(ranked))) for rank, node in enumerate(ranked)),
+        *((node, "") for node in rest),
+    )
+    for node, cost in costs:
+        own = _changes(node, cost)
+        if own and written < MAX_NODES:
+            changes |= own
+            written += 1
+    return changes
+
+
+def _savings_ratio(fleet: Fleet, node: StateNode) -> float:
+    book, labels = fleet.books.get(node.nodepool_name), node.labels
+    if book is None:
+        return 0.0
+    price = book.price(labels.get(INSTANCE_TYPE, ""), labels.get(ZONE, ""), labels.get(CAPACITY_TYPE, ""))
+    return price / fleet.pods.disruption_cost(pod for pod in fleet.pods_of(node) if fleet.pods.is_reschedulable(pod))
+
+
+def _group(fleet: Fleet, node: StateNode) -> _Group:
+    taints = node.node.taints if node.node is not None else ()
+    if node.is_marked_for_deletion or any(taint.matches(DISRUPTED_TAINT) for taint in taints):
+        return _Group.GOING
+    failure = first_failure(fleet, node)
+    if (failure is not None and failure.gate not in _NOT_ASKED) or _is_pinned(fleet, node):
+        return _Group.REST
+    book, pool = fleet.books.get(node.nodepool_name), fleet.pools.get(node.nodepool_name)
+    type_name = node.labels.get(INSTANCE_TYPE, "")
+    if type_name and (book is None or type_name not in book.types):
+        return _Group.REST
+    if node.claim is not None and node.claim.is_true(DRIFTED) and not (pool is not None and pool.is_static):
+        return _Group.DRIFTED
+    return _Group.REST if pool is not None and pool.consolidate_after_ns is None else _Group.NORMAL
+
+
+def _is_pinned(fleet: Fleet, node: StateNode) -> bool:
+    """Return whether some pod would not be made again elsewhere; kube-system does not count."""
+    return any(pod.namespace != "kube-system" and _controller(pod) not in _RECREATING for pod in fleet.pods_of(node))
+
+
+def _controller(pod: Pod) -> tuple[str, str] | None:
+    return next(((one.api_version, one.kind) for one in pod.template.owners if one.controller), None)
+
+
+def _budgets(fleet: Fleet, reason: Reason) -> dict[str, int]:
+    return {
+        name: budget_state(pool, reason, fleet.use.get(name), fleet.now_ns).left for name, pool in fleet.pools.items()
+    }
+
+
+def _within(nodes: Sequence[StateNode], budgets: Mapping[str, int]) -> tuple[list[StateNode], list[StateNode]]:
+    """Return the nodes, in order, that the budgets of their NodePools leave room for, and the others."""
+    left = dict(budgets)
+    within: list[StateNode] = []
+    over: list[StateNode] = []
+    for node in nodes:
+        if left.get(node.nodepool_name, 0) > 0:
+            left[node.nodepool_name] -= 1
+            within.append(node)
+        else:
+            over.append(node)
+    return within, over
+
+
+def _changes(node: StateNode, cost: str) -> dict[str, str]:
+    return dict(_changed(node, cost))
+
+
+def _changed(node: StateNode, cost: str) -> Iterator[tuple[str, str]]:
+    for pod in (*node.pods, *node.ending):
+        if _controller(pod) == _REPLICA_SET and pod.template.annotations.get(POD_DELETION_COST, "") != cost:
+            yield pod.key, cost

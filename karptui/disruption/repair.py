@@ -1,0 +1,249 @@
+"""Repair: unhealthy nodes are replaced or rebooted, the most urgent first; and the controller that did so before 1.15.
+
+Rules: ``pkg/controllers/disruption/repair.go`` and ``pkg/controllers/node/legacyrepair`` of v1.15.0. How often a node
+was rebooted lately is in Karpenter's memory alone, so it is known only as far as a snapshot tells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from karptui.aws.repair_policies import aws_repair_policies
+from karptui.disruption import static_drift
+from karptui.disruption.candidate import Candidate
+from karptui.disruption.command import Command, TerminateFirst
+from karptui.disruption.events import NODE_REPAIR_BLOCKED, Recorder
+from karptui.disruption.fleet import Fleet
+from karptui.disruption.gates import POD_GATES, Gate, GateCheck, iter_gates
+from karptui.disruption.simulation import Simulator
+from karptui.disruption.terminate_first import remove_or_terminate_first
+from karptui.karpenter.labels import DO_NOT_REPAIR, NODEPOOL
+from karptui.karpenter.nodeclaim import NodeClaim
+from karptui.karpenter.repair_policies import Ailment, RepairAction, RepairPolicies, RepairPolicy, legacy_ailment
+from karptui.karpenter.settings import Settings
+from karptui.kube.timestamps import NS_PER_SECOND
+from karptui.provisioning.state_node import StateNode
+
+REPAIR_GATE: Final = "NodeRepair"
+TERMINATE_FIRST_GATE: Final = "TerminateFirstRepair"
+REBOOTING: Final = "Rebooting"
+REBOOTS_BEFORE_REPLACEMENT: Final = 2
+_REBOOT_WINDOW_NS: Final = 24 * 3600 * NS_PER_SECOND
+_UNHEALTHY_SHARE: Final = 0.2
+NO_POOL: Final = "repair requires a NodePool to construct and budget a safe replacement"
+VETOED: Final = f'repair is blocked through the "{DO_NOT_REPAIR}" annotation'
+UNBOUNDED: Final = "repair requires a termination grace period to bypass blocking pods"
+
+
+def is_repairing(settings: Settings) -> bool:
+    """Return whether the method is at work."""
+    return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and not settings.legacy_node_repair
+
+
+def is_legacy(settings: Settings) -> bool:
+    """Return whether the controller of before is kept in its place."""
+    return settings.rules.has_repair_method and settings.gate(REPAIR_GATE) and settings.legacy_node_repair
+
+
+def policies_of(settings: Settings) -> tuple[RepairPolicy, ...]:
+    """Return the policies in force: those that were told, else the AWS provider's."""
+    told = settings.repair_policies
+    return aws_repair_policies(settings) if told is None else told
+
+
+class RepairCase(msgspec.Struct, frozen=True, eq=False):
+    """A node to repair."""
+
+    candidate: Candidate
+    ailment: Ailment
+    """With the action that is taken: a node rebooted too often is replaced."""
+    is_escalated: bool
+    legacy_cost: float
+    """What evicting all its pods costs, by how much of its life is left: breaks ties."""
+
+    @property
+    def bound_ns(self) -> int | None:
+        """How long its drain may take, None without a bound."""
+        bounds = (self.ailment.bound_ns, self.candidate.claim.termination_grace_period_ns)
+        return min((bound for bound in bounds if bound is not None), default=None)
+
+
+class Repair:
+    """The method on one fleet."""
+
+    def __init__(self, fleet: Fleet, recorder: Recorder) -> None:
+        self._fleet = fleet
+        self._recorder = recorder
+        self._policies = RepairPolicies(policies_of(fleet.settings))
+
+    def ailment_of(self, node: StateNode) -> Ailment | None:
+        """Return what is wrong with a node whose toleration is over, whatever holds its repair back."""
+        if node.node is None:
+            return None
+        rebooting = node.claim.condition(REBOOTING) if node.claim is not None else None
+        finished_ns = rebooting.last_transition_ns if rebooting is not None and rebooting.status == "False" else 0
+        return self._policies.ailment(node.node, self._fleet.now_ns, finished_ns)
+
+    def ailments(self) -> dict[str, Ailment]:
+        """Return what is wrong by node."""
+        found = ((node.name, self.ailment_of(node)) for node in self._fleet.nodes)
+        return {name: ailment for name, ailment in found if ailment is not None}
+
+    def cases(self) -> tuple[RepairCase, ...]:
+        """Return the nodes to repair; why others are not is said where Karpenter says so."""
+        return tuple(case for node in self._fleet.nodes if (case := self._case(node)) is not None)
+
+    def _case(self, node: StateNode) -> RepairCase | None:
+        fleet = self._fleet
+        passed, failure = self._gates(node)
+        resolved = fleet.resolved(node.nodepool_name)
+        ailment = self.ailment_of(node)
+        if not passed or resolved is None or ailment is None:
+            return None
+        candidate = Candidate(fleet, node, *resolved)
+        claim = candidate.claim
+        if node.annotations.get(DO_NOT_REPAIR) == "true":
+            self._recorder.blocked(node, VETOED)
+            return None
+        if failure is not None and ailment.bound_ns is None and claim.termination_grace_period_ns is None:
+            self._recorder.blocked(node, UNBOUNDED)
+            return None
+        is_escalated = ailment.action is RepairAction.REBOOT and self._reboots(claim) >= REBOOTS_BEFORE_REPLACEMENT
+        if is_escalated:
+            ailment = msgspec.structs.replace(ailment, action=RepairAction.REPLACE)
+        return RepairCase(candidate, ailment, is_escalated, self._legacy_cost(candidate))
+
+    def _gates(self, node: StateNode) -> tuple[bool, GateCheck | None]:
+        """Return whether a node passes the gates, and the pods that block it but do not count yet."""
+        recorder = self._recorder
+        if node.claim is not None and not node.nodepool_name and node.name not in self._fleet.commanded:
+            recorder.blocked(node, NO_POOL)
+            return False, None
+        is_over_nodes = False
+        for check in iter_gates(self._fleet, node, recorder):
+            if check.is_open is not False or (is_over_nodes and check.gate in _NODE_GATES):
+                continue
+            if check.gate in POD_GATES:
+                return True, check
+            if check.gate is Gate.NODE_DND or (check.gate is Gate.NOT_INITIALIZED and node.is_registered):
+                # Karpenter stops at the first gate that is shut, and takes that one back: later ones are not asked.
+                is_over_nodes = True
+                continue
+            if check.message:
+                recorder.blocked(node, check.message)
+            return False, None
+        return True, None
+
+    def _reboots(self, claim: NodeClaim) -> int:
+        since_ns = self._fleet.now_ns - _REBOOT_WINDOW_NS
+        return sum(1 for at_ns in self._fleet.settings.reboot_history.get(claim.name, ()) if at_ns > since_ns)
+
+    def _legacy_cost(self, candidate: Candidate) -> float:
+        fleet, claim = self._fleet, candidate.claim
+        traits = fleet.pods.traits
+        cost = sum(traits(pod.template).eviction_cost for pod in fleet.pods_of(candidate.node))
+        if claim.expire_after_ns:
+            left = 1 - (fleet.now_ns - claim.created_ns) / claim.expire_after_ns
+            cost *= min(max(left, 0.0), 1.0)
+        return cost
+
+    def compute(
+        self, cases: Iterable[RepairCase], budgets: Mapping[str, int], simulator: Simulator
+    ) -> tuple[Command, ...]:
+        """Return the command for the first node that can be repaired.
+
+        Raises:
+            SimulationError: when there is no NodePool to schedule with.
+        """
+        tripped = self._tripped()
+        for case in sorted(cases, key=lambda one: (-one.ailment.score, one.legacy_cost, one.candidate.name)):
+            candidate = case.candidate
+            pool = candidate.pool.name
+            if pool in tripped:
+                message = f'more than 20% of nodes in nodepool "{pool}" are unhealthy'
+                self._recorder.about_node(candidate.node, NODE_REPAIR_BLOCKED, message)
+                self._recorder.publish("NodePool", pool, NODE_REPAIR_BLOCKED, message)
+            elif not candidate.node.is_initialized or budgets.get(pool, 0):
+                command = self._command(case, simulator)
+                if command is not None:
+                    return (msgspec.structs.replace(command, repairs={candidate.name: case}),)
+        return ()
+
+    def _tripped(self) -> frozenset[str]:
+        """Return the NodePools of which more than a fifth of the nodes is unhealthy."""
+        total: Counter[str] = Counter()
+        unhealthy: Counter[str] = Counter()
+        for node in self._fleet.inventory.nodes:
+            pool = node.labels.get(NODEPOOL, "")
+            if pool:
+                total[pool] += 1
+                unhealthy[pool] += self._policies.is_unhealthy(node)
+        return frozenset(pool for pool, count in total.items() if unhealthy[pool] > math.ceil(_UNHEALTHY_SHARE * count))
+
+    def _command(self, case: RepairCase, simulator: Simulator) -> Command | None:
+        candidate, fleet = case.candidate, self._fleet
+        if case.ailment.action is RepairAction.REBOOT:
+            return Command((candidate,), is_reboot=True)
+        may_terminate_first = fleet.settings.rules.has_terminate_first and fleet.settings.gate(TERMINATE_FIRST_GATE)
+        if candidate.pool.is_static:
+            return self._of_static(candidate, may_terminate_first=may_terminate_first)
+        simulation, is_first = remove_or_terminate_first(
+            simulator, candidate, may_terminate_first=may_terminate_first, with_blocked=True
+        )
+        if is_first:
+            return Command((candidate,), simulation=simulation, terminate_first=TerminateFirst.NO_RESERVED_CAPACITY)
+        if simulation.blocking_errors:
+            self._recorder.blocked(candidate.node, simulation.explanation())
+            return None
+        return Command((candidate,), simulation.new_nodes, simulation)
+
+    def _of_static(self, candidate: Candidate, *, may_terminate_first: bool) -> Command | None:
+        pool, fleet = candidate.pool, self._fleet
+        room = static_drift.headroom(fleet, pool)
+        if room.active > room.replicas:
+            return None
+        full = static_drift.full_reservations(pool, candidate.book) if may_terminate_first else None
+        if full is None and room.room != 0:
+            return Command((candidate,), from_template=1)
+        if full is not None and not static_drift.holds_slot(candidate, full):
+            self._recorder.blocked(candidate.node, static_drift.RESERVATIONS_FULL)
+            return None
+        if not may_terminate_first or not static_drift.is_refillable(pool):
+            message = static_drift.AT_LIMIT if full is None else static_drift.RESERVATIONS_FULL
+            self._recorder.blocked(candidate.node, message)
+            return None
+        reason = TerminateFirst.STATIC_AT_LIMIT if full is None else TerminateFirst.NO_RESERVED_CAPACITY
+        return Command((candidate,), terminate_first=reason)
+
+
+_NODE_GATES: Final = frozenset({Gate.NOMINATED, Gate.NODE_DND, Gate.NO_NODEPOOL_LABEL})
+
+
+def legacy_deletions(fleet: Fleet, recorder: Recorder) -> tuple[str, ...]:
+    """Return the nodes that the controller of before deletes now: without budget, veto or a place for their pods."""
+    policies = [one for one in policies_of(fleet.settings) if one.action is RepairAction.REPLACE]
+    nodes = sorted(fleet.inventory.nodes, key=lambda node: node.name)
+    unhealthy = {node.name for node in nodes if legacy_ailment(policies, node) is not None}
+    claims = {claim.provider_id: claim for claim in fleet.inventory.nodeclaims}
+    found: list[str] = []
+    for node in nodes:
+        claim = claims.get(node.provider_id)
+        at_ns = legacy_ailment(policies, node)
+        if claim is None or at_ns is None or fleet.now_ns < at_ns:
+            continue
+        pool = claim.labels.get(NODEPOOL)
+        peers = [one for one in nodes if pool is None or one.labels.get(NODEPOOL) == pool]
+        if sum(one.name in unhealthy for one in peers) > math.ceil(_UNHEALTHY_SHARE * len(peers)):
+            # Both texts as Karpenter writes them.
+            message = "more than 20% nodes are unhealthy in the nodepool"
+            if pool is None:
+                message = "more then 20% nodes are unhealthy in the cluster"
+            recorder.publish("Node", node.name, NODE_REPAIR_BLOCKED, message)
+        elif not claim.is_deleting:
+            found.append(node.name)
+    return tuple(found)
