@@ -40,6 +40,7 @@ NUMBERED_FIELDS = {
     "usage_classes",
     "placement_strategies",
     "nested_virtualization",
+    "nitro_enclaves",
 }
 WHEEL_OFFERINGS = re.compile(r"moto/ec2/resources/instance_type_offerings/availability-zone-id/([a-z0-9-]+)\.json\.gz")
 NAMED_SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")

@@ -67,6 +67,11 @@ def max_pods(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, reserved_enis: i
     ``maxPods: 0`` is a value, ``podsPerCore: 0`` is none; neither prefix delegation nor IPv6 is known to Karpenter.
     """
     kubelet, family = nodeclass.kubelet, nodeclass.family
+    if isinstance(kubelet.max_pods, str):
+        raise NodeClassError(
+            f"{EC2_KIND} {nodeclass.name}: spec.kubelet.maxPods: must be a whole number, "
+            "is text: write it without quotes"
+        )
     if kubelet.max_pods is not None:
         pods = kubelet.max_pods
     elif family.limits_pods_by_enis:

@@ -15,13 +15,14 @@ from karptui.aws.catalogue import instance_type_facts, price_list
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import allocatable, instance_types
 from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
-from karptui.aws.market import Market, built_in_market, region_of
+from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
 from karptui.aws.nodeclass import Ec2NodeClass, parse_spec_and_status
 from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.decode.errors import field_error
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE
 from karptui.karpenter.nodeclass import EC2_KIND
+from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.quantity import NANO, NANO_PER_MILLI, Quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceList
@@ -38,8 +39,19 @@ class _Zone(msgspec.Struct, frozen=True):
     id: str = ""
 
 
+class _Refused(msgspec.Struct, frozen=True, rename="camel"):
+    """What EC2 has just refused."""
+
+    capacity_type: str
+    type: str
+    zone: str
+    reservation: str = ""
+
+
 class _Document(msgspec.Struct, frozen=True, rename="camel"):
     node_class: Mapping[str, Any]
+    karpenter: Mapping[str, str] = {}
+    """Versions: ``core`` and ``provider``."""
     region: str = ""
     settings: Mapping[str, str | int | float | bool] = {}
     zones: tuple[_Zone, ...] = ()
@@ -47,6 +59,7 @@ class _Document(msgspec.Struct, frozen=True, rename="camel"):
     discovered: Mapping[str, tuple[int, ...]] = {}
     reservations: Mapping[str, int] = {}
     placement_group: PlacementGroup | None = None
+    unavailable: tuple[_Refused, ...] = ()
 
 
 class TypesCase(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -70,7 +83,7 @@ def parse_case(content: Any) -> TypesCase:
     """
     try:
         document = msgspec.convert(content, _Document)
-        settings = parse_settings({name: _text(value) for name, value in document.settings.items()})
+        settings = parse_settings({name: _text(value) for name, value in document.settings.items()}, _version(document))
     except msgspec.ValidationError as error:
         found = field_error(error, content)
         raise CaseError(f"{found.path or 'document'}: {found.problem}") from None
@@ -117,8 +130,12 @@ def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any
         "region": case.market.region,
         "prices": case.market.on_demand.label,
         "incompatible": ruled_out,
-        "types": {one.name: _type_document(one) for one in resolved},
+        "types": {one.name: _type_document(one, case.settings.rules) for one in resolved},
     }
+
+
+def _version(document: _Document) -> str:
+    return document.karpenter.get("provider") or document.karpenter.get("core", "")
 
 
 def _text(value: str | float | bool) -> str:  # noqa: FBT001 - a value of a document, not a switch
@@ -152,8 +169,12 @@ def _region(document: _Document, nodeclass: Ec2NodeClass) -> str:
 
 def _market(document: _Document, region: str, nodeclass: Ec2NodeClass) -> Market:
     """Return the market the case describes; without zones of its own, the built-in catalogue's."""
+    sold_out = frozenset(
+        OfferingKey(one.capacity_type, one.type, one.zone, one.reservation) for one in document.unavailable
+    )
     if not document.zones:
-        return built_in_market(region, nodeclass.zones, document.reservations)
+        market = built_in_market(region, nodeclass.zones, document.reservations)
+        return msgspec.structs.replace(market, sold_out=sold_out)
     every = frozenset(zone.name for zone in document.zones)
     by_type = {name: frozenset(document.type_zones.get(name, every)) for name in instance_type_facts()}
     return Market(
@@ -162,6 +183,7 @@ def _market(document: _Document, region: str, nodeclass: Ec2NodeClass) -> Market
         zones_by_type=by_type,
         on_demand=price_list(region),
         instances_left=document.reservations,
+        sold_out=sold_out,
     )
 
 
@@ -176,7 +198,7 @@ def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
     return tuple(known[name] for name in wanted)
 
 
-def _type_document(instance_type: InstanceType) -> dict[str, Any]:
+def _type_document(instance_type: InstanceType, rules: Rules) -> dict[str, Any]:
     kept = instance_type.overhead
     return {
         "capacity": _integers(instance_type.capacity),
@@ -190,7 +212,7 @@ def _type_document(instance_type: InstanceType) -> dict[str, Any]:
             {"key": one.key, "operator": one.operator, "values": list(one.values)}
             for one in sorted(instance_type.requirements, key=lambda one: one.key)
         ],
-        "offerings": [_offering_document(offering) for offering in instance_type.offerings],
+        "offerings": [_offering_document(offering, rules) for offering in instance_type.offerings],
     }
 
 
@@ -203,7 +225,7 @@ def _integer(name: str, amount: Quantity) -> int:
     return -(-amount.nano // (NANO_PER_MILLI if name == CPU else NANO))
 
 
-def _offering_document(offering: Offering) -> dict[str, Any]:
+def _offering_document(offering: Offering, rules: Rules) -> dict[str, Any]:
     labels = {one.key: one.values[0] for one in offering.requirements if one.values}
     document: dict[str, Any] = {
         "capacityType": labels[CAPACITY_TYPE],
@@ -212,6 +234,8 @@ def _offering_document(offering: Offering) -> dict[str, Any]:
         "price": offering.price_per_hour,
         "available": offering.is_available,
     }
+    if rules.has_room_apart:
+        document["launchable"] = offering.is_launchable(rules)
     if labels[CAPACITY_TYPE] == RESERVED:
         document |= {"reservation": labels[RESERVATION_ID], "remaining": offering.reservation_capacity}
     if PLACEMENT_GROUP_PARTITION in labels:

@@ -77,6 +77,7 @@ class InstanceTypeFacts(msgspec.Struct, frozen=True, cache_hash=True):
     placement_strategies: tuple[str, ...]
     """``cluster``, ``partition``, ``spread``."""
     nested_virtualization: bool
+    nitro_enclaves: bool
     branch_enis: int
     """Branch interfaces for security groups per pod; 0 where trunking does not work or is not known to."""
     windows_ipv4: int
@@ -144,6 +145,7 @@ def facts_from_ec2(
         usage_classes=tuple(info.get("SupportedUsageClasses", ())),
         placement_strategies=tuple(info.get("PlacementGroupInfo", {}).get("SupportedStrategies", ())),
         nested_virtualization="nested-virtualization" in processor.get("SupportedFeatures", ()),
+        nitro_enclaves=info.get("NitroEnclavesSupport") == "supported",
         branch_enis=branch_enis,
         windows_ipv4=windows_ipv4,
     )

@@ -12,6 +12,7 @@ from typing import Final
 from karptui.aws.capacity import capacity, eni_limited_pods
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
+from karptui.aws.kubelet import expressions, for_type
 from karptui.aws.market import Market
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
 from karptui.aws.offerings import PlacementGroup, incompatibility, sold_as
@@ -50,10 +51,12 @@ def instance_types(
     if not nodeclass.zones:
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
     chosen = tuple(instance_type_facts().values() if facts is None else facts)
+    has_expressions = settings.rules.evaluates_kubelet and bool(expressions(nodeclass.kubelet))
     found = []
     for one, sold in zip(chosen, sold_as(chosen, nodeclass, settings, market, placement_group), strict=True):
-        amounts = capacity(one, nodeclass, settings)
-        kept = overhead(one, nodeclass, amounts)
+        own = for_type(one, nodeclass, settings) if has_expressions else nodeclass
+        amounts = capacity(one, own, settings)
+        kept = overhead(one, own, amounts)
         reported = discovered_memory_bytes.get(one.name)
         if reported is not None:
             amounts[MEMORY] = of_units(reported, QuantityFormat.BINARY_SI)

@@ -21,6 +21,8 @@ class OfferingKey(msgspec.Struct, frozen=True):
     capacity_type: str
     instance_type: str
     zone: str
+    reservation: str = ""
+    """Of reserved capacity: a refusal holds for one reservation alone."""
 
 
 class Market(msgspec.Struct, frozen=True, kw_only=True, eq=False):

@@ -92,7 +92,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Kubelet(Shape, frozen=True, kw_only=True):
     """``spec.kubelet``."""
 
-    max_pods: int | None = None
+    max_pods: int | str | None = None
+    """Text is a CEL expression, which `karptui.aws.kubelet` evaluates per type."""
     pods_per_core: int | None = None
     kube_reserved: Mapping[str, str] | None = None
     system_reserved: Mapping[str, str] | None = None
@@ -134,6 +135,12 @@ class CpuOptions(Shape, frozen=True, kw_only=True):
     nested_virtualization: str | None = None
 
 
+class EnclaveOptions(Shape, frozen=True, kw_only=True):
+    """``spec.enclaveOptions``, new in 1.15."""
+
+    enabled: bool = False
+
+
 class Spec(Shape, frozen=True, kw_only=True):
     """``spec``."""
 
@@ -145,6 +152,7 @@ class Spec(Shape, frozen=True, kw_only=True):
     network_interfaces: tuple[NetworkInterface, ...] | None = None
     connection_tracking: Mapping[str, Any] | None = None
     cpu_options: CpuOptions | None = None
+    enclave_options: EnclaveOptions | None = None
     placement_group_selector: Mapping[str, Any] | None = None
     user_data: str | None = None
 
@@ -246,6 +254,12 @@ class Ec2NodeClass(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Whether only types with nested virtualization will do."""
         options = self.spec.cpu_options
         return options is not None and options.nested_virtualization == "enabled"
+
+    @property
+    def wants_enclaves(self) -> bool:
+        """Whether only types with Nitro Enclaves will do."""
+        options = self.spec.enclave_options
+        return options is not None and options.enabled
 
     @cached_property
     def zones(self) -> tuple[SubnetZone, ...]:

@@ -28,6 +28,7 @@ from karptui.aws.market import Market, OfferingKey
 from karptui.aws.nodeclass import AL2023, EXPIRING, CapacityReservation, Ec2NodeClass, NetworkInterface
 from karptui.karpenter.instance_type import Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, RESERVED, SPOT, ZONE
+from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings
 from karptui.kube.selectors import NodeSelectorRequirement
 
@@ -62,6 +63,8 @@ def incompatibility(
         return "a1 types do not boot AL2023"
     if nodeclass.wants_nested_virtualization and not facts.nested_virtualization:
         return "has no nested virtualization"
+    if nodeclass.wants_enclaves and not facts.nitro_enclaves:
+        return "has no Nitro Enclaves"
     if placement_group is not None and placement_group.strategy not in facts.placement_strategies:
         return f"does not support {placement_group.strategy} placement groups"
     if spec.connection_tracking is not None and facts.hypervisor != "nitro":
@@ -93,7 +96,7 @@ def offerings(
     market: Market,
     *,
     is_compatible: bool,
-    has_reserved_capacity: bool,
+    settings: Settings,
     placement_group: PlacementGroup | None = None,
 ) -> tuple[Offering, ...]:
     """Return all offerings of a type, the unavailable ones too, by zone and capacity type.
@@ -103,14 +106,15 @@ def offerings(
         nodeclass: Whose subnets and reservations count.
         market: What the region sells.
         is_compatible: Whether the NodeClass accepts the type at all.
-        has_reserved_capacity: The feature gate ReservedCapacity.
+        settings: The feature gate ReservedCapacity and the rules of the version count.
         placement_group: The NodeClass's; a partition group multiplies every offering by its partitions.
     """
     zone_ids = {zone.name: zone.zone_id for zone in reversed(nodeclass.zones)}
     usable = market.zones_by_type.get(facts.name, frozenset()) & zone_ids.keys() if is_compatible else frozenset()
     found = _base(facts, market, zone_ids, usable)
-    if has_reserved_capacity:
-        found += _reserved(nodeclass.reservations.get(facts.name, ()), market, zone_ids, usable)
+    if settings.gate("ReservedCapacity"):
+        reservations = nodeclass.reservations.get(facts.name, ())
+        found += _reserved(reservations, market, zone_ids, usable, settings.rules)
     if placement_group is not None and placement_group.partition_names:
         return tuple(_partitioned(found, placement_group.partition_names))
     return tuple(found)
@@ -134,7 +138,11 @@ def _base(facts: InstanceTypeFacts, market: Market, zone_ids: dict[str, str], us
 
 
 def _reserved(
-    reservations: tuple[CapacityReservation, ...], market: Market, zone_ids: dict[str, str], usable: frozenset[str]
+    reservations: tuple[CapacityReservation, ...],
+    market: Market,
+    zone_ids: dict[str, str],
+    usable: frozenset[str],
+    rules: Rules,
 ) -> list[Offering]:
     found = []
     for reservation in reservations:
@@ -145,7 +153,10 @@ def _reserved(
             Offering(
                 requirements=_reserved_requirements(reservation, zone_ids.get(zone)),
                 price_per_hour=price / RESERVED_PRICE_DIVISOR,
-                is_available=zone in usable and left != 0 and reservation.state != EXPIRING,
+                is_available=zone in usable
+                and (rules.has_room_apart or left != 0)
+                and reservation.state != EXPIRING
+                and OfferingKey(RESERVED, reservation.instance_type, zone, reservation.id) not in market.sold_out,
                 reservation_capacity=left,
             )
         )
@@ -214,11 +225,10 @@ def sold_as(
     Args:
         facts: The types.
         nodeclass: Decides zones, operating system, reservations, and which types it rules out.
-        settings: The gate ReservedCapacity counts.
+        settings: The gate ReservedCapacity and the rules of the version count.
         market: What the region sells, and at what price.
         placement_group: The NodeClass's, where it has one.
     """
-    has_reserved_capacity = settings.gate("ReservedCapacity")
     inputs = (
         facts,
         nodeclass.family,
@@ -228,16 +238,15 @@ def sold_as(
         msgspec.structs.replace(
             nodeclass.spec, kubelet=None, block_device_mappings=None, instance_store_policy=None, user_data=None
         ),
-        has_reserved_capacity,
+        settings.gate("ReservedCapacity"),
+        settings.rules,
         msgspec.structs.astuple(market),
         placement_group,
     )
     for known, found in tuple(_known):
         if known == inputs:
             return found
-    found = tuple(
-        _sold_as(one, nodeclass, market, placement_group, has_reserved_capacity=has_reserved_capacity) for one in facts
-    )
+    found = tuple(_sold_as(one, nodeclass, settings, market, placement_group) for one in facts)
     _known[:] = ((inputs, found), *_known[: _MOST_KNOWN - 1])
     return found
 
@@ -245,10 +254,9 @@ def sold_as(
 def _sold_as(
     facts: InstanceTypeFacts,
     nodeclass: Ec2NodeClass,
+    settings: Settings,
     market: Market,
     placement_group: PlacementGroup | None,
-    *,
-    has_reserved_capacity: bool,
 ) -> SoldAs:
     sold_in = market.zones_by_type.get(facts.name, frozenset())
     zones = [zone for zone in nodeclass.zones if zone.name in sold_in]
@@ -263,7 +271,7 @@ def _sold_as(
             nodeclass,
             market,
             is_compatible=incompatibility(facts, nodeclass, placement_group) is None,
-            has_reserved_capacity=has_reserved_capacity,
+            settings=settings,
             placement_group=placement_group,
         ),
     )

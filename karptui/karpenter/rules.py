@@ -38,6 +38,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether ``minValues`` counts only those values of a type that the claim still allows."""
     asks_deleting_first: bool = True
     """Whether a node that goes is told before one that is not initialised."""
+    evaluates_kubelet: bool = True
+    """Whether amounts of an EC2NodeClass's ``spec.kubelet`` may be CEL expressions."""
     overrides_replace: bool = True
     """Whether an offering's own capacity and overhead replace the type's, rather than add to them."""
 
@@ -55,6 +57,7 @@ RULES_1_14_1: Final = Rules(
     manages_costs=False,
     counts_allowed_values=False,
     asks_deleting_first=False,
+    evaluates_kubelet=False,
     overrides_replace=False,
 )
 RULES_1_14_3: Final = msgspec.structs.replace(RULES_1_14_1, version="1.14.3", counts_allowed_values=True)

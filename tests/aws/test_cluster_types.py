@@ -81,12 +81,12 @@ def test_a_nodeclass_without_subnets_gets_the_zones_of_the_nodes() -> None:
 
 
 def test_what_cannot_be_resolved_is_told() -> None:
-    broken = a_class("broken", kubelet={"maxPods": "x"})
+    broken = a_class("broken", kubelet={"podsPerCore": "x"})
     crashing = a_class("crashing", blockDeviceMappings=[{"deviceName": "/dev/xvda"}])
     found = resolve(broken, crashing, a_class("bare", status={}))
     assert found.by_nodeclass == {}
     assert found.problems == {
-        "broken": "EC2NodeClass broken: spec.kubelet.maxPods: must be a whole number, is text",
+        "broken": "EC2NodeClass broken: spec.kubelet.podsPerCore: must be a whole number, is text",
         "crashing": "EC2NodeClass crashing: spec.blockDeviceMappings[0] has no ebs; Karpenter crashes on it",
         "bare": "EC2NodeClass bare: status.subnets is empty: Karpenter finds no instance types",
     }

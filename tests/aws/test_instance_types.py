@@ -15,6 +15,7 @@ from karptui.aws.nodeclass import NodeClassError
 from karptui.aws.offerings import PlacementGroup
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.labels import CAPACITY_TYPE, ZONE
+from karptui.karpenter.settings import parse_settings
 from tests.aws.builders import a_market, a_nodeclass, resolve, some_settings
 
 
@@ -75,7 +76,7 @@ RESERVATION = {"id": "cr-1", "instanceType": "m5.large", "availabilityZone": "us
     ("changes", "left", "is_available"),
     [
         ({}, 3, True),
-        ({}, 0, False),
+        ({}, 0, True),
         ({"state": "expiring"}, 3, False),
         ({"availabilityZone": "us-east-1f"}, 3, False),
     ],
@@ -86,6 +87,34 @@ def test_reservations(changes: dict[str, Any], left: int, is_available: bool) ->
     (reserved,) = (o for o in resolve("m5.large", nodeclass, market=market).offerings if o.price_per_hour < 0.01)
     assert (reserved.is_available, reserved.reservation_capacity) == (is_available, left)
     assert reserved.price_per_hour == 0.096 / 10_000_000
+
+
+def test_until_1_14_a_full_reservation_is_not_available() -> None:
+    nodeclass = a_nodeclass(status={"capacityReservations": [RESERVATION]})
+    for version, is_available in (("1.14.1", False), ("1.15.0", True)):
+        settings = parse_settings({}, version)
+        offerings = resolve("m5.large", nodeclass, settings).offerings
+        (reserved,) = (one for one in offerings if one.is_reserved)
+        assert (reserved.is_available, reserved.is_launchable(settings.rules)) == (is_available, False)
+
+
+def test_a_refusal_holds_for_one_reservation() -> None:
+    reservations = [RESERVATION, {**RESERVATION, "id": "cr-2"}]
+    nodeclass = a_nodeclass(status={"capacityReservations": reservations})
+    refused = frozenset({OfferingKey("reserved", "m5.large", "us-east-1a", "cr-2")})
+    market = replace(a_market(), instances_left={"cr-1": 1, "cr-2": 1}, sold_out=refused)
+    offerings = resolve("m5.large", nodeclass, market=market).offerings
+    assert [one.is_available for one in offerings if one.is_reserved] == [True, False]
+
+
+def test_enclaves_rule_out_types_without_them() -> None:
+    for name, options, is_sold in (
+        ("m5.large", {"enabled": True}, False),
+        ("m5.xlarge", {"enabled": True}, True),
+        ("m5.large", {"enabled": False}, True),
+    ):
+        found = resolve(name, a_nodeclass(enclaveOptions=options))
+        assert any(one.is_available for one in found.offerings) is is_sold
 
 
 def test_without_the_gate_there_are_no_reserved_offerings() -> None:

@@ -40,7 +40,7 @@ def test_ami_family(spec: dict[str, Any], family: object) -> None:
 @pytest.mark.parametrize(
     ("spec", "status", "sentence"),
     [
-        ({"kubelet": {"maxPods": "many"}}, {}, "spec.kubelet.maxPods: must be a whole number, is text"),
+        ({"kubelet": {"podsPerCore": "many"}}, {}, "spec.kubelet.podsPerCore: must be a whole number, is text"),
         (
             {"kubelet": {"kubeReserved": {"cpu": 1}}},
             {},

@@ -61,7 +61,7 @@ def _max_pods_memory(context: AdviceContext) -> Iterator[Finding]:
     for nodeclass in context.ec2_nodeclasses:
         limit, kubelet = nodeclass.kubelet.max_pods, nodeclass.kubelet
         reserves_itself = "memory" in (kubelet.kube_reserved or {})
-        if limit is None or reserves_itself or not nodeclass.family.reserves_for_eni_pods:
+        if not isinstance(limit, int) or reserves_itself or not nodeclass.family.reserves_for_eni_pods:
             continue
         pools = context.pools_with(nodeclass.name)
         by_limit_mib = _BASE_MIB + _PER_POD_MIB * limit

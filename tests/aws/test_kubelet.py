@@ -1,0 +1,107 @@
+"""Kubelet settings that are CEL expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.cluster_types import cluster_types
+from karptui.aws.kubelet import compile_problem, expressions, failures
+from karptui.aws.nodeclass import NodeClassError
+from karptui.karpenter.inventory import Inventory
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass, NodeClassRef
+from karptui.karpenter.settings import Settings, parse_settings
+from tests.aws.builders import SUBNETS, a_nodeclass, resolve
+
+GATE = parse_settings({"AWS_FEATURE_GATES": "NodeClassCEL=true"}, "v1.15.1")
+GATE_OFF = parse_settings({}, "v1.15.1")
+
+
+def pods_and_reserved(settings: Settings, **kubelet: Any) -> tuple[int, dict[str, str]]:
+    """Return what an m5.large (2 vCPUs, 8192 MiB, 3 interfaces of 10 addresses, 29 pods) comes to."""
+    found = resolve("m5.large", a_nodeclass(kubelet=kubelet), settings)
+    return found.capacity["pods"].units, {key: str(value) for key, value in found.overhead.kube_reserved.items()}
+
+
+@pytest.mark.parametrize(
+    ("expression", "pods"),
+    [
+        ("42", 42),
+        ("min(20, max_pods)", 20),
+        ("max(double(vcpus), 3.9)", 3),
+        ("min(3, 3.5) > 3.0 ? 1 : 2", 2),
+        ("default_enis * (ips_per_eni - 1) + 2", 29),
+        ("instance_type.startsWith('m5.') ? memory_mib / 1024 : 0", 8),
+    ],
+)
+def test_max_pods_is_what_the_expression_comes_to(expression: str, pods: int) -> None:
+    assert pods_and_reserved(GATE, maxPods=expression)[0] == pods
+
+
+def test_reserved_amounts_are_rounded_up_and_quantities_stay() -> None:
+    amounts = {"cpu": "vcpus * 31", "memory": "memory_mib / 100", "ephemeral-storage": "vcpus", "pid": "max_pods"}
+    pods, reserved = pods_and_reserved(GATE, maxPods="10", kubeReserved=amounts)
+    assert pods == 10
+    assert reserved == {"cpu": "70m", "memory": "96Mi", "ephemeral-storage": "2Gi", "pid": "10"}
+    assert pods_and_reserved(GATE, kubeReserved={"cpu": "80"})[1]["cpu"] == "80"
+
+
+def test_an_amount_that_fails_or_is_negative_leaves_the_default() -> None:
+    default = pods_and_reserved(GATE)[1]
+    for expression in ("vcpus / (vcpus - 2)", "1 - vcpus", "no such thing"):
+        assert pods_and_reserved(GATE, kubeReserved={"cpu": expression})[1] == default
+
+
+def test_without_the_gate_expressions_count_as_not_set() -> None:
+    default_pods, default = pods_and_reserved(GATE_OFF)
+    found = pods_and_reserved(GATE_OFF, maxPods="5", kubeReserved={"cpu": "vcpus * 50", "memory": "1Gi"})
+    assert found == (default_pods, {**default, "memory": "1Gi"})
+
+
+@pytest.mark.parametrize("expression", ["1 - vcpus", "memory_mib * 1000000", "vcpus / 0", "vcpus * 1.5", "max(1,"])
+def test_max_pods_without_a_result_leaves_no_types(expression: str) -> None:
+    with pytest.raises(NodeClassError, match=r"spec\.kubelet\.maxPods: .* finds no instance types"):
+        resolve("m5.large", a_nodeclass(kubelet={"maxPods": expression}), GATE)
+
+
+def test_until_1_14_max_pods_is_a_number() -> None:
+    with pytest.raises(NodeClassError, match="maxPods: must be a whole number, is text: write it without quotes"):
+        resolve("m5.large", a_nodeclass(kubelet={"maxPods": "20"}), parse_settings({}, "1.14.1"))
+
+
+def test_failures_are_told_by_their_place() -> None:
+    kubelet = {
+        "maxPods": "max_pods / 2",
+        "kubeReserved": {"cpu": "100 - max_pods * 30", "memory": "1Gi"},
+        "systemReserved": {"memory": "memory_mib / (vcpus - 2)"},
+    }
+    nodeclass = a_nodeclass(kubelet=kubelet)
+    assert set(expressions(nodeclass.kubelet)) == {"maxPods", "kubeReserved[cpu]", "systemReserved[memory]"}
+    found = failures(instance_type_facts()["m5.large"], nodeclass, GATE)
+    assert found["kubeReserved[cpu]"] == "100 - max_pods * 30 is -320: an amount cannot be negative"
+    assert "has no result on m5.large" in found["systemReserved[memory]"]
+    assert set(found) == {"kubeReserved[cpu]", "systemReserved[memory]"}
+    assert failures(instance_type_facts()["m5.large"], a_nodeclass(kubelet={"maxPods": "-1"}), GATE) == {
+        "maxPods": "is -1, must be from 0 to 2147483647"
+    }
+
+
+def test_an_expression_is_a_number() -> None:
+    assert compile_problem("vcpus") == ""
+    assert compile_problem("instance_type").endswith("must be a number, is STRING")
+    assert "does not compile" in compile_problem("cores * 2")
+
+
+def test_a_cluster_with_an_expression_has_types() -> None:
+    spec = {"amiSelectorTerms": [{"alias": "al2023@latest"}], "kubelet": {"maxPods": "min(20, max_pods)"}}
+    nodeclass = NodeClass(
+        name="default", kind=EC2_KIND, group="karpenter.k8s.aws", spec=spec, status={"subnets": SUBNETS}
+    )
+    for settings, pods in ((GATE, 20), (GATE_OFF, 29)):
+        found = cluster_types(Inventory(nodeclasses=(nodeclass,)), settings)
+        assert not found.problems
+        resolved = found.of(NodeClassRef(group="karpenter.k8s.aws", kind=EC2_KIND, name="default"))
+        assert resolved is not None
+        assert next(one for one in resolved.types if one.name == "m5.large").capacity["pods"].units == pods
