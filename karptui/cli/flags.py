@@ -64,6 +64,12 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
         type=_instant,
         help="moment to look at a snapshot from (RFC 3339; default: when it was taken)",
     )
+    group.add_argument(
+        "--karpenter-version",
+        metavar="VERSION",
+        type=_version,
+        help="version of Karpenter whose rules decide for a snapshot (1.14.1, 1.15.0; default: the one it tells)",
+    )
 
 
 def add_output_flag(parser: argparse.ArgumentParser) -> None:
@@ -149,6 +155,15 @@ def _seconds(text: str) -> float:
     if seconds < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is negative")
     return seconds
+
+
+def _version(text: str) -> str:
+    from karptui.karpenter.controller import parse_version
+
+    version = parse_version(text)
+    if not version:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version such as 1.15.0")
+    return version
 
 
 def _instant(text: str) -> int:

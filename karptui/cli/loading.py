@@ -157,13 +157,16 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
         command: Name of the command, for the notes.
     """
     from karptui.aws.evidence import Evidence
+    from karptui.karpenter.rules import version_note
     from karptui.provisioning import prepare
     from karptui.session.pool_types import offered_types
+    from karptui.views.sanitize import clean
 
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)
     offered = offered_types(snapshot.inventory, snapshot.settings, evidence)
-    for note in offered.notes:
-        print(f"karptui {command}: {snapshot.name}: {note}", file=sys.stderr)
+    told = version_note(snapshot.karpenter_version)
+    for note in (*((told,) if told else ()), *offered.notes):
+        print(clean(f"karptui {command}: {snapshot.name}: {note}"), file=sys.stderr)
     return prepare(snapshot.inventory, offered.types, snapshot.settings, snapshot.captured_at_ns)
 
 

@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         fail(str(error), "simulate")
     from karptui.sources.snapshot.reader import SnapshotReader
 
-    reader = SnapshotReader()
+    reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
     status = 0
     for path in args.snapshots:
         document = answer(reader, path, times=args.time or 0, disruption=args.disruption)
@@ -136,6 +136,8 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
     document: dict[str, Any] = {"name": snapshot.name, "provisioning": solution.as_json()}
     if times:
         document["provisioning"]["solveMillis"] = millis
+    document["karpenterFound"] = snapshot.karpenter_version
+    document["karpenterModelled"] = snapshot.settings.rules.version
     document["notModelled"] = not_modelled(snapshot.inventory, snapshot.settings)
     document |= _disruption(prepared, solution, wanted=disruption or snapshot.wants_disruption)
     return document

@@ -36,7 +36,7 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
     if args.demo and args.snapshot:
         raise UsageError("--demo and --snapshot exclude each other")
     if not args.snapshot:
-        refuse_unused(args, {"now": "--now"}, "needs --snapshot")
+        refuse_unused(args, {"now": "--now", "karpenter_version": "--karpenter-version"}, "needs --snapshot")
     if args.demo or args.snapshot:
         refuse_live(args)
     if args.demo:
@@ -50,7 +50,8 @@ def open_source(args: argparse.Namespace) -> tuple[Source, Clock]:
         from karptui.sources.snapshot.source import SnapshotSource
 
         try:
-            snapshot = SnapshotReader().read(args.snapshot, now_ns=args.now, keeps_manifests=True)
+            reader = SnapshotReader(karpenter_version=args.karpenter_version or "")
+            snapshot = reader.read(args.snapshot, now_ns=args.now, keeps_manifests=True)
         except SnapshotError as error:
             raise UsageError(str(error)) from error
         return SnapshotSource(snapshot), FrozenClock(snapshot.captured_at_ns)

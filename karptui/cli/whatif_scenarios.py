@@ -69,7 +69,7 @@ def _of_snapshot(path: str, args: argparse.Namespace) -> NamedBase:
 
     try:
         with collector_at_rest():
-            snapshot = SnapshotReader().read([path], strict=True)
+            snapshot = SnapshotReader(karpenter_version=args.karpenter_version or "").read([path], strict=True)
     except SourceError as error:
         return NamedBase(path, None, str(error))
     evidence = evidence_for(args, SnapshotSource(snapshot)).latest()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,9 +15,6 @@ from karptui.disruption.candidate import Candidate
 from karptui.disruption.events import CONSOLIDATION_CANDIDATE, Recorder
 from karptui.disruption.simulation import NewNode, Simulation
 from karptui.karpenter.repair_policies import Ailment
-
-if TYPE_CHECKING:
-    from karptui.disruption.repair import RepairCase
 
 
 class Method(StrEnum):
@@ -62,6 +58,23 @@ class TerminateFirst(StrEnum):
 
     NO_RESERVED_CAPACITY = "no-reserved-capacity"
     STATIC_AT_LIMIT = "static-at-limit"
+
+
+class RepairCase(msgspec.Struct, frozen=True, eq=False):
+    """A node to repair."""
+
+    candidate: Candidate
+    ailment: Ailment
+    """With the action that is taken: a node rebooted too often is replaced."""
+    is_escalated: bool
+    legacy_cost: float
+    """What evicting all its pods costs, by how much of its life is left: breaks ties."""
+
+    @property
+    def bound_ns(self) -> int | None:
+        """How long its drain may take, None without a bound."""
+        bounds = (self.ailment.bound_ns, self.candidate.claim.termination_grace_period_ns)
+        return min((bound for bound in bounds if bound is not None), default=None)
 
 
 class Command(msgspec.Struct, frozen=True, eq=False):

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.budgets import Reason
-from karptui.disruption.command import Command, Decision, Method, MethodResult
+from karptui.disruption.command import Command, Decision, Method, MethodResult, RepairCase
 from karptui.disruption.outlook import Outcome
-from karptui.disruption.repair import RepairCase
 from karptui.disruption.simulation import NewNode
 from karptui.karpenter.nodepool import NodePool
 from karptui.karpenter.repair_policies import Ailment

@@ -16,7 +16,7 @@ import msgspec
 from karptui.aws.repair_policies import aws_repair_policies
 from karptui.disruption import static_drift
 from karptui.disruption.candidate import Candidate
-from karptui.disruption.command import Command, TerminateFirst
+from karptui.disruption.command import Command, RepairCase, TerminateFirst
 from karptui.disruption.events import NODE_REPAIR_BLOCKED, Recorder
 from karptui.disruption.fleet import Fleet
 from karptui.disruption.gates import POD_GATES, Gate, GateCheck, iter_gates
@@ -54,23 +54,6 @@ def policies_of(settings: Settings) -> tuple[RepairPolicy, ...]:
     """Return the policies in force: those that were told, else the AWS provider's."""
     told = settings.repair_policies
     return aws_repair_policies(settings) if told is None else told
-
-
-class RepairCase(msgspec.Struct, frozen=True, eq=False):
-    """A node to repair."""
-
-    candidate: Candidate
-    ailment: Ailment
-    """With the action that is taken: a node rebooted too often is replaced."""
-    is_escalated: bool
-    legacy_cost: float
-    """What evicting all its pods costs, by how much of its life is left: breaks ties."""
-
-    @property
-    def bound_ns(self) -> int | None:
-        """How long its drain may take, None without a bound."""
-        bounds = (self.ailment.bound_ns, self.candidate.claim.termination_grace_period_ns)
-        return min((bound for bound in bounds if bound is not None), default=None)
 
 
 class Repair:

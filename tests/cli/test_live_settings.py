@@ -93,7 +93,7 @@ def test_the_deployment_tells(cluster: Cluster, flags: list[str], capsys: pytest
     told = ledger(flags, capsys)
     assert "VM overhead 0.0488 (Deployment kube-system/karpenter)" in told
     assert "249,351" in told, "what the provider itself computes with that percent"
-    assert "Karpenter 1.13.0 runs here, 1.14.1 is modelled: its rules may differ" in told
+    assert "Karpenter 1.13.0 is not modelled: 1.14.1 is, the nearest" in told
     explicit = ledger(flags, capsys, "--karpenter-setting", f"{OVERHEAD}=0.1")
     assert "VM overhead 0.1 (the configuration)" in explicit
 
@@ -118,7 +118,7 @@ def test_recordings_hold_settings_and_version_and_say_so_later(
     assert "hunter2" not in out.read_text()
     told = ledger(["--snapshot", str(out)], capsys)
     assert "VM overhead 0.0488 (the snapshot)" in told
-    assert "Karpenter 1.13.0 runs here" in told
+    assert "Karpenter 1.13.0 is not modelled" in told
     both = ledger(["--snapshot", str(out), "--karpenter-setting", "RESERVED_ENIS=1"], capsys)
     assert "RESERVED_ENIS=1 (the configuration)" in both
     assert "VM overhead 0.0488 (the snapshot)" in both

@@ -51,7 +51,7 @@ def test_less_memory_overhead_makes_do_with_a_cheaper_type(tmp_path: Path, capsy
     assert found["scenario"] == "less overhead"
     assert found["priceDeltaPerHour"] < 0
     assert found["newNodeClaims"][0]["instanceTypes"][0]["name"] == "r5a.16xlarge"
-    assert found["karpenterModelled"] == "1.14.1"
+    assert found["karpenterModelled"] == "1.15.0"
     assert main(["simulate", STORIES, "--scenario", path]) == 0
     text = capsys.readouterr().out
     assert "new nodes that come no more:" in text

@@ -16,7 +16,7 @@ from karptui.disruption.budgets import read_window
 from karptui.disruption.candidate import find_candidates
 from karptui.disruption.command import Method
 from karptui.disruption.events import Recorder, nominations, window_ns
-from karptui.disruption.methods import MethodRun, observed_fleet, weigh_departing_pods
+from karptui.disruption.methods import MethodRun, observed_fleet, simulate, weigh_departing_pods
 from karptui.disruption.owner import OwnerIndex
 from karptui.disruption.removal import EngineSimulator
 from karptui.disruption.static_drift import headroom
@@ -39,12 +39,20 @@ from tests.builders import (
     an_event,
     an_owner,
 )
-from tests.disruption.making import a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
+from tests.disruption.making import a_buffer, a_claim, a_fleet, blockers_of, consolidatable, drifted, node_of, prepared
 
 
 @pytest.mark.parametrize(("batch_seconds", "lasts"), [(10.0, 20), (1.0, 10), (30.0, 60)])
 def test_a_nomination_lasts_twice_the_longest_batch(batch_seconds, lasts):
     assert window_ns(batch_seconds) == lasts * SECOND_NS
+
+
+def test_a_node_with_room_for_a_buffer_is_not_empty():
+    objects = {"nodes": [a_node()], "nodeclaims": [a_claim(conditions=(consolidatable(),))]}
+    without, held = simulate(prepared(**objects)), simulate(prepared(**objects, **a_buffer()))
+    assert [one.method for one in without.methods if one.commands] == [Method.EMPTINESS]
+    assert not any(one.commands for one in held.methods)
+    assert 'Unconsolidatable: Node "node-1" has buffer pods' in held.events["Node/node-1"]
 
 
 def test_nominations_of_nodes_that_are_gone_are_passed_over():

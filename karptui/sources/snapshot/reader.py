@@ -14,6 +14,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.repair_policies import RepairPolicyError, parse_policies
+from karptui.karpenter.rules import rules_for
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
 from karptui.kube.timestamps import ABSENT_NS, parse_timestamp
 from karptui.sources.snapshot.documents import STDIN, SUFFIXES, Document, SnapshotError, documents, sentence
@@ -210,13 +211,15 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 class SnapshotReader:
     """Reads snapshots; lists of instance types that several of them share are read once."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, karpenter_version: str = "") -> None:
         """Set up a reader.
 
         Args:
             clock: tells the time where a snapshot says nothing about it; the machine's by default.
+            karpenter_version: the one whose rules decide, whatever a snapshot says; empty for its own.
         """
         self._catalogs = Catalogs()
+        self._karpenter_version = karpenter_version
         self._clock = clock or SystemClock()
 
     def read(
@@ -265,7 +268,12 @@ class SnapshotReader:
             notes=tuple(notes),
             manifests=pile.manifests,
         )
-        return found if recorded is None else _as_recorded(found, recorded)
+        found = found if recorded is None else _as_recorded(found, recorded)
+        version = self._karpenter_version
+        if not version:
+            return found
+        settings = msgspec.structs.replace(found.settings, rules=rules_for(version))
+        return msgspec.structs.replace(found, karpenter_version=version, settings=settings)
 
     def _gather(
         self, pile: ObjectPile, found: Iterable[Document], *, wants_newest: bool

@@ -106,6 +106,7 @@ def _type_document(one: InstanceType) -> dict[str, Any]:
             }
             for offering in one.offerings
         ],
+        **({"volumeAttachmentLimits": dict(one.volume_limits)} if one.volume_limits else {}),
     }
 
 

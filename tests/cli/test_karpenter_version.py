@@ -1,0 +1,100 @@
+"""The version whose rules decide: the snapshot's, or the one that a flag names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karptui.cli.main import main
+
+REPAIRABLE = {"settings": {"FEATURE_GATES": "NodeRepair=true,PodDeletionCostManagement=true"}, "disruption": True}
+
+
+def answers(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[list[dict[str, Any]], str]:
+    assert main(["simulate", "-o", "json", *arguments]) == 0
+    found = capsys.readouterr()
+    return [json.loads(line) for line in found.out.splitlines()], found.err
+
+
+def recording(folder: Path, name: str, **fields: Any) -> str:
+    document = {
+        "karptui": 1,
+        "name": name,
+        "capturedAt": "2026-11-20T12:00:00Z",
+        "instanceTypes": [],
+        "objects": [],
+        **REPAIRABLE,
+        **fields,
+    }
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def methods(document: dict[str, Any]) -> list[str]:
+    return [method["name"] for method in document["disruption"]]
+
+
+def test_snapshots_of_two_versions_in_one_call(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    older = recording(tmp_path, "older", karpenterVersion="1.14.1")
+    newer = recording(tmp_path, "newer", karpenterVersion="1.15.0")
+    (one, other), said = answers(capsys, older, newer)
+    assert (one["karpenterModelled"], other["karpenterModelled"]) == ("1.14.1", "1.15.0")
+    assert "Repair" not in methods(one)
+    assert methods(other)[0] == "Repair"
+    assert said == ""
+
+
+def test_a_flag_outweighs_the_snapshot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = recording(tmp_path, "older", karpenterVersion="1.14.1")
+    (found,), said = answers(capsys, "--karpenter-version", "1.15.0", path)
+    assert (found["karpenterFound"], found["karpenterModelled"]) == ("1.15.0", "1.15.0")
+    assert "Repair" in methods(found)
+    assert said == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "modelled", "note"),
+    [({}, "1.15.0", "is not known"), ({"karpenterVersion": "1.12.0"}, "1.14.1", "1.12.0 is not modelled")],
+)
+def test_a_version_that_is_not_modelled_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], modelled: str, note: str
+) -> None:
+    (found,), said = answers(capsys, recording(tmp_path, "one", **fields))
+    assert found["karpenterModelled"] == modelled
+    assert note in said
+
+
+def test_the_controller_of_before_is_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    settings = {"FEATURE_GATES": "NodeRepair=true", "LEGACY_NODE_REPAIR": "true"}
+    (found,), _ = answers(capsys, recording(tmp_path, "one", karpenterVersion="1.15.0", settings=settings))
+    assert found["disruption"][-1] == {
+        "name": "LegacyRepair",
+        "reason": "Unhealthy",
+        "candidates": [],
+        "budgets": {},
+        "commands": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"repairPolicies": []}, "repairPolicies: exactly one"),
+        ({"rebootHistory": {"n1": ["soon"]}}, "rebootHistory"),
+        ({"rebootHistory": {"n1": 5}}, "rebootHistory"),
+    ],
+)
+def test_what_is_wrong_with_a_recording(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], words: str
+) -> None:
+    assert main(["simulate", "-o", "json", recording(tmp_path, "one", **fields)]) == 1
+    assert words in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_a_flag_that_is_no_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["simulate", "--karpenter-version", "newest", recording(tmp_path, "one")]) == 2
+    assert "is not a version" in capsys.readouterr().err

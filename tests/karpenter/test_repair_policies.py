@@ -1,0 +1,92 @@
+"""Repair policies: what is refused, which of them matches, and which governs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from karptui.aws.repair_policies import aws_repair_policies
+from karptui.karpenter.repair_policies import (
+    RepairAction,
+    RepairPolicies,
+    RepairPolicyError,
+    legacy_ailment,
+    parse_policies,
+)
+from karptui.karpenter.settings import parse_settings
+from karptui.kube.objects import Condition
+from tests.builders import MINUTE_NS, NOW_NS, a_node
+
+DEFAULT: dict[str, Any] = {"conditionType": "Ready", "conditionStatus": "False", "tolerationDuration": "30m"}
+REBOOT = {**DEFAULT, "reasonRegex": "XID", "tolerationDuration": "10m", "action": "RebootNode"}
+
+
+def sick(reason: str = "X", *, minutes: int = 60, type_: str = "Ready", status: str = "False") -> Condition:
+    return Condition(type_, status, reason, last_transition_ns=NOW_NS - minutes * MINUTE_NS)
+
+
+def node_with(*conditions: Condition) -> Any:
+    return replace(a_node(), conditions=conditions, created_ns=NOW_NS - 1000 * MINUTE_NS)
+
+
+@pytest.mark.parametrize(
+    ("policies", "words"),
+    [
+        ([], "exactly one"),
+        ([DEFAULT, DEFAULT], "exactly one"),
+        ([{**DEFAULT, "action": "RebootNode"}], "must replace"),
+        ([{**DEFAULT, "priority": 101}], "priority"),
+        ([{**DEFAULT, "tolerationDuration": "soon"}], "duration"),
+        ([{**DEFAULT, "action": "Hope"}], "Hope"),
+        ([DEFAULT, {**DEFAULT, "reasonRegex": "("}], "unterminated"),
+        ([{"conditionType": "Ready"}], "conditionStatus"),
+    ],
+)
+def test_policies_that_karpenter_would_not_start_with(policies: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(RepairPolicyError, match=words):
+        parse_policies(policies)
+
+
+def test_the_default_takes_what_no_other_of_the_pair_matches() -> None:
+    policies = RepairPolicies(parse_policies([DEFAULT, REBOOT]))
+    known = policies.ailment(node_with(sick("XID46")), NOW_NS)
+    other = policies.ailment(node_with(sick("Kubelet")), NOW_NS)
+    assert known is not None
+    assert other is not None
+    assert (known.action, known.reason_regex) == (RepairAction.REBOOT, "XID")
+    assert (other.action, other.reason_regex) == (RepairAction.REPLACE, "")
+    assert policies.ailment(node_with(sick(status="True")), NOW_NS) is None
+    assert policies.ailment(node_with(sick(minutes=29)), NOW_NS) is None
+
+
+def test_replacing_governs_and_the_shortest_bound_holds() -> None:
+    bounded = {**REBOOT, "terminationGracePeriod": "5m", "priority": 9}
+    disk = {**DEFAULT, "conditionType": "Disk", "reasonRegex": ".*", "terminationGracePeriod": "10m"}
+    found = RepairPolicies(parse_policies([DEFAULT, bounded, disk])).ailment(
+        node_with(sick("XID1"), sick(type_="Disk")), NOW_NS
+    )
+    assert found is not None
+    assert (found.condition.type, found.action, found.bound_ns) == ("Disk", RepairAction.REPLACE, 5 * MINUTE_NS)
+    assert found.score == pytest.approx(1 + 50 / 30)
+
+
+def test_a_reboot_begins_the_toleration_anew() -> None:
+    policies = RepairPolicies(parse_policies([DEFAULT]))
+    assert policies.ailment(node_with(sick()), NOW_NS, NOW_NS - 29 * MINUTE_NS) is None
+    assert policies.ailment(node_with(sick()), NOW_NS, NOW_NS - 30 * MINUTE_NS) is not None
+
+
+def test_the_controller_of_before_knows_no_reboot() -> None:
+    node = node_with(sick("XID46", minutes=20))
+    assert legacy_ailment(parse_policies([DEFAULT, REBOOT]), node) == NOW_NS + 10 * MINUTE_NS
+    assert legacy_ailment(parse_policies([DEFAULT]), node_with(sick(status="True"))) is None
+
+
+def test_the_policies_of_aws_by_settings() -> None:
+    reboots = parse_settings({"AWS_FEATURE_GATES": "RebootForRepair=true"})
+    assert [one.action for one in aws_repair_policies(reboots)].count(RepairAction.REBOOT) == 1
+    assert RepairAction.REBOOT not in {one.action for one in aws_repair_policies(parse_settings({}))}
+    assert len(aws_repair_policies(parse_settings({"LEGACY_NODE_REPAIR": "true"}))) == 7
+    assert len(aws_repair_policies(parse_settings({}, "1.14.1"))) == 7

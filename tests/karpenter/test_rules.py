@@ -1,0 +1,46 @@
+"""Which rules hold for which version, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from karptui.karpenter.rules import NEWEST, RULES_1_14_1, RULES_1_14_3, RULES_1_15, Rules, rules_for, version_note
+
+
+@pytest.mark.parametrize(
+    ("version", "rules"),
+    [
+        ("", NEWEST),
+        ("latest", NEWEST),
+        ("1.9.2", RULES_1_14_1),
+        ("1.14.1", RULES_1_14_1),
+        ("1.14.2", RULES_1_14_1),
+        ("1.14.3", RULES_1_14_3),
+        ("v1.14.4", RULES_1_14_3),
+        ("1.15", RULES_1_15),
+        ("1.15.2", RULES_1_15),
+        ("1.16.0", RULES_1_15),
+        ("2.0.0", RULES_1_15),
+    ],
+)
+def test_the_nearest_version_decides(version: str, rules: Rules) -> None:
+    assert rules_for(version) is rules
+
+
+def test_minvalues_changed_within_a_minor_version() -> None:
+    assert RULES_1_14_3.counts_allowed_values
+    assert not RULES_1_14_3.has_repair_method
+
+
+@pytest.mark.parametrize(
+    ("version", "note"),
+    [
+        ("1.14.2", ""),
+        ("1.15.1", ""),
+        ("1.13.0", "Karpenter 1.13.0 is not modelled: 1.14.1 is, the nearest"),
+        ("1.16.0", "Karpenter 1.16.0 is not modelled: 1.15.0 is, the nearest"),
+        ("", "Karpenter's version is not known: 1.15.0 is modelled, --karpenter-version sets it"),
+    ],
+)
+def test_what_is_said_of_a_version(version: str, note: str) -> None:
+    assert version_note(version) == note
