@@ -1,11 +1,15 @@
 """Make the built-in catalogue of EC2 instance types, zones and list prices from published data.
 
     python tools/make_catalogue.py FACTS [--zones MOTO.whl ...] [--out karptui/aws/data]
+    python tools/make_catalogue.py FACTS --newer FOLDER [--out karptui/aws/data]
 
 FACTS is a folder with instance-types.json.gz (entries of DescribeInstanceTypes), vpc-limits.json, bandwidth.json,
 prices-REGION.json and offerings-REGION.json, each with its source, version and date. Offerings of further regions are
 read from moto's wheels (`pip download --no-deps moto==5.2.5`): the first wheel counts, a later one only for types that
 the earlier ones no longer have.
+
+With --newer only changes.json.gz is made: what the tables of a newer release of the provider in FOLDER
+(vpc-limits.json, bandwidth.json, prices-REGION.json) say otherwise than those in FACTS.
 
 The output is deterministic: the same input gives the same bytes.
 """
@@ -51,19 +55,55 @@ def main() -> None:
     parser.add_argument("facts", type=Path, help="folder with the published data")
     parser.add_argument("--zones", type=Path, nargs="*", default=[], metavar="WHEEL", help="moto wheels, newest first")
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "karptui" / "aws" / "data")
+    parser.add_argument("--newer", type=Path, metavar="FOLDER", help="tables of a newer release of the provider")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     facts = read_types(arguments.facts)
     order = [one.name for one in facts]
-    for name, content in (
-        ("types", types_file(arguments.facts, facts)),
-        ("zones", zones_file(arguments.facts, arguments.zones, order)),
-        ("prices", prices_file(arguments.facts, order)),
-    ):
-        target = arguments.out / f"{name}.json.gz"
-        text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-        target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-        print(f"{target.name}: {target.stat().st_size:,} bytes, {len(text):,} unpacked")
+    if arguments.newer is not None:
+        write(arguments.out, "changes", changes_file(arguments.facts, arguments.newer, facts))
+        return
+    write(arguments.out, "types", types_file(arguments.facts, facts))
+    write(arguments.out, "zones", zones_file(arguments.facts, arguments.zones, order))
+    write(arguments.out, "prices", prices_file(arguments.facts, order))
+
+
+def write(folder: Path, name: str, content: Mapping[str, Any]) -> None:
+    target = folder / f"{name}.json.gz"
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    print(f"{target.name}: {target.stat().st_size:,} bytes, {len(text):,} unpacked")
+
+
+def changes_file(folder: Path, newer: Path, facts: list[InstanceTypeFacts]) -> dict[str, Any]:
+    """Return network baseline, branch interfaces and Windows addresses by type, and prices by region, that differ."""
+    limits, bandwidth = (read_json(newer / name) for name in ("vpc-limits.json", "bandwidth.json"))
+    column = {name: position for position, name in enumerate(limits["columns"])}
+    types: dict[str, list[int | None]] = {}
+    for one in facts:
+        limit = limits["types"].get(one.name)
+        branch, windows = (limit[column["podENI"]], limit[column["ipv4PerInterface"]] - 1) if limit else (0, 0)
+        row = (bandwidth["types"].get(one.name), branch, windows)
+        if row != (one.network_mbps, one.branch_enis, one.windows_ipv4):
+            types[one.name] = list(row)
+    prices = {}
+    for path in sorted(newer.glob("prices-*.json")):
+        content, old = read_json(path), read_json(folder / path.name)["types"]
+        prices[content["region"]] = {
+            "date": content["date"],
+            "source": f"{content['source']} {content['version']}",
+            "prices": {name: price for name, price in content["types"].items() if old.get(name) != price},
+            "gone": sorted(old.keys() - content["types"].keys()),
+        }
+    return {
+        "sources": [
+            source("branch interfaces and Windows addresses", limits),
+            source("network bandwidth", bandwidth),
+        ],
+        "version": limits["version"].removeprefix("v"),
+        "types": types,
+        "prices": prices,
+    }
 
 
 def read_json(path: Path) -> Any:

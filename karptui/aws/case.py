@@ -92,7 +92,7 @@ def parse_case(content: Any) -> TypesCase:
     nodeclass, notes = _nodeclass(document)
     notes = (*(f"settings: {name} cannot be read: Karpenter's default applies" for name in settings.unread), *notes)
     region = document.region or _region(document, nodeclass)
-    market = _market(document, region, nodeclass)
+    market = _market(document, region, nodeclass, settings.rules.provider_tables)
     if market.zones_assumed:
         notes = (
             *notes,
@@ -167,21 +167,21 @@ def _region(document: _Document, nodeclass: Ec2NodeClass) -> str:
     return region
 
 
-def _market(document: _Document, region: str, nodeclass: Ec2NodeClass) -> Market:
+def _market(document: _Document, region: str, nodeclass: Ec2NodeClass, tables: str) -> Market:
     """Return the market the case describes; without zones of its own, the built-in catalogue's."""
     sold_out = frozenset(
         OfferingKey(one.capacity_type, one.type, one.zone, one.reservation) for one in document.unavailable
     )
     if not document.zones:
         market = built_in_market(region, nodeclass.zones, document.reservations)
-        return msgspec.structs.replace(market, sold_out=sold_out)
+        return msgspec.structs.replace(market, sold_out=sold_out, on_demand=price_list(region, tables))
     every = frozenset(zone.name for zone in document.zones)
     by_type = {name: frozenset(document.type_zones.get(name, every)) for name in instance_type_facts()}
     return Market(
         region=region,
         zones=tuple(sorted(every.union(*by_type.values()))),
         zones_by_type=by_type,
-        on_demand=price_list(region),
+        on_demand=price_list(region, tables),
         instances_left=document.reservations,
         sold_out=sold_out,
     )

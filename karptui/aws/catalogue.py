@@ -1,6 +1,7 @@
 """The built-in catalogue: every EC2 instance type, where it is sold and what it costs on demand.
 
-The three files under data/ are made by tools/make_catalogue.py and carry their sources and dates. They are columns,
+The files under data/ are made by tools/make_catalogue.py and carry their sources and dates: three with the tables of
+the AWS provider 1.14.1, and one with what those of 1.15.1 say otherwise. They are columns,
 not rows: one list per field over all types in one order, values that repeat as numbers of their kinds, zones as one
 character of bits per type. Types of a family stand together, so that neighbours resemble each other and the whole
 compresses well.
@@ -11,7 +12,7 @@ Reading them is the only thing in this package that touches a file; it happens o
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib import resources
 from itertools import repeat
@@ -79,20 +80,54 @@ def sources() -> tuple[Source, ...]:
     """Return where everything in the catalogue comes from, and its dates."""
     return tuple(
         msgspec.convert(source, Source)
-        for name in ("types.json.gz", "zones.json.gz", "prices.json.gz")
+        for name in ("types.json.gz", "zones.json.gz", "prices.json.gz", "changes.json.gz")
         for source in _read(name)["sources"]
     )
 
 
-@lru_cache(maxsize=4)
-def price_list(region: str) -> PriceList:
-    """Return the list prices that Karpenter starts from in a region: its own list, else us-east-1's."""
+@lru_cache(maxsize=8)
+def price_list(region: str, tables: str = "") -> PriceList:
+    """Return the list prices that Karpenter starts from in a region: its own list, else us-east-1's.
+
+    Args:
+        region: AWS region.
+        tables: The release of the AWS provider whose list it is; the oldest known where it is not told.
+    """
     lists = _prices()
     own = region if region in lists else FALLBACK_REGION
     entry, order = lists[own], _types()[0]
     prices = {name: price for name, price in zip(order, entry["prices"], strict=True) if price is not None}
     prices.update(entry["others"])
-    return PriceList(own, entry["date"], entry["currency"], entry["source"], MappingProxyType(prices))
+    changes = _changes()
+    newer = changes["prices"].get(own) if tables == changes["version"] else None
+    if newer is None:
+        return PriceList(own, entry["date"], entry["currency"], entry["source"], MappingProxyType(prices))
+    prices.update(newer["prices"])
+    kept = {name: price for name, price in prices.items() if name not in newer["gone"]}
+    return PriceList(own, newer["date"], entry["currency"], newer["source"], MappingProxyType(kept))
+
+
+def as_tables_say(facts: Iterable[InstanceTypeFacts], tables: str) -> tuple[InstanceTypeFacts, ...]:
+    """Return the facts with the network limits of one release of the AWS provider."""
+    changes = _changes()
+    if tables != changes["version"]:
+        return tuple(facts)
+    changed = changes["types"]
+    return tuple(_changed(one, *changed[one.name]) if one.name in changed else one for one in facts)
+
+
+@lru_cache(maxsize=256)
+def _changed(
+    facts: InstanceTypeFacts, network_mbps: int | None, branch_enis: int, windows_ipv4: int
+) -> InstanceTypeFacts:
+    """Return the same object for the same facts."""
+    return msgspec.structs.replace(facts, network_mbps=network_mbps, branch_enis=branch_enis, windows_ipv4=windows_ipv4)
+
+
+@lru_cache(maxsize=1)
+def _changes() -> Mapping[str, Any]:
+    changes: Mapping[str, Any] = _read("changes.json.gz")
+    return changes
 
 
 @lru_cache(maxsize=4)

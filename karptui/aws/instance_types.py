@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from karptui.aws.capacity import capacity, eni_limited_pods
-from karptui.aws.catalogue import instance_type_facts
+from karptui.aws.catalogue import as_tables_say, instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.kubelet import expressions, for_type
 from karptui.aws.market import Market
@@ -50,7 +50,8 @@ def instance_types(
     """
     if not nodeclass.zones:
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: status.subnets is empty: Karpenter finds no instance types")
-    chosen = tuple(instance_type_facts().values() if facts is None else facts)
+    known = instance_type_facts().values() if facts is None else facts
+    chosen = as_tables_say(known, settings.rules.provider_tables)
     has_expressions = settings.rules.evaluates_kubelet and bool(expressions(nodeclass.kubelet))
     found = []
     for one, sold in zip(chosen, sold_as(chosen, nodeclass, settings, market, placement_group), strict=True):

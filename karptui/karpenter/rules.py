@@ -38,6 +38,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether ``minValues`` counts only those values of a type that the claim still allows."""
     asks_deleting_first: bool = True
     """Whether a node that goes is told before one that is not initialised."""
+    provider_tables: str = "1.15.1"
+    """The release of the AWS provider whose tables of network limits count."""
     evaluates_kubelet: bool = True
     """Whether amounts of an EC2NodeClass's ``spec.kubelet`` may be CEL expressions."""
     overrides_replace: bool = True
@@ -57,6 +59,7 @@ RULES_1_14_1: Final = Rules(
     manages_costs=False,
     counts_allowed_values=False,
     asks_deleting_first=False,
+    provider_tables="1.14.1",
     evaluates_kubelet=False,
     overrides_replace=False,
 )

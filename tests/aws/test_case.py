@@ -72,7 +72,7 @@ def test_the_answer_is_limited_to_the_types_asked_for() -> None:
     made = answer(parse_case(a_case()), ["m5.large", "a1.large"])
     assert list(made["types"]) == ["m5.large", "a1.large"]
     assert made["incompatible"] == ["a1.large"]
-    assert made["prices"] == "us-east-1 list price of 2026-07-06"
+    assert made["prices"] == "us-east-1 list price of 2026-07-20"
     assert made["types"]["m5.large"]["allocatable"]["memoryBytes"] == 6_903 << 20
 
 

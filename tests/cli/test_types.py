@@ -64,7 +64,7 @@ def test_the_table_names_the_source_of_its_prices(case_file: Path, capsys: pytes
     assert lines[1].split()[-3:] == ["0.0510", "-", "yes"]
     assert lines[2].split()[-2:] == ["n/a", "-"]
     assert lines[3].split() == ["r5a.8xlarge", "32", "262144", "31850", "239554", "234", "1.8080", "us-east-1a"]
-    assert lines[-1] == "prices: us-east-1 list price of 2026-07-06, on demand; no spot prices are known"
+    assert lines[-1] == "prices: us-east-1 list price of 2026-07-20, on demand; no spot prices are known"
 
 
 def test_csv_has_the_columns_names(case_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -219,13 +219,12 @@ _MADE_EARLIER: Final = "it was made from an earlier template"
 
 def _new_nodeclass_hash(nodeclass: NodeClass, known: NodeClass) -> tuple[str | None, str]:
     annotated = known.annotations.get(NODECLASS_HASH, _UNMARKED)
-    fields = () if nodeclass is known else changed_nodeclass_fields(known, nodeclass)
+    version = known.annotations.get(NODECLASS_HASH_VERSION_KEY, EC2_NODECLASS_HASH_VERSION)
+    fields = () if nodeclass is known else changed_nodeclass_fields(known, nodeclass, version)
     if not fields:
         return annotated, "it was made from an earlier NodeClass"
     because = f"{nodeclass.kind} {nodeclass.name}: {_listed(fields)} changed"
-    version = known.annotations.get(NODECLASS_HASH_VERSION_KEY, EC2_NODECLASS_HASH_VERSION)
-    shifted = shifted_nodeclass_hash(annotated, known, nodeclass) if version == EC2_NODECLASS_HASH_VERSION else None
-    return shifted or _CHANGED, because
+    return shifted_nodeclass_hash(annotated, known, nodeclass, version) or _CHANGED, because
 
 
 def _hash_of(claim: Mapping[str, str], owner: Mapping[str, str], key: str, version_key: str) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from karptui.aws.nodeclass import ALIASES
 from karptui.karpenter.nodeclass import NodeClass
 from karptui.karpenter.nodepool import NodePool
@@ -22,6 +24,9 @@ from karptui.whatif.drift.go_hash import (
 
 NODEPOOL_HASH_VERSION: Final = "v3"
 EC2_NODECLASS_HASH_VERSION: Final = "v5"
+"""Of 1.14; 1.15 writes ``v6``."""
+KUBELET_AS_TEXT: Final = "v6"
+"""The version from which on ``spec.kubelet`` counts as JSON text, and enclaveOptions count."""
 _TEXTS: Final = TextMap(Scalar.TEXT)
 _TAINTS: Final = ListOf(
     GoStruct(
@@ -189,6 +194,25 @@ EC2_NODECLASS_SPEC: Final = GoStruct(
     ),
 )
 """``spec`` of an EC2NodeClass; the AMI family counts beside it by what it resolves to."""
+EC2_NODECLASS_SPEC_V6: Final = GoStruct(
+    "EC2NodeClassSpec",
+    (
+        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name not in ("kubelet", "cpuOptions")),
+        GoField(
+            "EnclaveOptions",
+            "enclaveOptions",
+            GoStruct("EnclaveOptions", (GoField("Enabled", "enabled", Scalar.BOOL),)),
+            is_pointer=True,
+        ),
+        *(one for one in EC2_NODECLASS_SPEC.fields if one.json_name == "cpuOptions"),
+    ),
+)
+"""The same in 1.15, where ``spec.kubelet`` counts beside it."""
+EC2_NODECLASS_SPECS: Final[Mapping[str, GoStruct]] = {
+    EC2_NODECLASS_HASH_VERSION: EC2_NODECLASS_SPEC,
+    KUBELET_AS_TEXT: EC2_NODECLASS_SPEC_V6,
+}
+"""What is hashed, by the version of the hash."""
 _CUSTOM: Final = "Custom"
 
 
@@ -200,20 +224,23 @@ def nodepool_hash(pool: NodePool) -> str | None:
         return None
 
 
-def ec2_nodeclass_hash(nodeclass: NodeClass, *, ca_bundle: str = "") -> str | None:
+def ec2_nodeclass_hash(
+    nodeclass: NodeClass, *, ca_bundle: str = "", version: str = EC2_NODECLASS_HASH_VERSION
+) -> str | None:
     """Return what ``karpenter.k8s.aws/ec2nodeclass-hash`` is, None where it cannot be worked out.
 
     Args:
         nodeclass: An EC2NodeClass.
         ca_bundle: The cluster's, which only the controller knows.
+        version: Of the hash.
     """
-    own = _nodeclass_part(nodeclass)
+    own = _nodeclass_part(nodeclass, version)
     return None if own is None else str(own ^ text_hash(ca_bundle))
 
 
-def shifted_nodeclass_hash(annotation: str, before: NodeClass, after: NodeClass) -> str | None:
+def shifted_nodeclass_hash(annotation: str, before: NodeClass, after: NodeClass, version: str) -> str | None:
     """Return what an EC2NodeClass's hash becomes; the part that only the controller knows stays in it."""
-    old, new = _nodeclass_part(before), _nodeclass_part(after)
+    old, new = _nodeclass_part(before, version), _nodeclass_part(after, version)
     if old is None or new is None or not annotation.isdecimal():
         return None
     return str(int(annotation) ^ old ^ new)
@@ -224,9 +251,14 @@ def changed_nodepool_fields(before: NodePool, after: NodePool) -> tuple[str, ...
     return tuple(f"spec.template.{path}" for path in _changed(_template(before), _template(after), NODEPOOL_TEMPLATE))
 
 
-def changed_nodeclass_fields(before: NodeClass, after: NodeClass) -> tuple[str, ...]:
-    """Return the paths of the hashed fields in which two EC2NodeClasses differ."""
-    paths = [f"spec.{path}" for path in _changed(before.spec, after.spec, EC2_NODECLASS_SPEC)]
+def changed_nodeclass_fields(
+    before: NodeClass, after: NodeClass, version: str = EC2_NODECLASS_HASH_VERSION
+) -> tuple[str, ...]:
+    """Return the paths of the fields in which two EC2NodeClasses differ, of those hashed in a version of the hash."""
+    shape = EC2_NODECLASS_SPECS.get(version, EC2_NODECLASS_SPEC_V6)
+    paths = [f"spec.{path}" for path in _changed(before.spec, after.spec, shape)]
+    if shape is EC2_NODECLASS_SPEC_V6 and _kubelet_text(before.spec) != _kubelet_text(after.spec):
+        paths.append("spec.kubelet")
     if ami_family(before.spec) != ami_family(after.spec):
         paths.append("the AMI family")
     return tuple(paths)
@@ -251,11 +283,22 @@ def _template(pool: NodePool) -> Mapping[str, Any]:
     return template if isinstance(template, Mapping) else {}
 
 
-def _nodeclass_part(nodeclass: NodeClass) -> int | None:
+def _nodeclass_part(nodeclass: NodeClass, version: str) -> int | None:
+    shape = EC2_NODECLASS_SPECS.get(version)
+    if shape is None:
+        return None
     try:
-        return value_hash(nodeclass.spec, EC2_NODECLASS_SPEC) ^ text_hash(ami_family(nodeclass.spec))
+        own = value_hash(nodeclass.spec, shape) ^ text_hash(ami_family(nodeclass.spec))
     except HashError:
         return None
+    return own ^ text_hash(_kubelet_text(nodeclass.spec)) if version == KUBELET_AS_TEXT else own
+
+
+def _kubelet_text(spec: Mapping[str, Any]) -> str:
+    """Return ``spec.kubelet`` as Go writes it: its fields sorted, what is inside them as it came."""
+    kubelet = spec.get("kubelet")
+    ordered = {name: kubelet[name] for name in sorted(kubelet)} if isinstance(kubelet, Mapping) and kubelet else None
+    return msgspec.json.encode(ordered).decode()
 
 
 def _changed(before: Any, after: Any, shape: GoStruct) -> Iterator[str]:

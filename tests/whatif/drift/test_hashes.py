@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,13 @@ import pytest
 
 from karptui.decode.kinds import Kind
 from karptui.decode.reader import KindReader
-from karptui.whatif.drift.hashes import ec2_nodeclass_hash, nodepool_hash
+from karptui.karpenter.nodeclass import NodeClass
+from karptui.whatif.drift.hashes import (
+    changed_nodeclass_fields,
+    ec2_nodeclass_hash,
+    nodepool_hash,
+    shifted_nodeclass_hash,
+)
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "data" / "drift-hashes.json").read_text())
 """NodePools and EC2NodeClasses with what Karpenter v1.14.1's own ``Hash`` methods return for them."""
@@ -27,3 +34,29 @@ def test_a_nodepool_hashes_as_in_karpenter(vector: dict[str, Any]) -> None:
 def test_an_ec2_nodeclass_hashes_as_in_karpenter(vector: dict[str, Any]) -> None:
     nodeclass = KindReader(Kind.NODECLASS).convert(vector["object"])
     assert ec2_nodeclass_hash(nodeclass, ca_bundle=vector.get("caBundle", "")) == vector["hash"]
+
+
+GOLDENS = sorted((Path(__file__).parents[2] / "goldens" / "aws-1.15.1").glob("*.json.gz"))
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.name.split(".json")[0])
+def test_an_ec2_nodeclass_hashes_as_in_karpenter_1_15(path: Path) -> None:
+    golden = json.loads(gzip.decompress(path.read_bytes()))
+    own = golden["answers"]["hash"]
+    nodeclass = KindReader(Kind.NODECLASS).convert(golden["nodeClass"])
+    assert ec2_nodeclass_hash(nodeclass, version=own["version"]) == own["value"]
+
+
+def test_from_version_6_on_the_text_of_kubelet_counts() -> None:
+    before, after = (a_nodeclass({"maxPods": 10, "kubeReserved": {"memory": text}}) for text in ("1Gi", "1024Mi"))
+    assert changed_nodeclass_fields(before, after, "v6") == ("spec.kubelet",)
+    assert changed_nodeclass_fields(before, a_nodeclass({}), "v6") == ("spec.kubelet",)
+    assert changed_nodeclass_fields(a_nodeclass(None), a_nodeclass({}), "v6") == ()
+    shifted = shifted_nodeclass_hash(ec2_nodeclass_hash(before, version="v6") or "", before, after, "v6")
+    assert shifted == ec2_nodeclass_hash(after, version="v6")
+    assert shifted_nodeclass_hash("1", before, after, "v7") is None
+
+
+def a_nodeclass(kubelet: dict[str, Any] | None) -> NodeClass:
+    spec = {"amiSelectorTerms": [{"alias": "al2023@latest"}], "kubelet": kubelet}
+    return NodeClass(name="default", group="karpenter.k8s.aws", kind="EC2NodeClass", spec=spec)
