@@ -192,7 +192,7 @@ def test_assumptions_are_said_on_standard_error(tmp_path: Path, capsys: pytest.C
     [
         ("{", "is cut off: the JSON ends early"),
         ("[]", "document: must be an object, is a list"),
-        ('{"nodeClass": {"spec": {"kubelet": {"maxPods": "x"}}}}', "EC2NodeClass : spec.kubelet.maxPods"),
+        ('{"nodeClass": {"spec": {"kubelet": {"podsPerCore": "x"}}}}', "EC2NodeClass : spec.kubelet.podsPerCore"),
     ],
 )
 def test_what_cannot_be_read_is_a_sentence(
