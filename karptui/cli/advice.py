@@ -7,8 +7,8 @@ import sys
 from typing import Final
 
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags, add_usage_flag
-from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, refuse_unused
-from karptui.cli.listing import ROW_FLAGS, print_rows, report, rows_of
+from karptui.cli.flags import CLUSTER_FLAGS, ROW_FLAGS, add_cluster_flags, add_row_flags, refuse_unused
+from karptui.cli.listing import print_rows, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 STATUSES: Final = {"error": 4, "warning": 3, "info": 0}
@@ -20,7 +20,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser)
     add_price_flags(parser)
     add_usage_flag(parser)
-    _add_row_flags(parser)
+    add_row_flags(
+        parser,
+        labels_of=None,
+        rows="findings",
+        filter_example="rule=pool-* severity=error $>1",
+        sort_example="price=dsc",
+        hold="facts, remedies, objects and edits",
+    )
     group = parser.add_argument_group("what counts")
     group.add_argument(
         "--fail-on",
@@ -32,26 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--explain", metavar="RULE", help="print what a rule is about, and what to do, instead of looking at a cluster"
     )
     group.add_argument("--rules", action="store_true", help="list the rules instead of looking at a cluster")
-
-
-def _add_row_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that choose and print rows; findings have no labels to select by."""
-    group = parser.add_argument_group("which findings, and how")
-    parser.set_defaults(selector="")
-    group.add_argument(
-        "--filter", metavar="TEXT", default="", help="as typed behind / in the app: 'rule=pool-* severity=error $>1'"
-    )
-    group.add_argument(
-        "--sort-by", dest="sort_by", metavar="COLUMN=asc|dsc", default="", help="order, such as price=dsc"
-    )
-    group.add_argument(
-        "-o",
-        "--output",
-        choices=("table", "wide", "json", "csv"),
-        default="table",
-        help="form of the answer (default: table); json and csv hold facts, remedies, objects and edits",
-    )
-    group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
 
 
 def run(args: argparse.Namespace) -> int:

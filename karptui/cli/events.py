@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.flags import add_cluster_flags, add_row_flags
+from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 

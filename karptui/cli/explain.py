@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags, refuse_unused
+from karptui.cli.flags import add_cluster_flags, add_output_flag, refuse_unused
 from karptui.cli.listing import report
 from karptui.cli.source import UsageError, fail
 
@@ -36,9 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-remedies", action="store_true", help="do not try which single changes would give a pod its place"
     )
-    parser.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="form of the answer (default: table)"
-    )
+    add_output_flag(parser, ("table", "json"))
     add_cluster_flags(parser, takes_several=False)
     add_price_flags(parser)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, Protocol
 
 LIVE_FLAGS: Final = MappingProxyType(
     {
@@ -19,6 +19,16 @@ LIVE_FLAGS: Final = MappingProxyType(
 """Flags of a live cluster by the names of their values."""
 CLUSTER_FLAGS: Final = MappingProxyType({**LIVE_FLAGS, "snapshot": "--snapshot", "demo": "--demo", "now": "--now"})
 """All flags of ``add_cluster_flags`` likewise."""
+ROW_FLAGS: Final = MappingProxyType({"filter": "--filter", "sort_by": "--sort-by"})
+"""Flags of ``add_row_flags`` that choose and order rows, likewise."""
+
+
+class TakesArguments(Protocol):
+    """A parser, or a group of its flags."""
+
+    def add_argument(self, *names: str, **settings: Any) -> argparse.Action:
+        """Add one, as argparse does."""
+        ...
 
 
 def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = True) -> None:
@@ -72,11 +82,56 @@ def add_cluster_flags(parser: argparse.ArgumentParser, *, takes_several: bool = 
     )
 
 
-def add_output_flag(parser: argparse.ArgumentParser) -> None:
-    """Add ``-o`` of commands whose answer is one document."""
+def add_output_flag(parser: TakesArguments, forms: Sequence[str] = ("table", "json", "csv"), *, hold: str = "") -> None:
+    """Add ``-o``.
+
+    Args:
+        parser: the command's, or a group of its flags.
+        forms: what it can be, beginning with ``table``.
+        hold: what JSON and CSV hold, in words; nothing where that goes without saying.
+    """
+    about = f"; json and csv hold {hold}" if hold else ""
     parser.add_argument(
-        "-o", "--output", choices=("table", "json", "csv"), default="table", help="form of the answer (default: table)"
+        "-o", "--output", choices=tuple(forms), default="table", help=f"form of the answer (default: table){about}"
     )
+
+
+def add_row_flags(
+    parser: argparse.ArgumentParser,
+    *,
+    labels_of: str | None,
+    sort_flags: Sequence[str] = (),
+    rows: str = "rows",
+    filter_example: str = "cpu>80%% age<2h",
+    sort_example: str = "age=dsc",
+    hold: str = "every column as plain values",
+) -> None:
+    """Add what chooses, orders and prints rows.
+
+    Args:
+        parser: the command's.
+        labels_of: whose labels ``-l`` looks at: ``nodes``; None for rows without labels, which have no ``-l``.
+        sort_flags: other names of ``--sort-by``.
+        rows: what the rows are called.
+        filter_example: a filter that makes sense there.
+        sort_example: an order that does.
+        hold: what JSON and CSV hold.
+    """
+    group = parser.add_argument_group(f"which {rows}, and how")
+    parser.set_defaults(selector="")
+    if labels_of is not None:
+        group.add_argument("-l", "--selector", metavar="K=V", default="", help=f"only {labels_of} with these labels")
+    group.add_argument("--filter", metavar="TEXT", default="", help=f"as typed behind / in the app: '{filter_example}'")
+    group.add_argument(
+        "--sort-by",
+        *sort_flags,
+        dest="sort_by",
+        metavar="COLUMN=asc|dsc",
+        default="",
+        help=f"order, such as {sort_example}",
+    )
+    add_output_flag(group, ("table", "wide", "json", "csv"), hold=hold)
+    group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
 
 
 def given(args: argparse.Namespace, flags: Mapping[str, str]) -> list[str]:

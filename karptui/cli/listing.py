@@ -6,7 +6,6 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from karptui.cli.flags import words
@@ -95,36 +94,6 @@ def _text(value: object) -> str:
 
 
 ItemT = TypeVar("ItemT")
-
-
-ROW_FLAGS: Final = MappingProxyType({"filter": "--filter", "sort_by": "--sort-by"})
-"""Flags of ``add_row_flags`` that choose and order rows, by the names of their values."""
-
-
-def add_row_flags(parser: argparse.ArgumentParser, *, labels_of: str | None, sort_flags: Sequence[str] = ()) -> None:
-    """Add what chooses, orders and prints rows.
-
-    Args:
-        parser: the command's.
-        labels_of: whose labels ``-l`` looks at: ``nodes``; None for rows without labels, which have no ``-l``.
-        sort_flags: other names of ``--sort-by``.
-    """
-    group = parser.add_argument_group("which rows, and how")
-    parser.set_defaults(selector="")
-    if labels_of is not None:
-        group.add_argument("-l", "--selector", metavar="K=V", default="", help=f"only {labels_of} with these labels")
-    group.add_argument("--filter", metavar="TEXT", default="", help="as typed behind / in the app: 'cpu>80%% age<2h'")
-    group.add_argument(
-        "--sort-by", *sort_flags, dest="sort_by", metavar="COLUMN=asc|dsc", default="", help="order, such as age=dsc"
-    )
-    group.add_argument(
-        "-o",
-        "--output",
-        choices=("table", "wide", "json", "csv"),
-        default="table",
-        help="form of the answer (default: table); json and csv hold every column as plain values",
-    )
-    group.add_argument("--no-headers", action="store_true", help="leave the header out of table and csv")
 
 
 def rows_of(

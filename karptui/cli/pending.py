@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from karptui.cli.evidence import add_price_flags
-from karptui.cli.flags import add_cluster_flags
-from karptui.cli.listing import add_row_flags, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.flags import add_cluster_flags, add_row_flags
+from karptui.cli.listing import print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from karptui.cli.flags import refuse_unused, words
-from karptui.cli.listing import ROW_FLAGS, print_csv, print_rows, refuse_unseen, report, rows_of
+from karptui.cli.flags import ROW_FLAGS, refuse_unused, words
+from karptui.cli.listing import print_csv, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
-from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, file_name, refuse_unused
+from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, add_output_flag, file_name, refuse_unused
 from karptui.cli.source import UsageError, fail
 from karptui.cli.whatif_scenarios import parse_condition, run_scenarios, run_self_check
 
@@ -37,9 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="decide N times and add the least time that it took in milliseconds (solveMillis)",
     )
-    parser.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="form of the answer (default: table)"
-    )
+    add_output_flag(parser, ("table", "json"))
     group = parser.add_argument_group("what if")
     group.add_argument(
         "--scenario",

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
-from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, file_name, refuse_unused, words
-from karptui.cli.listing import add_row_flags, print_rows, rows_of
+from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, add_row_flags, file_name, refuse_unused, words
+from karptui.cli.listing import print_rows, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:

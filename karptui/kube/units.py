@@ -59,9 +59,10 @@ def is_in_bytes(resource: str) -> bool:
 
 
 def lacking_text(resource: str, nano: int) -> str:
-    """Return an amount of a resource that is lacking, rounded up: ``6,846Mi``, ``490m``, ``3``."""
+    """Return an amount of a resource that is lacking, rounded up: ``6,846Mi``, ``490m``, ``14.7``, ``3``."""
     if resource == CPU:
-        return cpu_text(-(-nano // NANO_PER_MILLI))
+        millis = -(-nano // NANO_PER_MILLI)
+        return cpu_text(millis if millis < _CORES_FROM_MILLIS else -(-millis // 100) * 100)
     if is_in_bytes(resource):
         return mebibytes_text(-(-nano // NANO), rounds_up=True)
     return count_text(-(-nano // NANO))

@@ -100,6 +100,7 @@ def test_ages_and_instants() -> None:
     ("resource", "nano", "text"),
     [
         ("cpu", 12_500_000_000, "12.5"),
+        ("cpu", 14_640_000_000, "14.7"),
         ("cpu", 1, "1m"),
         ("memory", 1, "1Mi"),
         ("memory", 6846 * MI * 10**9, "6,846Mi"),
