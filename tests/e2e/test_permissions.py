@@ -108,8 +108,9 @@ def refusal(source: ClusterSource) -> str:
 
 def test_live_usage_is_optional(plane: ControlPlane, client: Client) -> None:
     """The server has no metrics-server: with the permission it says so, without it the permission is named."""
+    allow(client, "with-usage", RULES)
     allow(client, "no-usage", [one for one in RULES if one["apiGroups"] != ["metrics.k8s.io"]])
-    with following(plane, "operator") as (source, mailbox), following(plane, "no-usage") as (other, others):
+    with following(plane, "with-usage") as (source, mailbox), following(plane, "no-usage") as (other, others):
         settle(source, mailbox, set())
         settle(other, others, set())
         assert "metrics-server is not installed" in refusal(source)
