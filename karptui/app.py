@@ -32,7 +32,7 @@ from karptui.sources.base import Source, SourceError
 from karptui.sources.evidence import EvidenceSource
 from karptui.state.cluster import EMPTY, ClusterState
 from karptui.views.health import Health, overall
-from karptui.views.nodes.totals import cluster_facts
+from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.textual_compat.loop import screen_loop

@@ -18,14 +18,15 @@ from karptui.advice.rules import (
     pod_placement,
     pod_requests,
     pool_disruption,
-    pool_order,
-    pool_types,
+    pool_limit,
+    pool_requirements,
+    pool_weight,
     setting,
     volume,
 )
 
 _SUBJECTS: Final[dict[str, tuple[ModuleType, ...]]] = {
-    "NodePools": (pool_types, pool_order, pool_disruption),
+    "NodePools": (pool_requirements, pool_weight, pool_limit, pool_disruption),
     "Disruption budgets": (budget,),
     "EC2NodeClasses": (nodeclass_capacity, nodeclass_launch),
     "Settings of the controller": (setting,),

@@ -1,13 +1,10 @@
-"""Everything a node of a type has before anything is reserved: memory, pod slots, ephemeral storage, and the rest.
+"""Everything a node of a type has before anything is reserved: memory, ephemeral storage, accelerators, pod slots.
 
-The share of memory that Karpenter takes away (``VM_MEMORY_OVERHEAD_PERCENT``) goes here. Sources: ``computeCapacity``,
-``memory``, ``pods``, ``ENILimitedPods`` and ``ephemeralStorage`` in pkg/providers/instancetype/types.go of Karpenter's
-AWS provider.
+Source: ``computeCapacity`` and ``ephemeralStorage`` in pkg/providers/instancetype/types.go of Karpenter's AWS provider.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
@@ -15,72 +12,17 @@ from typing import Final
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.labels import architecture
 from karptui.aws.nodeclass import GIB, BlockDevice, Ec2NodeClass, NodeClassError
+from karptui.aws.overhead import MIB, contiguous_memory_mib, vm_overhead_mib
+from karptui.aws.pod_slots import max_pods
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import ZERO, Quantity, QuantityError, QuantityFormat, of_units, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
-MIB: Final = 1 << 20
-ARM64_CMA_MIB: Final = 64
-"""Contiguous memory that Graviton kernels set aside."""
-
-
-def contiguous_memory_mib(facts: InstanceTypeFacts) -> int:
-    """Return what the kernel sets aside before the overhead percent is taken."""
-    return ARM64_CMA_MIB if facts.architectures[:1] == ("arm64",) else 0
-
-
-def vm_overhead_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
-    """Return what VM_MEMORY_OVERHEAD_PERCENT takes, in whole MiB rounded up.
-
-    Args:
-        facts: The instance type.
-        overhead_percent: A fraction in spite of its name: 0.075 is 7.5 %.
-    """
-    # Doubles in this order, as Karpenter computes it.
-    size_bytes = (facts.memory_mib - contiguous_memory_mib(facts)) * MIB
-    return math.ceil(size_bytes * overhead_percent / 1024 / 1024)
-
 
 def estimated_memory_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
     """Return the memory capacity that Karpenter plans with until a node of the type has reported its own."""
     return facts.memory_mib - contiguous_memory_mib(facts) - vm_overhead_mib(facts, overhead_percent)
-
-
-PODS_WITHOUT_ENI_LIMIT: Final = 110
-HOST_NETWORK_PODS: Final = 2
-"""aws-node and kube-proxy run on the host's network and need no address."""
-
-
-def eni_limited_pods(facts: InstanceTypeFacts, reserved_enis: int, efa_only_on_first_card: int) -> int:
-    """Return how many pods the default card's interfaces have addresses for.
-
-    The first address of an interface is the interface's own. Types without a usable interface take no pods at all.
-    """
-    enis = facts.card_enis[facts.default_card] - reserved_enis - efa_only_on_first_card
-    return enis * (facts.ipv4_per_eni - 1) + HOST_NETWORK_PODS if enis > 0 else 0
-
-
-def max_pods(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, reserved_enis: int) -> int:
-    """Return the number of pods that the kubelet is told to accept.
-
-    ``maxPods: 0`` is a value, ``podsPerCore: 0`` is none; neither prefix delegation nor IPv6 is known to Karpenter.
-    """
-    kubelet, family = nodeclass.kubelet, nodeclass.family
-    if isinstance(kubelet.max_pods, str):
-        raise NodeClassError(
-            f"{EC2_KIND} {nodeclass.name}: spec.kubelet.maxPods: must be a whole number, "
-            "is text: write it without quotes"
-        )
-    if kubelet.max_pods is not None:
-        pods = kubelet.max_pods
-    elif family.limits_pods_by_enis:
-        pods = eni_limited_pods(facts, reserved_enis, nodeclass.efa_only_on_first_card)
-    else:
-        pods = PODS_WITHOUT_ENI_LIMIT
-    if family.honours_pods_per_core and kubelet.pods_per_core is not None and kubelet.pods_per_core > 0:
-        return min(pods, kubelet.pods_per_core * facts.vcpus)
-    return pods
 
 
 GIGABYTE: Final = 10**9

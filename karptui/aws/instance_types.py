@@ -9,19 +9,19 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from karptui.aws.capacity import capacity, eni_limited_pods
+from karptui.aws.capacity import capacity
 from karptui.aws.catalogue import as_tables_say, instance_type_facts
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.kubelet import expressions, for_type
 from karptui.aws.market import Market
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError
 from karptui.aws.offerings import PlacementGroup, incompatibility, sold_as
-from karptui.aws.reserved import eviction_threshold, kube_reserved, system_reserved
-from karptui.karpenter.instance_type import InstanceType, Overhead
+from karptui.aws.overhead import overhead
+from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import Quantity, QuantityFormat, of_units
-from karptui.kube.resources import EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList, add, subtract
+from karptui.kube.resources import MEMORY, add, subtract
 
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
@@ -82,26 +82,6 @@ def incompatible_types(
     chosen = instance_type_facts().values() if facts is None else facts
     reasons = ((one.name, incompatibility(one, nodeclass, placement_group)) for one in chosen)
     return {name: reason for name, reason in reasons if reason is not None}
-
-
-def overhead(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, estimate: ResourceList) -> Overhead:
-    """Return what a node keeps for itself.
-
-    Args:
-        facts: The instance type.
-        nodeclass: Whose kubelet settings apply.
-        estimate: Capacity as `karptui.aws.capacity.capacity` gives it: memory estimated, not reported.
-    """
-    if nodeclass.family.reserves_for_eni_pods:
-        pods = eni_limited_pods(facts, 0, nodeclass.efa_only_on_first_card)
-    else:
-        pods = estimate[PODS].units
-    memory, storage = estimate[MEMORY], estimate[EPHEMERAL_STORAGE]
-    return Overhead(
-        kube_reserved=kube_reserved(facts.vcpus, pods, nodeclass),
-        system_reserved=system_reserved(nodeclass),
-        eviction_threshold=eviction_threshold(memory, storage, nodeclass),
-    )
 
 
 def allocatable(instance_type: InstanceType) -> dict[str, Quantity]:

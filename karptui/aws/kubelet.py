@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from karptui.aws.capacity import max_pods
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.nodeclass import Ec2NodeClass, Kubelet, NodeClassError
+from karptui.aws.pod_slots import max_pods
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.karpenter.settings import Settings
 from karptui.kube.quantity import QuantityError, parse_quantity

@@ -14,11 +14,10 @@ from typing import Final
 
 import msgspec
 
-from karptui.aws.capacity import MIB, contiguous_memory_mib, vm_overhead_mib
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import allocatable
 from karptui.aws.nodeclass import Ec2NodeClass
-from karptui.aws.reserved import eviction_threshold
+from karptui.aws.overhead import MIB, contiguous_memory_mib, eviction_threshold, vm_overhead_mib
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.settings import Settings
 from karptui.kube import resources

@@ -159,7 +159,7 @@ def prepare_snapshot(snapshot: Snapshot, *, command: str) -> Prepared:
     from karptui.aws.evidence import Evidence
     from karptui.karpenter.rules import version_note
     from karptui.provisioning import prepare
-    from karptui.session.pool_types import offered_types
+    from karptui.session.offered_types import offered_types
     from karptui.views.sanitize import clean
 
     evidence = Evidence(settings=snapshot.settings, instance_types=snapshot.instance_types)

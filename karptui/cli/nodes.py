@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
 
     from karptui.cli.loading import load
     from karptui.decode.kinds import Kind
-    from karptui.views.nodes.columns import RESOURCE_COLUMNS, nodes_table
+    from karptui.views.nodes.columns import nodes_table
+    from karptui.views.nodes.resources import RESOURCE_COLUMNS
 
     labels = tuple(args.extra_labels)
     try:

@@ -171,7 +171,7 @@ def app_of(args: argparse.Namespace) -> KarptuiApp:
 
 
 def _check_resources(names: Sequence[str]) -> None:
-    from karptui.views.nodes.columns import RESOURCE_COLUMNS
+    from karptui.views.nodes.resources import RESOURCE_COLUMNS
 
     for name in names:
         if name not in RESOURCE_COLUMNS:

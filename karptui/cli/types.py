@@ -8,12 +8,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from karptui.cli.evidence import PRICE_FLAGS, add_price_flags
-from karptui.cli.flags import CLUSTER_FLAGS, add_cluster_flags, add_row_flags, file_name, refuse_unused, words
-from karptui.cli.listing import print_rows, rows_of
+from karptui.cli.flags import (
+    CLUSTER_FLAGS,
+    ROW_FLAGS,
+    add_cluster_flags,
+    add_row_flags,
+    file_name,
+    refuse_unused,
+    words,
+)
+from karptui.cli.listing import print_csv, print_rows, refuse_unseen, report, rows_of
 from karptui.cli.source import UsageError, fail
 
 if TYPE_CHECKING:
     from karptui.aws.case import TypesCase
+    from karptui.cli.loading import Loaded
+    from karptui.session.types import PoolEntry, TypeEntry
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         if args.case is None:
-            from karptui.cli.pool_types import run_pools
-
-            return run_pools(args)
+            return _run_pools(args)
         return _run_case(args)
     except (UsageError, SourceError) as error:
         fail(str(error), "types")
@@ -103,3 +111,124 @@ def _print_json(document: dict[str, Any], names: Sequence[str]) -> None:
     shown = {name: document["types"][name] for name in names}
     ruled_out = [name for name in document["incompatible"] if name in shown]
     sys.stdout.write(json_text({**document, "incompatible": ruled_out, "types": shown}) + "\n")
+
+
+def _run_pools(args: argparse.Namespace) -> int:
+    """Print NodePools, the types of one, or the ledger of one type; 1 where something is missing from them."""
+    from karptui.cli.loading import load
+    from karptui.decode.kinds import Kind
+    from karptui.session.offered_types import offered_types_of
+    from karptui.session.types import pool_entries
+
+    needed = (Kind.NODEPOOL, Kind.NODECLASS, Kind.NODE, Kind.NODECLAIM, Kind.DAEMONSET, Kind.POD)
+    try:
+        _check(args)
+        loaded = load(args, needed)
+        refuse_unseen("types", loaded, Kind.NODEPOOL)
+        pools = pool_entries(loaded.view)
+        if args.pool is None:
+            _print_pools(pools, args, loaded)
+        else:
+            _print_pool(_pool_of(pools, args.pool), args, loaded)
+    except UsageError as error:
+        fail(str(error), "types")
+    if args.output not in ("json", "csv"):
+        for note in offered_types_of(loaded.view).nodeclasses.notes:
+            print(f"karptui types: {note}", file=sys.stderr)
+    return report("types", loaded)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse flags that would have no effect.
+
+    Raises:
+        UsageError: with the flag.
+    """
+    if args.pool is None:
+        refuse_unused(args, {"ledger": "--ledger", "all": "--all", "types": "--types"}, "needs --pool")
+    if args.ledger:
+        chosen = {**ROW_FLAGS, "all": "--all", "types": "--types"}
+        refuse_unused(args, chosen, "does not go with --ledger, which is about one type")
+
+
+def _pool_of(pools: tuple[PoolEntry, ...], name: str) -> PoolEntry:
+    for pool in pools:
+        if pool.name == name:
+            return pool
+    known = ", ".join(pool.name for pool in pools) or "none"
+    raise UsageError(f"there is no NodePool {name}; there are: {known}")
+
+
+def _print_pools(pools: tuple[PoolEntry, ...], args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.types.pools import TABLE
+
+    print_rows(rows_of(TABLE, pools, args, loaded.now_ns), args)
+
+
+def _print_pool(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.types.columns import types_table
+    from karptui.views.types.sentences import filter_lines, finding_lines, reason_lines, source_lines
+
+    if args.ledger:
+        _print_ledger(pool, args, loaded)
+        return
+    only = frozenset(words(args.types)) if args.types else None
+    for name in sorted(only or ()):
+        if pool.type(name) is None:
+            raise UsageError(f"--types: NodePool {pool.name} has no type {name}")
+    types = [one for one in (pool.types if args.all or only else pool.wanted) if only is None or one.name in only]
+    table = types_table(pool, has_prices=not args.disable_pricing)
+    rows = rows_of(table, types, args, loaded.now_ns)
+    print_rows(rows, args)
+    if args.output in ("table", "wide"):
+        view = loaded.view
+        summary = (*filter_lines(pool), *reason_lines(pool), *finding_lines(pool))
+        for line in (*summary, *source_lines(pool, view.evidence, view.prices)):
+            print("".join(text for text, _ in line), file=sys.stderr)
+
+
+def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+    import json
+
+    from karptui.views.types.columns import types_table
+    from karptui.views.types.fit import fit_of
+    from karptui.views.types.ledger import ledger_steps, step_values
+
+    entry = pool.type(args.ledger)
+    if entry is None:
+        raise UsageError(f"NodePool {pool.name} has no type {args.ledger}")
+    if args.output == "json":
+        json.dump(types_table(pool).values(entry, loaded.now_ns), sys.stdout, indent=2)
+        print()
+        return
+    pod, evidence = (pool.pods[0] if pool.pods else None), loaded.view.evidence
+    if args.output == "csv":
+        steps = ledger_steps(entry, fit_of(pool, entry, pod) if pod is not None else None, evidence)
+        rows = [{"pool": pool.name, "type": entry.name, **step_values(one)} for one in steps]
+        print_csv(list(rows[0]), rows, has_header=not args.no_headers)
+        return
+    _print_ledger_text(pool, entry, args, loaded)
+
+
+def _print_ledger_text(pool: PoolEntry, entry: TypeEntry, args: argparse.Namespace, loaded: Loaded) -> None:
+    from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
+    from karptui.views.types.offerings import offering_grid
+    from karptui.views.types.sentences import source_lines
+
+    pod, evidence, skipped = (pool.pods[0] if pool.pods else None), loaded.view.evidence, int(args.no_headers)
+    sections = (
+        (title_pieces(pool, entry),)[skipped:],
+        account_lines(pool, entry, pod, evidence)[skipped:],
+        fit_lines(pool, entry, pod),
+        observed_lines(pool, entry),
+        source_lines(pool, evidence, loaded.view.prices),
+    )
+    for section in filter(None, sections[:-1]):
+        print("\n".join("".join(text for text, _ in line).rstrip() for line in section), end="\n\n")
+    grid = offering_grid(entry)
+    lines = (("zone", *grid.capacity_types), *((zone, *(one.text for one in row)) for zone, row in grid.rows))
+    for texts in lines[skipped:]:
+        cells = (f"{text:<{width}}" for text, width in zip(texts, grid.widths, strict=True))
+        print("  ".join(cells).rstrip())
+    print()
+    print("".join(text for text, _ in sections[-1][0]))

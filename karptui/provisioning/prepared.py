@@ -22,7 +22,6 @@ from karptui.provisioning.destination import Destination, DestinationBuilder, De
 from karptui.provisioning.limits import LimitsLeft
 from karptui.provisioning.order import QueuedPod, usable_pools
 from karptui.provisioning.pod_class import PodClasses, Stage
-from karptui.provisioning.pool_types import InstanceTypes, catalogues_of, types_by_pool
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.provisioning.requirement_set import Interner
 from karptui.provisioning.state_node import is_under_consolidate_after, track_nodes
@@ -30,6 +29,7 @@ from karptui.provisioning.template import Template, make_templates, pool_require
 from karptui.provisioning.topology import InverseBase, Topology
 from karptui.provisioning.topology_counts import DomainUniverse, NodeLabels, RunningPods
 from karptui.provisioning.topology_spec import NamespaceIndex, asked_keys, is_constrained, selector_keys
+from karptui.provisioning.types import InstanceTypes, catalogues_of, types_by_pool
 from karptui.provisioning.volumes import Attachments, VolumeIndex, VolumeLimits, VolumeLookupError
 from karptui.provisioning.waiting_pods import buffer_pods, leaving_pods, pending_pods
 

@@ -16,8 +16,14 @@ from karptui.screens.lists import nodes_spec
 from karptui.session.border import Focus, TotalsWanted
 from karptui.session.nodes import NodeEntry
 from karptui.views.nodes.columns import nodes_table
-from karptui.views.nodes.sentences import explain_node, node_details, node_reason
-from karptui.views.nodes.totals import cluster_facts, marked_scope, shown_scope
+from karptui.views.nodes.sentences import (
+    cluster_facts,
+    explain_node,
+    marked_scope,
+    node_details,
+    node_reason,
+    shown_scope,
+)
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows, Sort
 from karptui.views.top_bar import Fact, TopBarValues

@@ -12,7 +12,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.screens.panel import Panel
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import offered_types_of
+from karptui.session.offered_types import offered_types_of
 from karptui.session.types import PoolEntry, TypeEntry, pool_entries
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean

@@ -10,7 +10,7 @@ from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType
 from karptui.kube.selectors import NodeSelectorRequirement
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import offered_types_of
+from karptui.session.offered_types import offered_types_of
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.whatif.schema.offers import KnownValues
 

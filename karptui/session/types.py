@@ -15,14 +15,13 @@ from karptui.aws.evidence import Evidence, offering_value
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import incompatible_types
 from karptui.aws.ledger import Ledger, build_ledger, largest_pod, safe_overhead_percent
-from karptui.aws.lint.finding import LintFinding
-from karptui.aws.lint.pool_types import reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
-from karptui.aws.lint.user_data import user_data_settings
+from karptui.aws.lint import LintFinding, reserved_more_than_node, too_few_pod_slots, unknown_operators, wildcard_values
 from karptui.aws.live import live_instance_types
 from karptui.aws.market import OfferingKey
 from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.observed import ObservedType, observed_types
 from karptui.aws.prices import Price, PriceBook, PriceOrigin, PriceSource
+from karptui.aws.user_data import user_data_settings
 from karptui.decode.kinds import Kind
 from karptui.karpenter.instance_type import InstanceType, Offering
 from karptui.karpenter.labels import CAPACITY_TYPE, ON_DEMAND, SPOT, WELL_KNOWN, ZONE
@@ -34,11 +33,11 @@ from karptui.kube import resources
 from karptui.kube.pod import Pod
 from karptui.kube.quantity import Quantity
 from karptui.provisioning.catalogue import allocatable_nano
-from karptui.provisioning.pool_types import may_go_to, pool_types
 from karptui.provisioning.type_verdict import Filter, PoolTypes, TypeVerdict
+from karptui.provisioning.types import may_go_to, pool_types
 from karptui.session.cluster_view import ClusterView
 from karptui.session.last_answer import LastAnswer
-from karptui.session.pool_types import OfferedTypes, offered_types_of
+from karptui.session.offered_types import OfferedTypes, offered_types_of
 from karptui.state.inventory import inventory_of
 
 

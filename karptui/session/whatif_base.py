@@ -9,7 +9,7 @@ from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.settings import Settings
 from karptui.provisioning.reporter import Pause, no_pause
 from karptui.session.cluster_view import ClusterView
-from karptui.session.pool_types import offered_types
+from karptui.session.offered_types import offered_types
 from karptui.state.inventory import inventory_of
 from karptui.whatif.situation import TypesResult, WhatIfBase
 

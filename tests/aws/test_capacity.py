@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from karptui.aws.capacity import ephemeral_storage, max_pods
+from karptui.aws.capacity import ephemeral_storage
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.nodeclass import NodeClassError
+from karptui.aws.pod_slots import max_pods
 from tests.aws.builders import a_nodeclass
 
 EFA_ONLY = {"networkCardIndex": 0, "deviceIndex": 1, "interfaceType": "efa-only"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.aws.capacity import MIB, estimated_memory_mib
+from karptui.aws.capacity import estimated_memory_mib
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.ledger import (
     Ledger,
@@ -20,6 +20,7 @@ from karptui.aws.ledger import (
     rounded_up,
     safe_overhead_percent,
 )
+from karptui.aws.overhead import MIB
 from karptui.kube.quantity import of_units, parse_quantity
 from karptui.kube.resources import ResourceList
 from tests.aws.builders import a_nodeclass, resolve, some_settings

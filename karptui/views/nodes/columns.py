@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.session.costs import held_per_hour
-from karptui.session.nodes import NodeEntry, PodAccess
-from karptui.state.usage import Share
+from karptui.session.nodes import NodeEntry
 from karptui.views.column import Column, Heading, Value, Words, cell_words
 from karptui.views.fields import Field, FieldKind
 from karptui.views.instants import seconds_since
-from karptui.views.live_usage import latest_cpu, latest_memory
 from karptui.views.nodes.cells import (
-    accelerators_cell,
     age_cell,
     capacity_type_cell,
     capacity_type_words,
-    cpu_cell,
-    delta_cell,
-    delta_text,
-    ephemeral_cell,
-    ephemeral_words,
     expires_cell,
     expires_words,
     image_cell,
     label_words,
-    memory_cell,
     name_cell,
-    pods_cell,
     price_words,
     status_cell,
-    used_cpu_cell,
-    used_memory_cell,
-    used_words,
     zone_cell,
+)
+from karptui.views.nodes.resources import (
+    ACCELERATORS,
+    CPU,
+    DELTA,
+    EPHEMERAL,
+    MEMORY,
+    PODS,
+    RESOURCE_COLUMNS,
+    USED_CPU,
+    USED_MEMORY,
 )
 from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.prices import price_cell, sort_price
@@ -46,58 +43,6 @@ from karptui.views.sanitize import clean
 from karptui.views.schema import INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS_OR_NULL
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.why.codes import is_held, why_cell, why_sort, why_text, why_words
-
-RESOURCE_COLUMNS: Final[Mapping[str, str]] = {
-    "cpu": "cpu",
-    "memory": "mem",
-    "pods": "pods",
-    "ephemeral-storage": "ephemeral",
-    "nvidia.com/gpu": "gpu",
-    "gpu": "gpu",
-}
-"""Column by the resource's name."""
-_BAR_HELP: Final = "▓ DaemonSets █ workload ░ free; what pods request of what is allocatable."
-_CPU_ABOUT: Final = (
-    "What all pods on it ask, DaemonSets included; pods that are being deleted count until they are gone.",
-    "What DaemonSets ask of that.",
-    "What there is for pods.",
-)
-_GPU_ABOUT: Final = ("Accelerators of any vendor.", "", "")
-
-
-def _share_values(
-    name: str,
-    unit: str,
-    read: Callable[[NodeEntry], Share],
-    about: tuple[str, str, str] = ("", "", ""),
-    after: str = "",
-) -> tuple[Value[NodeEntry], ...]:
-    """Return what pods request, what DaemonSets' pods do of that, and what there is."""
-
-    def asked(entry: NodeEntry) -> Share | None:
-        return read(entry) if entry.node is not None and entry.access is PodAccess.KNOWN else None
-
-    return (
-        Value(
-            f"{name}_requested{unit}",
-            lambda entry, _: share.requested if (share := asked(entry)) is not None else None,
-            INTEGER_OR_NULL,
-            about[0],
-            after,
-        ),
-        Value(
-            f"{name}_daemonset{unit}",
-            lambda entry, _: share.daemons if (share := asked(entry)) is not None else None,
-            INTEGER_OR_NULL,
-            about[1],
-        ),
-        Value(
-            f"{name}_allocatable{unit}",
-            lambda entry, _: read(entry).capacity if entry.node is not None else None,
-            INTEGER_OR_NULL,
-            about[2],
-        ),
-    )
 
 
 def _status_seconds(entry: NodeEntry, now_ns: int) -> int | None:
@@ -226,69 +171,9 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
             ),
         },
     ),
-    Column(
-        Heading(
-            "cpu",
-            "CPU",
-            _BAR_HELP,
-            min_width=9,
-            fill_width=34,
-            is_descending_first=True,
-        ),
-        cpu_cell,
-        lambda entry: entry.cpu.percent,
-        values=_share_values("cpu", "_millis", lambda entry: entry.cpu, _CPU_ABOUT),
-        filters={
-            "cpu": Field(
-                FieldKind.CPU, lambda entry, _: entry.cpu.requested, lambda entry: entry.cpu.percent, "cpu requested"
-            ),
-            "free.cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu.free, help="cpu that is left"),
-        },
-    ),
-    Column(
-        Heading(
-            "mem",
-            "MEM",
-            _BAR_HELP,
-            min_width=9,
-            fill_width=34,
-            is_descending_first=True,
-        ),
-        memory_cell,
-        lambda entry: entry.memory.percent,
-        values=_share_values("mem", "_bytes", lambda entry: entry.memory),
-        filters={
-            "mem": Field(
-                FieldKind.BYTES,
-                lambda entry, _: entry.memory.requested,
-                lambda entry: entry.memory.percent,
-                "memory requested",
-            ),
-            "free.mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory.free, help="memory that is left"),
-        },
-    ),
-    Column(
-        Heading(
-            "pods",
-            "PODS",
-            "Pods on the node of the pods it takes.",
-            min_width=5,
-            fill_width=18,
-            bar_min=0,
-            drop_order=2,
-            is_right_aligned=True,
-            is_descending_first=True,
-        ),
-        pods_cell,
-        lambda entry: float(entry.pods.requested),
-        values=_share_values("pods", "", lambda entry: entry.pods),
-        filters={
-            "pods": Field(
-                FieldKind.COUNT, lambda entry, _: entry.pods.requested, lambda entry: entry.pods.percent, "pods"
-            )
-        },
-        words=Words(2, lambda entry, now_ns: cell_words(pods_cell(entry, now_ns), after=" pods")),
-    ),
+    CPU,
+    MEMORY,
+    PODS,
     Column(
         Heading(
             "price",
@@ -409,83 +294,9 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         },
         words=Words(10, lambda entry, now_ns: cell_words(age_cell(entry, now_ns), "age ")),
     ),
-    Column(
-        Heading(
-            "delta",
-            "Δ CLAIM",
-            "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
-            min_width=7,
-            is_right_aligned=True,
-            is_wide_only=True,
-        ),
-        delta_cell,
-        lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
-        values=(
-            Value(
-                "delta_cpu_millis",
-                lambda entry, _: entry.delta.cpu_millis if entry.delta is not None else None,
-                INTEGER_OR_NULL,
-                "Allocatable of the node less what its NodeClaim said.",
-                after="used_mem_bytes",
-            ),
-            Value(
-                "delta_mem_bytes",
-                lambda entry, _: entry.delta.memory_bytes if entry.delta is not None else None,
-                INTEGER_OR_NULL,
-            ),
-            Value(
-                "delta_pods", lambda entry, _: entry.delta.pods if entry.delta is not None else None, INTEGER_OR_NULL
-            ),
-        ),
-        filters={
-            "delta": Field(
-                FieldKind.TEXT,
-                lambda entry, _: delta_text(entry.delta) if entry.delta is not None else "",
-                help="claim and node differ: delta=−*",
-            )
-        },
-        words=Words(6, lambda entry, now_ns: cell_words(delta_cell(entry, now_ns), "Δ claim ")),
-    ),
-    Column(
-        Heading(
-            "gpu",
-            "GPU",
-            "GPUs and other accelerators: requested of allocatable.",
-            min_width=3,
-            bar_min=0,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
-        accelerators_cell,
-        lambda entry: float(entry.accelerators.capacity) or None,
-        values=_share_values(
-            "gpu",
-            "",
-            lambda entry: entry.accelerators,
-            _GPU_ABOUT,
-            after="pods_allocatable",
-        ),
-        filters={
-            "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="accelerators there are")
-        },
-        words=Words(9, lambda entry, now_ns: cell_words(accelerators_cell(entry, now_ns), "gpu ")),
-    ),
-    Column(
-        Heading(
-            "ephemeral",
-            "EPHEMERAL",
-            "Ephemeral storage: requested of allocatable.",
-            min_width=9,
-            fill_width=26,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
-        ephemeral_cell,
-        lambda entry: entry.ephemeral.percent,
-        values=_share_values("ephemeral", "_bytes", lambda entry: entry.ephemeral),
-        words=Words(11, ephemeral_words),
-    ),
+    DELTA,
+    ACCELERATORS,
+    EPHEMERAL,
     Column(
         Heading("arch", "ARCH", "The processor architecture.", is_wide_only=True),
         lambda entry, _: text_cell(entry.architecture),
@@ -536,50 +347,8 @@ COLUMNS: Final[tuple[Column[NodeEntry], ...]] = (
         },
         words=Words(14, lambda entry, now_ns: cell_words(image_cell(entry, now_ns), "image ")),
     ),
-    Column(
-        Heading(
-            "used_cpu",
-            "CPU USED",
-            "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
-            min_width=8,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
-        used_cpu_cell,
-        lambda entry: float(entry.used.latest.cpu_millis) if entry.used is not None else None,
-        values=(
-            Value(
-                "used_cpu_millis",
-                lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
-                INTEGER_OR_NULL,
-                "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
-                after="arch",
-            ),
-        ),
-        words=Words(12, used_words),
-    ),
-    Column(
-        Heading(
-            "used_mem",
-            "MEM USED",
-            "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
-            min_width=8,
-            is_right_aligned=True,
-            is_wide_only=True,
-            is_descending_first=True,
-        ),
-        used_memory_cell,
-        lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
-        values=(
-            Value(
-                "used_mem_bytes",
-                lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
-                INTEGER_OR_NULL,
-                "The same of memory.",
-            ),
-        ),
-    ),
+    USED_CPU,
+    USED_MEMORY,
 )
 """Every column in order; wide-only ones show with ctrl+w, and stand where they push none of the others out."""
 

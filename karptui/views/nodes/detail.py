@@ -15,7 +15,7 @@ from karptui.kube.units import age_text, count_text, cpu_text, memory_text, perc
 from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.views.live_usage import samples_text, usage_note
 from karptui.views.names import short_name
-from karptui.views.nodes.cells import delta_text
+from karptui.views.nodes.resources import delta_text
 from karptui.views.nodes.status import node_status
 from karptui.views.prices import price_sentence
 from karptui.views.row import FORBIDDEN, Pieces, Tone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from karptui.aws.lint.pool_types import wildcard_values
+from karptui.aws.lint import wildcard_values
 from karptui.kube.units import age_text, count_text, counted
 from karptui.pending.causes import FAULTY
 from karptui.pending.groups import MOST_DESTINATIONS, PendingGroup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from karptui.aws.lint.finding import LintSeverity
+from karptui.aws.lint import LintSeverity
 from karptui.aws.money import node_price_text
 from karptui.kube import resources
 from karptui.kube.units import count_text, counted

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from karptui.aws.evidence import Evidence
-from karptui.aws.lint.finding import LintSeverity
+from karptui.aws.lint import LintSeverity
 from karptui.aws.prices import PriceBook
 from karptui.aws.region import FactPhase, shared_sentence
 from karptui.karpenter.controller import SETTING_NAMES

@@ -1,4 +1,4 @@
-"""What NodePools may launch: instance types, capacity types, images."""
+"""What the requirements of NodePools leave: instance types, capacity types, images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karptui.advice.finding import Finding, Severity
 from karptui.advice.objects import pool_ref
 from karptui.advice.rule import rule
 from karptui.advice.words import amount, at_cost, counted, joined, listed, memory, share, verb
-from karptui.aws.lint.pool_types import unknown_operators, wildcard_values
+from karptui.aws.lint import unknown_operators, wildcard_values
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.labels import ARCH, AWS_GROUP, CAPACITY_TYPE, RESERVED, SPOT
 from karptui.karpenter.nodeclass import EC2_KIND

@@ -1,6 +1,6 @@
-"""What a node keeps for itself: kubeReserved, systemReserved and the eviction thresholds.
+"""What a node of a type keeps from pods: VM memory overhead, kubeReserved, systemReserved, eviction thresholds.
 
-Source: ``kubeReservedResources``, ``systemReservedResources`` and ``evictionThreshold`` in
+Source: ``memory``, ``kubeReservedResources``, ``systemReservedResources`` and ``evictionThreshold`` in
 pkg/providers/instancetype/types.go of Karpenter's AWS provider.
 """
 
@@ -12,12 +12,36 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.nodeclass import GIB, Ec2NodeClass, NodeClassError
+from karptui.aws.pod_slots import eni_limited_pods
+from karptui.karpenter.instance_type import Overhead
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.quantity import NANO, Quantity, QuantityError, QuantityFormat, of_millis, of_units, parse_quantity
-from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, ResourceList
 
 MIB: Final = 1 << 20
+ARM64_CMA_MIB: Final = 64
+"""Contiguous memory that Graviton kernels set aside."""
+
+
+def contiguous_memory_mib(facts: InstanceTypeFacts) -> int:
+    """Return what the kernel sets aside before the overhead percent is taken."""
+    return ARM64_CMA_MIB if facts.architectures[:1] == ("arm64",) else 0
+
+
+def vm_overhead_mib(facts: InstanceTypeFacts, overhead_percent: float) -> int:
+    """Return what VM_MEMORY_OVERHEAD_PERCENT takes, in whole MiB rounded up.
+
+    Args:
+        facts: The instance type.
+        overhead_percent: A fraction in spite of its name: 0.075 is 7.5 %.
+    """
+    # Doubles in this order, as Karpenter computes it.
+    size_bytes = (facts.memory_mib - contiguous_memory_mib(facts)) * MIB
+    return math.ceil(size_bytes * overhead_percent / 1024 / 1024)
+
+
 MEMORY_SIGNAL: Final = "memory.available"
 STORAGE_SIGNAL: Final = "nodefs.available"
 
@@ -111,3 +135,23 @@ def _quantity(nodeclass: Ec2NodeClass, field: str, text: str) -> Quantity:
         return parse_quantity(text)
     except QuantityError as error:
         raise NodeClassError(f"{EC2_KIND} {nodeclass.name}: spec.kubelet.{field}: {error}") from None
+
+
+def overhead(facts: InstanceTypeFacts, nodeclass: Ec2NodeClass, estimate: ResourceList) -> Overhead:
+    """Return what a node keeps for itself.
+
+    Args:
+        facts: The instance type.
+        nodeclass: Whose kubelet settings apply.
+        estimate: Capacity as `karptui.aws.capacity.capacity` gives it: memory estimated, not reported.
+    """
+    if nodeclass.family.reserves_for_eni_pods:
+        pods = eni_limited_pods(facts, 0, nodeclass.efa_only_on_first_card)
+    else:
+        pods = estimate[PODS].units
+    memory, storage = estimate[MEMORY], estimate[EPHEMERAL_STORAGE]
+    return Overhead(
+        kube_reserved=kube_reserved(facts.vcpus, pods, nodeclass),
+        system_reserved=system_reserved(nodeclass),
+        eviction_threshold=eviction_threshold(memory, storage, nodeclass),
+    )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karptui.aws.lint.user_data import kubelet_settings, user_data_settings
+from karptui.aws.user_data import kubelet_settings, user_data_settings
 from tests.aws.builders import a_nodeclass
 
 NODE_CONFIG = """\

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from karptui.aws.evidence import Evidence
 from karptui.karpenter.inventory import Inventory
 from karptui.karpenter.nodeclass import NodeClassRef
-from karptui.session import pool_types
+from karptui.session import offered_types
 from karptui.session.cluster_view import ClusterView
 from karptui.session.known_values import known_values
-from karptui.session.pool_types import offered_types_of
+from karptui.session.offered_types import offered_types_of
 from karptui.session.prepare import prepare_view
 from karptui.session.types import pool_entries
 from karptui.state.inventory import state_of
@@ -54,8 +54,8 @@ def test_the_types_of_a_generation_are_resolved_once_for_everybody(monkeypatch):
         calls.append(args)
         return real(*args, **named)
 
-    real = pool_types.cluster_types
-    monkeypatch.setattr(pool_types, "cluster_types", counting)
+    real = offered_types.cluster_types
+    monkeypatch.setattr(offered_types, "cluster_types", counting)
     view = ClusterView(state_of(INVENTORY), {})
     prepare_view(view, NOW_NS)
     pool_entries(view)

@@ -8,9 +8,9 @@ import pytest
 
 from karptui.aws.catalogue import instance_type_facts
 from karptui.aws.instance_types import instance_types
-from karptui.aws.lint.finding import LintSeverity
-from karptui.aws.lint.pool_types import (
+from karptui.aws.lint import (
     CrowdedType,
+    LintSeverity,
     crowded_types,
     exhausted_types,
     reserved_more_than_node,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.aws.nodeclass import NodeClassError
-from karptui.aws.reserved import eviction_threshold, kube_reserved, kube_reserved_cpu_millis, system_reserved
+from karptui.aws.overhead import eviction_threshold, kube_reserved, kube_reserved_cpu_millis, system_reserved
 from karptui.kube.quantity import Quantity, of_units, parse_quantity
 from tests.aws.builders import a_nodeclass
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from karptui.aws.lint.finding import LintFinding, LintSeverity
+from karptui.aws.lint import LintFinding, LintSeverity
 from karptui.aws.nodeclass import Ec2NodeClass
 from karptui.karpenter.nodeclass import EC2_KIND
 from karptui.kube.quantity import QuantityError, parse_quantity

@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from karptui.aws.instance_types import allocatable
-from karptui.aws.lint.finding import LintFinding, LintSeverity
 from karptui.karpenter.instance_type import InstanceType
 from karptui.karpenter.requirements import OPERATORS
 from karptui.kube.quantity import Quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, pod_count
 from karptui.kube.selectors import NodeSelectorRequirement
+
+
+class LintSeverity(StrEnum):
+    """How bad it is."""
+
+    ERROR = "error"
+    """Something can never work."""
+    WARNING = "warning"
+    """Karpenter plans with other numbers than the author believes, or than the node has."""
+
+
+class LintFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding, worded for the author of the object."""
+
+    rule: str
+    """Stable name of the rule, in kebab case."""
+    severity: LintSeverity
+    object: str
+    """Kind and name: ``EC2NodeClass default``."""
+    field: str
+    """Path within the object."""
+    fact: str
+    """What is so, in one sentence."""
+    remedy: str
+    """What to do, in one sentence."""
+
 
 UNKNOWN_OPERATOR: Final = "unknown-operator"
 

@@ -1,0 +1,337 @@
+"""The columns of nodes about resources: what pods and DaemonSets request, what is really used, what the claim said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from karptui.kube.units import age_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
+from karptui.session.nodes import Delta, NodeEntry, PodAccess
+from karptui.state.usage import Share
+from karptui.views.column import NOTHING, Column, Heading, Value, Words, cell_words
+from karptui.views.fields import Field, FieldKind
+from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
+from karptui.views.row import NOT_APPLICABLE, Cell, Tone
+from karptui.views.schema import INTEGER_OR_NULL
+from karptui.views.shares import count_cell, hidden_cell, share_cell
+
+
+def cpu_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what pods request of the processors."""
+    return _hidden(entry, entry.cpu, cpu_text) or share_cell(entry.cpu, cpu_pair_text)
+
+
+def memory_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what pods request of the memory."""
+    return _hidden(entry, entry.memory, memory_text) or share_cell(entry.memory, memory_pair_text)
+
+
+def ephemeral_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what pods request of the ephemeral storage."""
+    return _hidden(entry, entry.ephemeral, memory_text) or share_cell(entry.ephemeral, memory_pair_text)
+
+
+def pods_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return how many pods there are of those it takes."""
+    return _hidden(entry, entry.pods, str) or count_cell(entry.pods)
+
+
+def accelerators_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return how many GPUs and other accelerators are requested."""
+    return _hidden(entry, entry.accelerators, str) or count_cell(entry.accelerators)
+
+
+def used_cpu_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the cpu that is really used."""
+    if entry.node is None:
+        return NOT_APPLICABLE
+    return used_cell(entry.used, latest_cpu, cpu_text, entry.cpu.capacity)
+
+
+def used_memory_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return the memory that is really used."""
+    if entry.node is None:
+        return NOT_APPLICABLE
+    return used_cell(entry.used, latest_memory, memory_text, entry.memory.capacity)
+
+
+def delta_cell(entry: NodeEntry, _: int) -> Cell:
+    """Return what the node has less than its NodeClaim, or more."""
+    delta = entry.delta
+    if delta is None:
+        return NOT_APPLICABLE
+    text = delta_text(delta)
+    return Cell(text or "0", Tone.WARNING if delta.is_smaller else Tone.NORMAL if text else Tone.MUTED)
+
+
+def delta_text(delta: Delta) -> str:
+    """Return what differs between claim and node: ``−16Mi``, ``+120m −4 pods``; nothing where nothing does."""
+    parts = (
+        (delta.memory_bytes, memory_text(abs(delta.memory_bytes))),
+        (delta.cpu_millis, cpu_text(abs(delta.cpu_millis))),
+        (delta.pods, counted(abs(delta.pods), "pod")),
+    )
+    return " ".join(f"{'+' if amount > 0 else '−'}{text}" for amount, text in parts if amount)
+
+
+def _hidden(entry: NodeEntry, share: Share, text: Callable[[int], str]) -> Cell | None:
+    """Return what stands where the requests of pods are not known, None where they are."""
+    if entry.access is PodAccess.KNOWN or not share.capacity:
+        return None
+    return hidden_cell(text(share.capacity), is_forbidden=entry.access is PodAccess.FORBIDDEN)
+
+
+def ephemeral_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+    """Return what pods request of the ephemeral storage, nothing where they do not."""
+    is_idle = entry.access is PodAccess.KNOWN and not entry.ephemeral.requested
+    return NOTHING if is_idle else cell_words(ephemeral_cell(entry, now_ns), "ephemeral ")
+
+
+def used_words(entry: NodeEntry, now_ns: int) -> tuple[str, Tone]:
+    """Return what is really used, and when that was measured."""
+    if entry.used is None:
+        return NOTHING
+    amounts = f"cpu {cpu_text(latest_cpu(entry.used))} mem {memory_text(latest_memory(entry.used))}"
+    return f"used {amounts} {age_text(entry.used.latest.at_ns, now_ns)} ago", Tone.NORMAL
+
+
+RESOURCE_COLUMNS: Final[Mapping[str, str]] = {
+    "cpu": "cpu",
+    "memory": "mem",
+    "pods": "pods",
+    "ephemeral-storage": "ephemeral",
+    "nvidia.com/gpu": "gpu",
+    "gpu": "gpu",
+}
+"""Column by the resource's name."""
+_BAR_HELP: Final = "▓ DaemonSets █ workload ░ free; what pods request of what is allocatable."
+_CPU_ABOUT: Final = (
+    "What all pods on it ask, DaemonSets included; pods that are being deleted count until they are gone.",
+    "What DaemonSets ask of that.",
+    "What there is for pods.",
+)
+_GPU_ABOUT: Final = ("Accelerators of any vendor.", "", "")
+
+
+def _share_values(
+    name: str,
+    unit: str,
+    read: Callable[[NodeEntry], Share],
+    about: tuple[str, str, str] = ("", "", ""),
+    after: str = "",
+) -> tuple[Value[NodeEntry], ...]:
+    """Return what pods request, what DaemonSets' pods do of that, and what there is."""
+
+    def asked(entry: NodeEntry) -> Share | None:
+        return read(entry) if entry.node is not None and entry.access is PodAccess.KNOWN else None
+
+    return (
+        Value(
+            f"{name}_requested{unit}",
+            lambda entry, _: share.requested if (share := asked(entry)) is not None else None,
+            INTEGER_OR_NULL,
+            about[0],
+            after,
+        ),
+        Value(
+            f"{name}_daemonset{unit}",
+            lambda entry, _: share.daemons if (share := asked(entry)) is not None else None,
+            INTEGER_OR_NULL,
+            about[1],
+        ),
+        Value(
+            f"{name}_allocatable{unit}",
+            lambda entry, _: read(entry).capacity if entry.node is not None else None,
+            INTEGER_OR_NULL,
+            about[2],
+        ),
+    )
+
+
+CPU: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "cpu",
+        "CPU",
+        _BAR_HELP,
+        min_width=9,
+        fill_width=34,
+        is_descending_first=True,
+    ),
+    cpu_cell,
+    lambda entry: entry.cpu.percent,
+    values=_share_values("cpu", "_millis", lambda entry: entry.cpu, _CPU_ABOUT),
+    filters={
+        "cpu": Field(
+            FieldKind.CPU, lambda entry, _: entry.cpu.requested, lambda entry: entry.cpu.percent, "cpu requested"
+        ),
+        "free.cpu": Field(FieldKind.CPU, lambda entry, _: entry.cpu.free, help="cpu that is left"),
+    },
+)
+
+MEMORY: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "mem",
+        "MEM",
+        _BAR_HELP,
+        min_width=9,
+        fill_width=34,
+        is_descending_first=True,
+    ),
+    memory_cell,
+    lambda entry: entry.memory.percent,
+    values=_share_values("mem", "_bytes", lambda entry: entry.memory),
+    filters={
+        "mem": Field(
+            FieldKind.BYTES,
+            lambda entry, _: entry.memory.requested,
+            lambda entry: entry.memory.percent,
+            "memory requested",
+        ),
+        "free.mem": Field(FieldKind.BYTES, lambda entry, _: entry.memory.free, help="memory that is left"),
+    },
+)
+
+PODS: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "pods",
+        "PODS",
+        "Pods on the node of the pods it takes.",
+        min_width=5,
+        fill_width=18,
+        bar_min=0,
+        drop_order=2,
+        is_right_aligned=True,
+        is_descending_first=True,
+    ),
+    pods_cell,
+    lambda entry: float(entry.pods.requested),
+    values=_share_values("pods", "", lambda entry: entry.pods),
+    filters={
+        "pods": Field(FieldKind.COUNT, lambda entry, _: entry.pods.requested, lambda entry: entry.pods.percent, "pods")
+    },
+    words=Words(2, lambda entry, now_ns: cell_words(pods_cell(entry, now_ns), after=" pods")),
+)
+
+ACCELERATORS: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "gpu",
+        "GPU",
+        "GPUs and other accelerators: requested of allocatable.",
+        min_width=3,
+        bar_min=0,
+        is_right_aligned=True,
+        is_wide_only=True,
+        is_descending_first=True,
+    ),
+    accelerators_cell,
+    lambda entry: float(entry.accelerators.capacity) or None,
+    values=_share_values(
+        "gpu",
+        "",
+        lambda entry: entry.accelerators,
+        _GPU_ABOUT,
+        after="pods_allocatable",
+    ),
+    filters={
+        "gpu": Field(FieldKind.COUNT, lambda entry, _: entry.accelerators.capacity, help="accelerators there are")
+    },
+    words=Words(9, lambda entry, now_ns: cell_words(accelerators_cell(entry, now_ns), "gpu ")),
+)
+
+EPHEMERAL: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "ephemeral",
+        "EPHEMERAL",
+        "Ephemeral storage: requested of allocatable.",
+        min_width=9,
+        fill_width=26,
+        is_wide_only=True,
+        is_descending_first=True,
+    ),
+    ephemeral_cell,
+    lambda entry: entry.ephemeral.percent,
+    values=_share_values("ephemeral", "_bytes", lambda entry: entry.ephemeral),
+    words=Words(11, ephemeral_words),
+)
+
+USED_CPU: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "used_cpu",
+        "CPU USED",
+        "Cpu really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+        min_width=8,
+        is_right_aligned=True,
+        is_wide_only=True,
+        is_descending_first=True,
+    ),
+    used_cpu_cell,
+    lambda entry: float(entry.used.latest.cpu_millis) if entry.used is not None else None,
+    values=(
+        Value(
+            "used_cpu_millis",
+            lambda entry, _: latest_cpu(entry.used) if entry.used is not None else None,
+            INTEGER_OR_NULL,
+            "Really used, as metrics-server measured last; null where it was not asked (--usage) or does not tell.",
+            after="arch",
+        ),
+    ),
+    words=Words(12, used_words),
+)
+
+USED_MEMORY: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "used_mem",
+        "MEM USED",
+        "Memory really used of what is allocatable (metrics-server, latest measurement); requests decide.",
+        min_width=8,
+        is_right_aligned=True,
+        is_wide_only=True,
+        is_descending_first=True,
+    ),
+    used_memory_cell,
+    lambda entry: float(entry.used.latest.memory_bytes) if entry.used is not None else None,
+    values=(
+        Value(
+            "used_mem_bytes",
+            lambda entry, _: latest_memory(entry.used) if entry.used is not None else None,
+            INTEGER_OR_NULL,
+            "The same of memory.",
+        ),
+    ),
+)
+
+DELTA: Final[Column[NodeEntry]] = Column(
+    Heading(
+        "delta",
+        "Δ CLAIM",
+        "Node less NodeClaim: a minus means that pods planned for the node may not fit.",
+        min_width=7,
+        is_right_aligned=True,
+        is_wide_only=True,
+    ),
+    delta_cell,
+    lambda entry: float(entry.delta.memory_bytes) if entry.delta is not None else None,
+    values=(
+        Value(
+            "delta_cpu_millis",
+            lambda entry, _: entry.delta.cpu_millis if entry.delta is not None else None,
+            INTEGER_OR_NULL,
+            "Allocatable of the node less what its NodeClaim said.",
+            after="used_mem_bytes",
+        ),
+        Value(
+            "delta_mem_bytes",
+            lambda entry, _: entry.delta.memory_bytes if entry.delta is not None else None,
+            INTEGER_OR_NULL,
+        ),
+        Value("delta_pods", lambda entry, _: entry.delta.pods if entry.delta is not None else None, INTEGER_OR_NULL),
+    ),
+    filters={
+        "delta": Field(
+            FieldKind.TEXT,
+            lambda entry, _: delta_text(entry.delta) if entry.delta is not None else "",
+            help="claim and node differ: delta=−*",
+        )
+    },
+    words=Words(6, lambda entry, now_ns: cell_words(delta_cell(entry, now_ns), "Δ claim ")),
+)
