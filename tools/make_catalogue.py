@@ -8,8 +8,9 @@ prices-REGION.json and offerings-REGION.json, each with its source, version and 
 read from moto's wheels (`pip download --no-deps moto==5.2.5`): the first wheel counts, a later one only for types that
 the earlier ones no longer have.
 
-With --newer only changes.json.gz is made: what the tables of a newer release of the provider in FOLDER
-(vpc-limits.json, bandwidth.json, prices-REGION.json) say otherwise than those in FACTS.
+With --newer only changes.json.gz and devices.json.gz are made: what the tables of a newer release of the provider in
+FOLDER (vpc-limits.json, bandwidth.json, prices-REGION.json) say otherwise than those in FACTS, and the devices of
+Dynamic Resource Allocation that it knows (dra-gpus.json, dra-efa.json).
 
 The output is deterministic: the same input gives the same bytes.
 """
@@ -62,6 +63,7 @@ def main() -> None:
     order = [one.name for one in facts]
     if arguments.newer is not None:
         write(arguments.out, "changes", changes_file(arguments.facts, arguments.newer, facts))
+        write(arguments.out, "devices", devices_file(arguments.newer))
         return
     write(arguments.out, "types", types_file(arguments.facts, facts))
     write(arguments.out, "zones", zones_file(arguments.facts, arguments.zones, order))
@@ -103,6 +105,26 @@ def changes_file(folder: Path, newer: Path, facts: list[InstanceTypeFacts]) -> d
         "version": limits["version"].removeprefix("v"),
         "types": types,
         "prices": prices,
+    }
+
+
+def devices_file(folder: Path) -> dict[str, Any]:
+    """Return runs of equal devices by type, each as its count and the device."""
+    gpus, interfaces = (read_json(folder / name) for name in ("dra-gpus.json", "dra-efa.json"))
+    return {
+        "sources": [source("GPUs as devices", gpus), source("EFA interfaces as devices", interfaces)],
+        "gpus": _device_runs(gpus),
+        "efas": _device_runs(interfaces),
+    }
+
+
+def _device_runs(content: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
+    return {
+        name: [
+            [run["count"], {field: value for field, value in run.items() if field != "count"}]
+            for run in entry["devices"]
+        ]
+        for name, entry in content["types"].items()
     }
 
 

@@ -1,7 +1,7 @@
 """Cases of `karptui types`: an EC2NodeClass, settings and zones in one document, and the types that come of it.
 
 The document is the one of tests/goldens/aws: ``region``, ``settings``, ``nodeClass``, ``zones``, and where it matters
-``typeZones``, ``discovered``, ``reservations`` and ``placementGroup``.
+``typeZones``, ``discovered``, ``reservations``, ``unavailable``, ``launch`` and ``placementGroup``.
 """
 
 from __future__ import annotations
@@ -12,19 +12,24 @@ from typing import Any, Final
 import msgspec
 
 from karptui.aws.catalogue import instance_type_facts, price_list
+from karptui.aws.devices import SHARING, device_pools, devices_document
 from karptui.aws.facts import InstanceTypeFacts
 from karptui.aws.instance_types import allocatable, instance_types
+from karptui.aws.kubelet import CEL_GATE, compile_problem, expressions, failures
+from karptui.aws.kubelet_rules import parse_problem, rule_breaks, unmanaged_fields
 from karptui.aws.labels import PLACEMENT_GROUP_PARTITION, RESERVATION_ID, ZONE_ID
+from karptui.aws.launch import FilterStep, launch_steps
 from karptui.aws.market import Market, OfferingKey, built_in_market, region_of
-from karptui.aws.nodeclass import Ec2NodeClass, parse_spec_and_status
+from karptui.aws.nodeclass import Ec2NodeClass, NodeClassError, parse_nodeclass
 from karptui.aws.offerings import PlacementGroup, incompatibility
 from karptui.decode.errors import field_error
 from karptui.karpenter.instance_type import InstanceType, Offering
-from karptui.karpenter.labels import CAPACITY_TYPE, RESERVED, ZONE
-from karptui.karpenter.nodeclass import EC2_KIND
+from karptui.karpenter.labels import AWS_GROUP, CAPACITY_TYPE, RESERVED, ZONE
+from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
+from karptui.karpenter.requirements import Requirement, Requirements
 from karptui.karpenter.rules import Rules
 from karptui.karpenter.settings import Settings, SettingsError, parse_settings
-from karptui.kube.quantity import NANO, NANO_PER_MILLI, Quantity
+from karptui.kube.quantity import NANO, NANO_PER_MILLI, Quantity, QuantityError, parse_quantity
 from karptui.kube.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceList
 
 _UNITS: Final = {CPU: "cpuMilli", MEMORY: "memoryBytes", EPHEMERAL_STORAGE: "ephemeralStorageBytes"}
@@ -48,6 +53,20 @@ class _Refused(msgspec.Struct, frozen=True, rename="camel"):
     reservation: str = ""
 
 
+class _Requirement(msgspec.Struct, frozen=True, rename="camel"):
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+    min_values: int | None = None
+
+
+class _Launch(msgspec.Struct, frozen=True):
+    """A NodeClaim that is launched."""
+
+    requirements: tuple[_Requirement, ...] = ()
+    requests: Mapping[str, str | int | float] = {}
+
+
 class _Document(msgspec.Struct, frozen=True, rename="camel"):
     node_class: Mapping[str, Any]
     karpenter: Mapping[str, str] = {}
@@ -60,16 +79,29 @@ class _Document(msgspec.Struct, frozen=True, rename="camel"):
     reservations: Mapping[str, int] = {}
     placement_group: PlacementGroup | None = None
     unavailable: tuple[_Refused, ...] = ()
+    launch: _Launch | None = None
+
+
+class LaunchedClaim(msgspec.Struct, frozen=True):
+    """What a NodeClaim that is launched asks for."""
+
+    requirements: Requirements
+    requests: ResourceList
 
 
 class TypesCase(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Everything that instance types are computed from."""
 
     nodeclass: Ec2NodeClass
+    given: NodeClass
+    """The NodeClass as it was given."""
     settings: Settings
     market: Market
     placement_group: PlacementGroup | None
     discovered_memory_bytes: Mapping[str, int]
+    launch: LaunchedClaim | None = None
+    problem: str = ""
+    """Why Karpenter finds no types at all, whatever the type."""
     notes: tuple[str, ...] = ()
     """What was assumed because the document does not say."""
 
@@ -89,7 +121,8 @@ def parse_case(content: Any) -> TypesCase:
         raise CaseError(f"{found.path or 'document'}: {found.problem}") from None
     except SettingsError as error:
         raise CaseError(f"settings: {error}") from None
-    nodeclass, notes = _nodeclass(document)
+    given, notes = _nodeclass(document)
+    nodeclass, problem = _read(given)
     notes = (*(f"settings: {name} cannot be read: Karpenter's default applies" for name in settings.unread), *notes)
     region = document.region or _region(document, nodeclass)
     market = _market(document, region, nodeclass, settings.rules.provider_tables)
@@ -100,11 +133,14 @@ def parse_case(content: Any) -> TypesCase:
         )
     return TypesCase(
         nodeclass=nodeclass,
+        given=given,
         settings=settings,
         market=market,
         placement_group=document.placement_group if nodeclass.spec.placement_group_selector is not None else None,
         # The first report counts as it is, later ones only where they are lower.
         discovered_memory_bytes={name: min(reports) for name, reports in document.discovered.items() if reports},
+        launch=None if document.launch is None else _launched(document.launch),
+        problem=problem,
         notes=notes,
     )
 
@@ -112,12 +148,32 @@ def parse_case(content: Any) -> TypesCase:
 def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any]:
     """Return the answer document: types with integers in named units, offerings, and what the NodeClass rules out.
 
+    Where the NodeClass has a value that Karpenter refuses or crashes on there are no types, and ``answers.error`` says
+    why.
+
     Raises:
         CaseError: A name is not in the catalogue.
-        NodeClassError: The NodeClass has a value that Karpenter refuses or crashes on.
     """
     facts = _chosen(names)
-    resolved = instance_types(
+    resolved: tuple[InstanceType, ...] = ()
+    problem = case.problem
+    if not problem:
+        try:
+            resolved = _resolved(case, facts)
+        except NodeClassError as error:
+            problem = str(error)
+    ruled_out = [one.name for one in facts if incompatibility(one, case.nodeclass, case.placement_group) is not None]
+    return {
+        "region": case.market.region,
+        "prices": case.market.on_demand.label,
+        "incompatible": [] if problem else ruled_out,
+        "answers": _answers(case, facts, resolved, problem),
+        "types": {one.name: _type_document(one, case) for one in resolved},
+    }
+
+
+def _resolved(case: TypesCase, facts: tuple[InstanceTypeFacts, ...]) -> tuple[InstanceType, ...]:
+    return instance_types(
         case.nodeclass,
         case.settings,
         case.market,
@@ -125,13 +181,56 @@ def answer(case: TypesCase, names: Iterable[str] | None = None) -> dict[str, Any
         placement_group=case.placement_group,
         discovered_memory_bytes=case.discovered_memory_bytes,
     )
-    ruled_out = [one.name for one in facts if incompatibility(one, case.nodeclass, case.placement_group) is not None]
-    return {
-        "region": case.market.region,
-        "prices": case.market.on_demand.label,
-        "incompatible": ruled_out,
-        "types": {one.name: _type_document(one, case.settings.rules) for one in resolved},
+
+
+def _answers(
+    case: TypesCase, facts: tuple[InstanceTypeFacts, ...], resolved: tuple[InstanceType, ...], problem: str
+) -> dict[str, Any]:
+    """Return what holds for the case as a whole."""
+    found: dict[str, Any] = {}
+    if case.settings.rules.evaluates_kubelet:
+        found["kubelet"] = _kubelet_answer(case, facts)
+    if case.launch is not None and not problem:
+        steps = launch_steps(resolved, case.launch.requirements, case.launch.requests, case.settings.rules)
+        found["filters"] = [_filter_document(step) for step in steps]
+    if problem:
+        found["error"] = problem
+    return found
+
+
+def _kubelet_answer(case: TypesCase, facts: tuple[InstanceTypeFacts, ...]) -> dict[str, Any]:
+    """Return what Karpenter makes of ``spec.kubelet`` before any type is at hand, and where an expression fails."""
+    kubelet = case.given.spec.get("kubelet") or {}
+    texts = {} if case.problem else expressions(case.nodeclass.kubelet)
+    found: dict[str, Any] = {
+        "errors": list(rule_breaks(kubelet)),
+        "expressions": bool(texts),
+        "unmanagedFields": list(unmanaged_fields(kubelet)),
     }
+    if case.problem:
+        found["parseError"] = parse_problem(kubelet)
+    if wrong := next(filter(None, map(compile_problem, texts.values())), ""):
+        found["compileError"] = wrong
+    if texts and case.settings.aws_gates.get(CEL_GATE, False):
+        by_type = ((one.name, failures(one, case.nodeclass, case.settings)) for one in facts)
+        found["evaluationErrors"] = {name: next(iter(reasons.values())) for name, reasons in by_type if reasons}
+    return found
+
+
+def _filter_document(step: FilterStep) -> dict[str, Any]:
+    reserved = sorted(
+        f"{one.name} {labels[ZONE]} {labels[RESERVATION_ID]}"
+        for one in step.left
+        for offering in one.offerings
+        if offering.is_reserved
+        for labels in (_labels(offering),)
+    )
+    document: dict[str, Any] = {
+        "name": step.name,
+        "left": sorted(one.name for one in step.left),
+        "rejected": sorted(one.name for one in step.rejected),
+    }
+    return {**document, "reserved": reserved} if reserved else document
 
 
 def _version(document: _Document) -> str:
@@ -142,7 +241,16 @@ def _text(value: str | float | bool) -> str:  # noqa: FBT001 - a value of a docu
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _nodeclass(document: _Document) -> tuple[Ec2NodeClass, tuple[str, ...]]:
+def _launched(launch: _Launch) -> LaunchedClaim:
+    try:
+        requests = {name: parse_quantity(str(amount)) for name, amount in launch.requests.items()}
+    except QuantityError as error:
+        raise CaseError(f"launch.requests: {error}") from None
+    requirements = (Requirement.of(one.key, one.operator, one.values, one.min_values) for one in launch.requirements)
+    return LaunchedClaim(Requirements(requirements), requests)
+
+
+def _nodeclass(document: _Document) -> tuple[NodeClass, tuple[str, ...]]:
     content = document.node_class
     metadata, spec, status = content.get("metadata"), content.get("spec"), content.get("status")
     for field, value in (("metadata", metadata), ("spec", spec), ("status", status)):
@@ -156,7 +264,24 @@ def _nodeclass(document: _Document) -> tuple[Ec2NodeClass, tuple[str, ...]]:
     if not status.get("subnets") and document.zones:
         status["subnets"] = [{"zone": zone.name, "zoneID": zone.id} for zone in document.zones]
         notes = (f"{EC2_KIND} {name}: status.subnets is empty: a subnet in each of the zones is assumed",)
-    return parse_spec_and_status(name, spec, status), notes
+    annotations = {key: str(value) for key, value in dict((metadata or {}).get("annotations") or {}).items()}
+    given = NodeClass(
+        name=name, kind=EC2_KIND, group=AWS_GROUP, annotations=annotations, spec=spec, status=status, raw=content
+    )
+    return given, notes
+
+
+def _read(given: NodeClass) -> tuple[Ec2NodeClass, str]:
+    """Return the NodeClass, without its ``spec.kubelet`` where Karpenter cannot read that, and why it cannot."""
+    try:
+        return parse_nodeclass(given), ""
+    except NodeClassError as error:
+        kubelet = given.spec.get("kubelet")
+        if not isinstance(kubelet, Mapping) or not parse_problem(kubelet):
+            raise
+        spec = {name: value for name, value in given.spec.items() if name != "kubelet"}
+        problem = f"{error}: Karpenter finds no instance types"
+        return parse_nodeclass(msgspec.structs.replace(given, spec=spec)), problem
 
 
 def _region(document: _Document, nodeclass: Ec2NodeClass) -> str:
@@ -198,9 +323,9 @@ def _chosen(names: Iterable[str] | None) -> tuple[InstanceTypeFacts, ...]:
     return tuple(known[name] for name in wanted)
 
 
-def _type_document(instance_type: InstanceType, rules: Rules) -> dict[str, Any]:
-    kept = instance_type.overhead
-    return {
+def _type_document(instance_type: InstanceType, case: TypesCase) -> dict[str, Any]:
+    kept, rules = instance_type.overhead, case.settings.rules
+    document: dict[str, Any] = {
         "capacity": _integers(instance_type.capacity),
         "overhead": {
             "kubeReserved": _integers(kept.kube_reserved),
@@ -214,6 +339,10 @@ def _type_document(instance_type: InstanceType, rules: Rules) -> dict[str, Any]:
         ],
         "offerings": [_offering_document(offering, rules) for offering in instance_type.offerings],
     }
+    pools = device_pools(instance_type.name, case.settings, case.given.annotations.get(SHARING, ""))
+    if pools:
+        document["dynamicResources"] = devices_document(pools)
+    return document
 
 
 def _integers(amounts: ResourceList) -> dict[str, int]:
@@ -226,7 +355,7 @@ def _integer(name: str, amount: Quantity) -> int:
 
 
 def _offering_document(offering: Offering, rules: Rules) -> dict[str, Any]:
-    labels = {one.key: one.values[0] for one in offering.requirements if one.values}
+    labels = _labels(offering)
     document: dict[str, Any] = {
         "capacityType": labels[CAPACITY_TYPE],
         "zone": labels[ZONE],
@@ -241,3 +370,7 @@ def _offering_document(offering: Offering, rules: Rules) -> dict[str, Any]:
     if PLACEMENT_GROUP_PARTITION in labels:
         document["partition"] = labels[PLACEMENT_GROUP_PARTITION]
     return document
+
+
+def _labels(offering: Offering) -> dict[str, str]:
+    return {one.key: one.values[0] for one in offering.requirements if one.values}

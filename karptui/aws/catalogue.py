@@ -1,10 +1,10 @@
 """The built-in catalogue: every EC2 instance type, where it is sold and what it costs on demand.
 
 The files under data/ are made by tools/make_catalogue.py and carry their sources and dates: three with the tables of
-the AWS provider 1.14.1, and one with what those of 1.15.1 say otherwise. They are columns,
-not rows: one list per field over all types in one order, values that repeat as numbers of their kinds, zones as one
-character of bits per type. Types of a family stand together, so that neighbours resemble each other and the whole
-compresses well.
+the AWS provider 1.14.1, one with what those of 1.15.1 say otherwise, and one with the devices that it knows. The first
+three are columns, not rows: one list per field over all types in one order, values that repeat as numbers of their
+kinds, zones as one character of bits per type. Types of a family stand together, so that neighbours resemble each other
+and the whole compresses well.
 
 Reading them is the only thing in this package that touches a file; it happens once per process, when first asked for.
 """
@@ -80,7 +80,7 @@ def sources() -> tuple[Source, ...]:
     """Return where everything in the catalogue comes from, and its dates."""
     return tuple(
         msgspec.convert(source, Source)
-        for name in ("types.json.gz", "zones.json.gz", "prices.json.gz", "changes.json.gz")
+        for name in ("types.json.gz", "zones.json.gz", "prices.json.gz", "changes.json.gz", "devices.json.gz")
         for source in _read(name)["sources"]
     )
 
@@ -128,6 +128,13 @@ def _changed(
 def _changes() -> Mapping[str, Any]:
     changes: Mapping[str, Any] = _read("changes.json.gz")
     return changes
+
+
+@lru_cache(maxsize=2)
+def known_devices(table: str) -> Mapping[str, tuple[Mapping[str, Any], ...]]:
+    """Return the devices of Dynamic Resource Allocation by instance type: ``gpus`` or ``efas``."""
+    rows = _read("devices.json.gz")[table]
+    return {name: tuple(device for count, device in runs for _ in range(count)) for name, runs in sorted(rows.items())}
 
 
 @lru_cache(maxsize=4)

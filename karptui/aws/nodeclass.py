@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from karptui.aws.kubelet_rules import parse_problem
 from karptui.decode.errors import field_error
 from karptui.karpenter.nodeclass import EC2_KIND, NodeClass
 from karptui.kube.selectors import NodeSelectorRequirement
@@ -301,6 +302,8 @@ def parse_nodeclass(nodeclass: NodeClass) -> Ec2NodeClass:
 def parse_spec_and_status(name: str, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Ec2NodeClass:
     """Read an EC2NodeClass from its two halves; see `parse_nodeclass`."""
     parsed_spec = _convert(name, "spec", spec, Spec)
+    if problem := parse_problem(spec.get("kubelet") or {}):
+        raise NodeClassError(f"{EC2_KIND} {name}: spec.kubelet: {problem}")
     parsed_status = _convert(name, "status", status, Status)
     return Ec2NodeClass(name=name, family=_family(name, parsed_spec), spec=parsed_spec, status=parsed_status)
 

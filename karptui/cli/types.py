@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answer; 2 where the case or the cluster cannot be read."""
+    """Print the answer; 1 where Karpenter finds no types for the case, 2 where it or the cluster cannot be read."""
     from karptui.sources.base import SourceError
 
     try:
@@ -69,6 +69,7 @@ def _run_case(args: argparse.Namespace) -> int:
     from karptui.aws.nodeclass import NodeClassError
     from karptui.views.sanitize import clean
     from karptui.views.types.case import CASE_TABLE, case_types
+    from karptui.whatif.drift.hashes import ec2_nodeclass_hash
 
     of_pools = {"pool": "--pool", "ledger": "--ledger", "all": "--all"}
     refuse_unused(args, {**of_pools, **CLUSTER_FLAGS, **PRICE_FLAGS}, "is about a cluster: it does not go with CASE")
@@ -77,12 +78,20 @@ def _run_case(args: argparse.Namespace) -> int:
         document = answer(case, words(args.types) if args.types else None)
     except (CaseError, NodeClassError) as error:
         raise UsageError(f"{args.case}: {error}") from error
+    problem = document["answers"].get("error", "")
+    if problem and args.output != "json":
+        raise UsageError(f"{args.case}: {problem}")
     rows = rows_of(CASE_TABLE, case_types(document), args, 0)
-    for note in case.notes:
+    for note in (*case.notes, *filter(None, (problem,))):
         print(f"karptui types: {clean(note)}", file=sys.stderr)
     if args.output == "json":
+        version = case.settings.rules.nodeclass_hash
+        document["answers"]["hash"] = {
+            "value": ec2_nodeclass_hash(case.given, version=version),
+            "version": version,
+        }
         _print_json(document, rows.keys)
-        return 0
+        return 1 if problem else 0
     print_rows(rows, args)
     if args.output in ("table", "wide"):
         print(f"prices: {document['prices']}, on demand; no spot prices are known")

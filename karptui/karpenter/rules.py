@@ -42,6 +42,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The release of the AWS provider whose tables of network limits count."""
     evaluates_kubelet: bool = True
     """Whether amounts of an EC2NodeClass's ``spec.kubelet`` may be CEL expressions."""
+    has_dra_devices: bool = True
+    """Whether the AWS provider's gates DRANVIDIAGPU and DRAEFA are known."""
+    nodeclass_hash: str = "v6"
+    """The version of the hash by which EC2NodeClasses drift."""
     overrides_replace: bool = True
     """Whether an offering's own capacity and overhead replace the type's, rather than add to them."""
 
@@ -61,6 +65,8 @@ RULES_1_14_1: Final = Rules(
     asks_deleting_first=False,
     provider_tables="1.14.1",
     evaluates_kubelet=False,
+    has_dra_devices=False,
+    nodeclass_hash="v5",
     overrides_replace=False,
 )
 RULES_1_14_3: Final = msgspec.structs.replace(RULES_1_14_1, version="1.14.3", counts_allowed_values=True)

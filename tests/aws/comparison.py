@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 OFFERING_KEY = ("capacityType", "zone", "reservation", "partition")
-PARTS = ("capacity", "overhead", "allocatable", "requirements", "offerings")
+PARTS = ("capacity", "overhead", "allocatable", "requirements", "offerings", "dynamicResources")
 
 
 def differences(golden: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
@@ -20,13 +20,39 @@ def differences(golden: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]
         found += [
             f"{name}: {part}: Karpenter {expected[part]}, karptui {actual[part]}"
             for part in PARTS
-            if part in expected and _plain(part, expected[part]) != _plain(part, actual[part])
+            if part in expected and _plain(part, expected[part]) != _plain(part, _as_recorded(part, expected, actual))
         ]
+        if "dynamicResources" in actual and "dynamicResources" not in expected:
+            found.append(f"{name}: dynamicResources: Karpenter none, karptui {actual['dynamicResources']}")
     if "incompatible" in golden:
         ruled_out = sorted(set(made["incompatible"]) & golden["types"].keys())
         if ruled_out != sorted(golden["incompatible"]):
             found.append(f"incompatible: Karpenter {golden['incompatible']}, karptui {ruled_out}")
     return found
+
+
+def answer_differences(golden: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+    """Return what differs in what holds for the case as a whole; of Go's own words for an error only its presence."""
+    expected, actual = golden.get("answers", {}), made["answers"]
+    pairs = {"filters": (expected.get("filters"), actual.get("filters"))}
+    pairs["error"] = bool(expected.get("error")), bool(actual.get("error"))
+    if "kubelet" in expected:
+        one, other = expected["kubelet"], actual["kubelet"]
+        for key in ("errors", "expressions", "unmanagedFields"):
+            pairs[key] = one[key], other[key]
+        for key in ("parseError", "compileError"):
+            pairs[key] = bool(one.get(key)), bool(other.get(key))
+        failing = "evaluationErrors"
+        pairs[failing] = sorted(one.get(failing, ())), sorted(other.get(failing, ()))
+    return [f"{key}: Karpenter {one}, karptui {other}" for key, (one, other) in pairs.items() if one != other]
+
+
+def _as_recorded(part: str, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Any:
+    """Return a part; of an offering what the recording says too: older ones do not tell whether it can be launched."""
+    value = actual.get(part)
+    if part != "offerings" or any("launchable" in one for one in expected[part]):
+        return value
+    return [{key: cell for key, cell in one.items() if key != "launchable"} for one in actual[part]]
 
 
 def _plain(part: str, value: Any) -> Any:

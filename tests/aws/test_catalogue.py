@@ -34,6 +34,8 @@ def test_what_is_not_known_is_none() -> None:
 def test_every_source_has_a_name_a_version_and_a_date() -> None:
     assert {source.what.split(" ")[0] for source in sources()} == {
         "instance",
+        "GPUs",
+        "EFA",
         "branch",
         "network",
         "zones",

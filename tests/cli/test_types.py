@@ -192,7 +192,10 @@ def test_assumptions_are_said_on_standard_error(tmp_path: Path, capsys: pytest.C
     [
         ("{", "is cut off: the JSON ends early"),
         ("[]", "document: must be an object, is a list"),
-        ('{"nodeClass": {"spec": {"kubelet": {"podsPerCore": "x"}}}}', "EC2NodeClass : spec.kubelet.podsPerCore"),
+        (
+            '{"region": "us-east-1", "nodeClass": {"spec": {"kubelet": {"podsPerCore": "x"}}}}',
+            "EC2NodeClass : spec.kubelet.podsPerCore",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_a_sentence(
@@ -204,6 +207,20 @@ def test_what_cannot_be_read_is_a_sentence(
     output = capsys.readouterr()
     assert output.out == ""
     assert sentence in output.err
+
+
+def test_a_nodeclass_without_types_is_an_answer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "case.json"
+    kubelet = {"podsPerCore": "4"}
+    path.write_text(json.dumps({"region": "us-east-1", "nodeClass": {"spec": {"kubelet": kubelet}}}))
+    assert run(str(path), "-o", "json") == 1
+    output = capsys.readouterr()
+    made = json.loads(output.out)
+    assert made["types"] == {}
+    assert made["answers"]["error"].endswith("is text: write it without quotes: Karpenter finds no instance types")
+    assert made["answers"]["kubelet"]["parseError"].startswith("json: cannot unmarshal string into Go struct field")
+    assert made["answers"]["hash"]["version"] == "v6"
+    assert "finds no instance types" in output.err
 
 
 def test_a_missing_file_and_an_unknown_type(

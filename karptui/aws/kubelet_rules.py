@@ -1,0 +1,355 @@
+"""What Karpenter asks of ``spec.kubelet`` since it is an open map that the API server accepts as it comes.
+
+Sources: pkg/apis/v1/kubeletconfiguration.go, kubeletconfiguration_validation.go and pkg/controllers/nodeclass/
+validation.go of Karpenter's AWS provider 1.15.1; the fields are those of k8s.io/kubelet 0.37.0, config/v1beta1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from karptui.kube.durations import DurationError, parse_duration
+from karptui.kube.quantity import QuantityError, parse_quantity
+
+EVICTION_SIGNALS: Final = (
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    "pid.available",
+)
+RESERVED_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pid")
+_OWNED: Final = {
+    "registerWithTaints": "Karpenter sets it from the NodeClaim's taints so the node registers unschedulable until "
+    "it's ready"
+}
+_TEXTS: Final = "map:string"
+_WHOLE: Final = {"int32": 31, "int64": 63, "uint32": 32}
+"""Bits of the largest value, by Go's word for the type."""
+Shape = str | Mapping[str, Any] | tuple[Mapping[str, Any]]
+"""Go's word for a type, ``[]`` before an element's, ``map:`` before a value's; a mapping is a struct, a tuple lists."""
+
+
+def _fields(**names: str) -> dict[str, Shape]:
+    return {name: kind for kind, text in names.items() for name in text.split()}
+
+
+_MANAGED: Final[Mapping[str, Shape]] = {
+    "clusterDNS": "[]string",
+    "maxPods": "int32 or string",
+    "podsPerCore": "int32",
+    "systemReserved": _TEXTS,
+    "kubeReserved": _TEXTS,
+    "evictionHard": _TEXTS,
+    "evictionSoft": _TEXTS,
+    "evictionSoftGracePeriod": "map:duration",
+    "evictionMaxPodGracePeriod": "int32",
+    "imageGCHighThresholdPercent": "int32",
+    "imageGCLowThresholdPercent": "int32",
+    "cpuCFSQuota": "bool",
+}
+"""What Karpenter reads itself."""
+_LOG_OPTIONS: Final[Mapping[str, Shape]] = {"splitStream": "bool", "infoBufferSize": "quantity"}
+_UPSTREAM: Final[Mapping[str, Shape]] = {
+    **_fields(
+        bool="enableServer rotateCertificates serverTLSBootstrap enableDebuggingHandlers enableContentionProfiling "
+        "cgroupsPerQOS singleProcessOOMKill runOnce cpuCFSQuota serializeImagePulls mergeDefaultEvictionSettings "
+        "enableControllerAttachDetach protectKernelDefaults makeIPTablesUtilChains failSwapOn kernelMemcgNotification "
+        "enableSystemLogHandler enableSystemLogQuery enableProfilingHandler enableDebugFlagsHandler seccompDefault "
+        "registerNode localStorageCapacityIsolation failCgroupV1",
+        int32="port readOnlyPort registryPullQPS registryBurst eventRecordQPS eventBurst healthzPort oomScoreAdj "
+        "nodeLeaseDurationSeconds imageGCHighThresholdPercent imageGCLowThresholdPercent maxPods nodeStatusMaxImages "
+        "kubeAPIQPS kubeAPIBurst maxParallelImagePulls evictionMaxPodGracePeriod podsPerCore iptablesMasqueradeBit "
+        "iptablesDropBit containerLogMaxFiles containerLogMaxWorkers",
+        int64="podPidsLimit maxOpenFiles",
+        float64="memoryThrottlingFactor",
+        string="kind apiVersion staticPodPath podLogsDir staticPodURL address tlsCertFile tlsPrivateKeyFile "
+        "tlsMinVersion imagePullCredentialsVerificationPolicy healthzBindAddress clusterDomain kubeletCgroups "
+        "systemCgroups cgroupRoot cgroupDriver cpuManagerPolicy memoryManagerPolicy topologyManagerPolicy "
+        "topologyManagerScope hairpinMode podCIDR resolvConf contentType containerLogMaxSize "
+        "configMapAndSecretChangeDetectionStrategy reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup "
+        "kubeReservedCgroup volumePluginDir providerID memoryReservationPolicy containerRuntimeEndpoint "
+        "imageServiceEndpoint",
+        duration="syncFrequency fileCheckFrequency httpCheckFrequency streamingConnectionIdleTimeout "
+        "nodeStatusUpdateFrequency nodeStatusReportFrequency imageMinimumGCAge imageMaximumGCAge volumeStatsAggPeriod "
+        "cpuManagerReconcilePeriod runtimeRequestTimeout cpuCFSQuotaPeriod evictionPressureTransitionPeriod "
+        "containerLogMonitorInterval shutdownGracePeriod shutdownGracePeriodCriticalPods",
+    ),
+    **dict.fromkeys(
+        (
+            "tlsCipherSuites",
+            "preloadedImagesVerificationAllowlist",
+            "clusterDNS",
+            "enforceNodeAllocatable",
+            "allowedUnsafeSysctls",
+        ),
+        "[]string",
+    ),
+    **dict.fromkeys(
+        (
+            "cpuManagerPolicyOptions",
+            "topologyManagerPolicyOptions",
+            "qosReserved",
+            "evictionHard",
+            "evictionSoft",
+            "evictionSoftGracePeriod",
+            "evictionMinimumReclaim",
+            "systemReserved",
+            "kubeReserved",
+            "defaultPodSysctls",
+        ),
+        _TEXTS,
+    ),
+    "tlsCurvePreferences": "[]int32",
+    "staticPodURLHeader": "map:[]string",
+    "featureGates": "map:bool",
+    "authentication": {
+        "x509": {"clientCAFile": "string"},
+        "webhook": {"enabled": "bool", "cacheTTL": "duration"},
+        "anonymous": {"enabled": "bool"},
+    },
+    "authorization": {
+        "mode": "string",
+        "webhook": {"cacheAuthorizedTTL": "duration", "cacheUnauthorizedTTL": "duration"},
+    },
+    "memorySwap": {"swapBehavior": "string"},
+    "logging": {
+        "format": "string",
+        "flushFrequency": "duration or int64",
+        "verbosity": "uint32",
+        "vmodule": ({"filePattern": "string", "verbosity": "uint32"},),
+        "options": {"text": _LOG_OPTIONS, "json": _LOG_OPTIONS},
+    },
+    "shutdownGracePeriodByPodPriority": ({"priority": "int32", "shutdownGracePeriodSeconds": "int64"},),
+    "crashLoopBackOff": {"maxContainerRestartPeriod": "duration"},
+    "reservedMemory": ({"numaNode": "int32", "limits": "map:quantity"},),
+    "registerWithTaints": ({"key": "string", "value": "string", "effect": "string", "timeAdded": "string"},),
+    "tracing": {"endpoint": "string", "samplingRatePerMillion": "int32"},
+    "userNamespaces": {"idsPerPod": "int64"},
+}
+"""``KubeletConfiguration``."""
+
+
+def unmanaged_fields(kubelet: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields that Karpenter does not read; AL2023 hands them on, Custom ignores them, others refuse them."""
+    return tuple(sorted(kubelet.keys() - _MANAGED.keys()))
+
+
+def parse_problem(kubelet: Mapping[str, Any]) -> str:
+    """Return why Karpenter cannot read ``spec.kubelet`` at all, empty where it can: it then finds no types."""
+    # Fields are looked for without regard to case here, unlike in the rules below.
+    folded = {name.lower(): name for name in _MANAGED}
+    own = {folded[name.lower()]: value for name, value in sorted(kubelet.items()) if name.lower() in folded}
+    return next(_mistakes(own, _MANAGED, "ParsedKubeletConfig", []), "")
+
+
+def rule_breaks(kubelet: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what makes the NodeClass ``InvalidKubeletConfiguration``, in Karpenter's order and words."""
+    return (*_against_upstream(kubelet), *_meaning(kubelet)) if kubelet else ()
+
+
+def _against_upstream(kubelet: Mapping[str, Any]) -> list[str]:
+    """Return the first wrong type alone, else every unknown field."""
+    if isinstance(kubelet.get("maxPods"), str):
+        kubelet = {**kubelet, "maxPods": 0}
+    unknown: list[str] = []
+    mistake = next(_mistakes(kubelet, _UPSTREAM, "KubeletConfiguration", unknown), None)
+    found = [f'unknown field "{path}"' for path in unknown] if mistake is None else [mistake]
+    return [f"spec.kubelet: {one}" for one in found]
+
+
+def _mistakes(value: Any, shape: Any, path: str, unknown: list[str]) -> Iterator[str]:
+    """Yield what Go's decoder refuses; fields that a struct does not have are added to those that are unknown."""
+    if value is None:
+        return
+    if isinstance(shape, str):
+        yield from _scalar_mistakes(value, shape, path, unknown)
+    elif isinstance(shape, tuple):
+        if not isinstance(value, list | tuple):
+            yield _refusal(value, path, "[]struct")
+            return
+        for index, item in enumerate(value):
+            yield from _mistakes(item, shape[0], f"{path}[{index}]", unknown)
+    elif not isinstance(value, Mapping):
+        yield _refusal(value, path, "struct")
+    else:
+        for name in sorted(value):
+            if name in shape:
+                yield from _mistakes(value[name], shape[name], f"{path}.{name}", unknown)
+            else:
+                unknown.append(".".join((*path.split(".")[1:], name)))
+
+
+def _scalar_mistakes(value: Any, kind: str, path: str, unknown: list[str]) -> Iterator[str]:
+    if kind.startswith("[]"):
+        if isinstance(value, list | tuple):
+            for item in value:
+                yield from _mistakes(item, kind[2:], path, unknown)
+        else:
+            yield _refusal(value, path, kind)
+    elif kind.startswith("map:"):
+        if isinstance(value, Mapping):
+            for name in sorted(value):
+                yield from _mistakes(value[name], kind[4:], path, unknown)
+        else:
+            yield _refusal(value, path, f"map[string]{kind[4:]}")
+    elif " or " in kind:
+        one, other = kind.split(" or ")
+        textual = {"string", "duration"}
+        text, number = (one, other) if one in textual else (other, one)
+        yield from _mistakes(value, text if isinstance(value, str) else number, path, unknown)
+    elif kind == "duration":
+        yield from _duration_mistakes(value, path)
+    elif not _fits(value, kind):
+        yield _refusal(value, path, kind)
+
+
+def _duration_mistakes(value: Any, path: str) -> Iterator[str]:
+    if not isinstance(value, str):
+        yield _refusal(value, path, "string")
+        return
+    try:
+        parse_duration(value)
+    except DurationError as error:
+        yield str(error)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "string":
+        return isinstance(value, str)
+    if kind == "quantity":
+        return _is_quantity(str(value)) if isinstance(value, str | int | float) else False
+    if isinstance(value, bool):
+        return False
+    if kind == "float64":
+        return isinstance(value, int | float)
+    if not isinstance(value, int):
+        return False
+    bits = _WHOLE[kind]
+    return (0 if kind.startswith("u") else -(1 << bits)) <= value < 1 << bits
+
+
+def _refusal(value: Any, path: str, kind: str) -> str:
+    if isinstance(value, bool):
+        found = "bool"
+    elif isinstance(value, int | float):
+        found = f"number {msgspec.json.encode(value).decode()}"
+    else:
+        found = "string" if isinstance(value, str) else "object" if isinstance(value, Mapping) else "array"
+    return f"json: cannot unmarshal {found} into Go struct field {path} of type {kind}"
+
+
+def _meaning(kubelet: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what no type says: which keys have a meaning, which values, and what goes together."""
+    for field, why in _OWNED.items():
+        if field in kubelet:
+            yield f"spec.kubelet.{field}: can't be set, {why}"
+    for field in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"):
+        for signal, text in _texts(kubelet, field):
+            if signal not in EVICTION_SIGNALS:
+                yield (
+                    f'spec.kubelet.{field}: "{signal}" isn\'t a valid eviction signal, must be one of '
+                    f"{', '.join(EVICTION_SIGNALS)}"
+                )
+            problem = _grace_problem(text) if field == "evictionSoftGracePeriod" else _threshold_problem(text)
+            if problem:
+                yield f'spec.kubelet.{field}[{signal}]: "{text}" {problem}'
+    yield from _unpaired(kubelet)
+    for field in ("kubeReserved", "systemReserved"):
+        for resource, text in _texts(kubelet, field):
+            if resource not in RESERVED_RESOURCES:
+                yield (
+                    f'spec.kubelet.{field}: "{resource}" isn\'t a reservable resource, must be one of '
+                    f"{', '.join(RESERVED_RESOURCES)}"
+                )
+            if text.startswith("-"):
+                yield f'spec.kubelet.{field}[{resource}]: "{text}" can\'t be a negative resource quantity'
+    yield from _out_of_range(kubelet)
+
+
+def _unpaired(kubelet: Mapping[str, Any]) -> Iterator[str]:
+    soft, grace = (dict(_texts(kubelet, field)) for field in ("evictionSoft", "evictionSoftGracePeriod"))
+    for signal in sorted(soft.keys() - grace.keys()):
+        yield f"spec.kubelet.evictionSoft[{signal}]: has no matching evictionSoftGracePeriod"
+    for signal in sorted(grace.keys() - soft.keys()):
+        yield f"spec.kubelet.evictionSoftGracePeriod[{signal}]: has no matching evictionSoft"
+
+
+def _out_of_range(kubelet: Mapping[str, Any]) -> Iterator[str]:
+    high, low = "imageGCHighThresholdPercent", "imageGCLowThresholdPercent"
+    for field in (high, low):
+        value = _whole(kubelet, field)
+        if value is not None and not 0 <= value <= 100:
+            yield f"spec.kubelet.{field}: {value} must be between 0 and 100"
+    for field in ("podsPerCore", "evictionMaxPodGracePeriod", "maxPods"):
+        value = _whole(kubelet, field)
+        if value is not None and value < 0:
+            yield f"spec.kubelet.{field}: {value} can't be negative"
+    above, below = _whole(kubelet, high), _whole(kubelet, low)
+    if above is not None and below is not None and above <= below:
+        yield f"spec.kubelet: {high} ({above}) must be greater than {low} ({below})"
+
+
+def _texts(kubelet: Mapping[str, Any], field: str) -> list[tuple[str, str]]:
+    """Return a map of texts in order of its keys; what is no such map counts as absent."""
+    value = kubelet.get(field)
+    if not isinstance(value, Mapping) or not all(isinstance(text, str | None) for text in value.values()):
+        return []
+    return [(key, value[key] or "") for key in sorted(value)]
+
+
+def _whole(kubelet: Mapping[str, Any], field: str) -> int | None:
+    if field not in kubelet:
+        return None
+    value = 0 if kubelet[field] is None else kubelet[field]
+    return value if _fits(value, "int64") else None
+
+
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
+
+
+def _threshold_problem(text: str) -> str:
+    if text.endswith("%"):
+        percent = go_float(text[:-1])
+        is_percent = percent is not None and not (percent < 0 or percent > 100)
+        return "" if is_percent else "must be a percentage or a resource quantity"
+    try:
+        amount = parse_quantity(text)
+    except QuantityError:
+        return "must be a percentage or a resource quantity"
+    return "can't be a negative resource quantity" if amount.nano < 0 else ""
+
+
+def go_float(text: str) -> float | None:
+    """Return a number as Go's ``strconv.ParseFloat`` reads it, None where it does not."""
+    if text.lower() == "nan":
+        return math.nan
+    if text.lower().lstrip("+-") in ("inf", "infinity") and len(text) - len(text.lstrip("+-")) <= 1:
+        return float(text)
+    if _HEXADECIMAL.fullmatch(text):
+        return float.fromhex(text)
+    return float(text) if _DECIMAL.fullmatch(text) else None
+
+
+def _grace_problem(text: str) -> str:
+    try:
+        return "can't be a negative duration" if parse_duration(text) < 0 else ""
+    except DurationError:
+        return "must be a duration"
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        parse_quantity(text)
+    except QuantityError:
+        return False
+    return True
