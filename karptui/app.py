@@ -36,11 +36,12 @@ from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.textual_compat.loop import screen_loop
-from karptui.widgets.textual_compat.signals import Signals
+from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
 from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
     from textual.theme import Theme
 
     from karptui.screens.whatif.controller import WhatIf
@@ -134,6 +135,10 @@ class KarptuiApp(App[None]):
         return self._coloured[1]
 
     # Life
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return what writes to the terminal."""
+        return driver_of(super().get_driver_class())
 
     def run(self, **options: Any) -> Any:
         """Run the app, as Textual does, in a loop that threads hold up less; return what it ended with."""

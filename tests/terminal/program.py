@@ -22,6 +22,8 @@ from tests.terminal.emulator import Emulator
 
 PATIENCE_SECONDS: Final = 40.0
 """How long something may take to show up; on a machine with nothing else to do it is a fraction of a second."""
+FRAME_SECONDS: Final = 0.03
+"""How long a key takes to be seen."""
 AGAIN_SECONDS: Final = 2.0
 """How long after a key it is pressed again where what it reached has moved on."""
 KEYS: Final = {
@@ -136,6 +138,13 @@ class Program:
             self._take_in(0)
             data = data[os.write(self._master, data) :]
 
+    def press_unread(self, *keys: str, times: int) -> None:
+        """Press keys one after the other, each long enough for a frame, without reading what they do."""
+        for _ in range(times):
+            for key in keys:
+                os.write(self._master, key.encode())
+                select.select([], [], [], FRAME_SECONDS)
+
     def click(self, x: int, y: int) -> None:
         """Click on a cell."""
         self.type(f"\x1b[<0;{x + 1};{y + 1}M\x1b[<0;{x + 1};{y + 1}m")
@@ -217,9 +226,9 @@ class Program:
         self._take_in(0)
         return self._told.splitlines()[-1]
 
-    def has_ended(self) -> bool:
+    def has_ended(self, *, seconds: float = PATIENCE_SECONDS) -> bool:
         """Wait until the program has ended, and return whether it has."""
-        return bool(select.select([self._life], [], [], PATIENCE_SECONDS)[0])
+        return bool(select.select([self._life], [], [], seconds)[0])
 
     def _take_in(self, seconds: float) -> bool:
         """Wait for output, take all there is, and return whether there was any."""

@@ -96,3 +96,22 @@ def test_its_window_is_closed(program: Program) -> None:
     program.wait("rows", has_rows)
     program.hang_up()
     assert program.has_ended()
+
+
+@pytest.fixture
+def unread(program: Program) -> Program:
+    """A program that waits for its terminal to take what it draws, as behind a connection that drops."""
+    program.wait("rows", has_rows)
+    program.press_unread("G", "g", times=30)
+    return program
+
+
+def test_its_terminal_goes_while_it_waits_for_it(unread: Program) -> None:
+    unread.hang_up()
+    assert unread.has_ended()
+
+
+def test_another_signal_ends_what_waits_for_its_terminal(unread: Program) -> None:
+    unread.send(signal.SIGTERM)
+    while not unread.has_ended(seconds=1):
+        unread.send(signal.SIGTERM)

@@ -12,15 +12,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from types import FrameType
 
     from textual.app import App
+    from textual.driver import Driver
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """What ends a program unless it says otherwise."""
+ENDS_WITHIN_SECONDS: Final = 1.0
+"""How long the terminal is given to take the last of the screen before another signal ends the program."""
 
 
 class Signals:
@@ -34,12 +39,14 @@ class Signals:
         """
         self._app = app
         self._ended_by = 0
+        self._asked_at = 0.0
         self._is_stopped = False
 
     def hear_ends(self, loop: AbstractEventLoop) -> None:
-        """End the app when a signal says so."""
+        """End the app when a signal says so; the program, where the loop cannot hear it."""
         for number in heard():
             loop.add_signal_handler(number, self._end, number)
+            signal.signal(number, self._end_without_loop)
 
     def hear_stops(self, loop: AbstractEventLoop) -> None:
         """Give the terminal back while the program is stopped; called when the app runs, as Textual hears stops too."""
@@ -52,10 +59,15 @@ class Signals:
             die_of(self._ended_by)
 
     def _end(self, number: int) -> None:
-        if number == signal.SIGHUP and not _has_terminal():
-            die_of(number)  # nothing is left to give back, and writing to it would never end
         self._ended_by = number
         self._app.exit()
+
+    def _end_without_loop(self, number: int, _: FrameType | None) -> None:
+        """Die where nothing is left to give back, or where it has been asked before and waits for its terminal."""
+        now = time.monotonic()
+        self._asked_at = self._asked_at or now
+        if (number == signal.SIGHUP and not _has_terminal()) or now - self._asked_at > ENDS_WITHIN_SECONDS:
+            die_of(number)
 
     def _stop(self) -> None:
         self._is_stopped = True
@@ -80,6 +92,57 @@ def die_of(number: int) -> None:
     """Let a signal do what it does to a program that does not hear it, so that a shell or a service is told of it."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
+
+
+def driver_of(driver: type[Driver]) -> type[Driver]:
+    """Return a driver that ends the program when its terminal has gone; others than that of terminals as they are."""
+    if sys.platform == "win32":
+        return driver
+    from textual.drivers.linux_driver import LinuxDriver  # noqa: PLC0415 - not there on Windows
+
+    if driver is not LinuxDriver:
+        return driver
+
+    class TerminalDriver(LinuxDriver):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self._file: Any = _Terminal(self._file)
+
+    return TerminalDriver
+
+
+class _Terminal:
+    """What the screen is written to; ends the program when it has gone, for Textual would wait for it."""
+
+    def __init__(self, file: TextIO) -> None:
+        """Write to a file."""
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write a text, and return its length."""
+        try:
+            return self._file.write(text)
+        except OSError:
+            _hang_up()
+            raise
+
+    def flush(self) -> None:
+        """Send what was written."""
+        try:
+            self._file.flush()
+        except OSError:
+            _hang_up()
+            raise
+
+    def fileno(self) -> int:
+        """Return the number of the file."""
+        return self._file.fileno()
+
+
+def _hang_up() -> None:
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        os._exit(128 + signal.SIGHUP)
+    os.kill(os.getpid(), signal.SIGHUP)
 
 
 def _has_terminal() -> bool:
