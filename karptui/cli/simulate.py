@@ -143,17 +143,16 @@ def answer(reader: SnapshotReader, path: str, *, times: int = 0, disruption: boo
 
 def _name_in(path: str) -> str:
     """Return the name that a snapshot which cannot be understood gives itself, or else its file's."""
-    import gzip
-    import zlib
     from pathlib import Path
 
     import msgspec
 
+    from karptui.sources.snapshot.documents import SnapshotError, read_bytes, unpack
+
     file = Path(path)
     try:
-        data = file.read_bytes()
-        value = msgspec.json.decode(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
+        value = msgspec.json.decode(unpack(read_bytes(file), path))
+    except (SnapshotError, ValueError, RecursionError):
         value = None
     name = value.get("name") if isinstance(value, dict) else None
     if isinstance(name, str) and name:

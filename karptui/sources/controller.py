@@ -13,6 +13,7 @@ from karptui.clock import Clock
 from karptui.decode.controller import decode_controller
 from karptui.karpenter.controller import ControllerInfo
 from karptui.sources.base import SourceError
+from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.metrics.controller import NAMESPACES, SELECTOR, ProxyClient
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait, failed_status
@@ -75,10 +76,7 @@ def _list(client: ProxyClient, group: str, resource: str, read_seconds: float) -
 
 
 def _items(body: bytes) -> list[dict[str, Any]]:
-    try:
-        return msgspec.json.decode(body, type=_Objects).items
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SourceError(f"the API server's answer cannot be read: {error}") from error
+    return decoded(body, _Objects, "the API server's answer cannot be read").items
 
 
 def _place(document: Mapping[str, Any]) -> tuple[bool, str, str]:

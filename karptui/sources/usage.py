@@ -13,6 +13,7 @@ from karptui.kube.live_usage import LiveUsage, Sample, merged
 from karptui.kube.quantity import parse_quantity
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.base import SourceError
+from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.metrics.controller import ProxyClient
 from karptui.sources.periodic import REFRESH_SECONDS, REFUSED_SECONDS, PeriodicSource, Wait
@@ -111,13 +112,12 @@ def _items(client: ProxyClient, resource: str, shape: type[_Page[_ItemT]]) -> li
             body = client.get(f"{ROOT}/{resource}", query, read_seconds=READ_SECONDS)
         except ApiError as error:
             raise _refusal(error, resource) from error
-        try:
-            page = msgspec.json.decode(body, type=shape)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SourceError(f"metrics-server's answer cannot be read: {error}") from error
+        page = decoded(body, shape, "metrics-server's answer cannot be read")
         found += page.items
         if not page.metadata.next:
             return found
+        if not page.items:
+            raise SourceError("metrics-server's list does not come to an end")
         query = {"limit": PAGE, "continue": page.metadata.next}
 
 

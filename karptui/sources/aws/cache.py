@@ -11,9 +11,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from karptui.aws.region import Dated
+from karptui.files import read_file
 
 FORMAT: Final = 1
 """Raised when the shape of what is kept changes: older files are then read anew from the APIs."""
+
+MOST_BYTES: Final = 64 << 20
 
 T = TypeVar("T")
 
@@ -40,11 +43,11 @@ class FactCache:
             shape: The type of its value, for msgspec.
         """
         try:
-            envelope = msgspec.json.decode(self._path(name).read_bytes(), type=_Envelope)
+            envelope = msgspec.json.decode(read_file(self._path(name), MOST_BYTES), type=_Envelope)
             if envelope.format != FORMAT:
                 return None
             return Dated(msgspec.json.decode(envelope.value, type=shape), envelope.as_of_ns)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
 
     def store(self, name: str, fact: Dated[Any]) -> None:

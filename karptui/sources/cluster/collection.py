@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from karptui.sources.cluster.body import TooLargeError, UnreadableError, decoded
 from karptui.sources.cluster.errors import ApiError
 from karptui.sources.cluster.resources import Resource
 from karptui.sources.cluster.stream import LineStream
@@ -16,7 +17,12 @@ METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
+PEEK_SECONDS: Final = 15.0
+"""How long the server may be silent before it says how many objects there are."""
+
+
 class _PeekMeta(msgspec.Struct, rename="camel"):
+    resource_version: str | None = None
     remaining_item_count: int | None = None
 
 
@@ -38,11 +44,18 @@ class Collection:
         The field selector is left out, as with one a server does not say how many items remain.
         """
         try:
-            data = self._transport.get(self._resource.path, {"limit": "1"}, accept=METADATA_LIST)
-            peek = msgspec.json.decode(data, type=_Peek)
-        except (ApiError, msgspec.DecodeError):
+            peek = self._peeked(PEEK_SECONDS)
+        except (ApiError, TooLargeError, UnreadableError):
             return None
         return (peek.metadata.remaining_item_count or 0) + len(peek.items or ())
+
+    def version(self) -> str:
+        """Return the resourceVersion that the server's storage has come to, empty where it does not say."""
+        return self._peeked(PEEK_SECONDS).metadata.resource_version or ""
+
+    def _peeked(self, seconds: float) -> _Peek:
+        data = self._transport.get(self._resource.path, {"limit": "1"}, accept=METADATA_LIST, read_seconds=seconds)
+        return decoded(data, _Peek, f"{self._transport.server} did not answer with a list of {self._resource.title}")
 
     def page(self, limit: int, token: str) -> bytes:
         """Return a page of the list; an empty token asks for the first.

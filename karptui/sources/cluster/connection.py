@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from karptui.files import read_file
 from karptui.sources.cluster.errors import ConfigError, one_line
 from karptui.sources.cluster.kubeconfig import Cluster, Defined, Exec, Kubeconfig, User, load_kubeconfig
 
@@ -24,6 +25,10 @@ class Impersonation(msgspec.Struct, frozen=True):
     groups: tuple[str, ...] = ()
     uid: str = ""
     extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+
+
+PEM_BYTES: Final = 16 << 20
+"""Of a file of certificates; a bundle of all authorities takes a hundredth of it."""
 
 
 class Pem(msgspec.Struct, frozen=True):
@@ -44,7 +49,7 @@ class Pem(msgspec.Struct, frozen=True):
             return self.data
         assert self.path is not None
         try:
-            return self.path.read_bytes()
+            return read_file(self.path, PEM_BYTES)
         except OSError as error:
             raise ConfigError(f"{self.title}: cannot read {self.path}: {error.strerror or error}") from error
 

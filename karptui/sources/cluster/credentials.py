@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import selectors
 import signal
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from karptui.files import read_file, size_text
 from karptui.kube.timestamps import NS_PER_SECOND, parse_timestamp
 from karptui.sources.cluster.connection import Connection, ExecPlugin, Pem
 from karptui.sources.cluster.errors import CredentialError, one_line
@@ -27,6 +29,15 @@ SKEW_SECONDS: Final = 60.0
 """How long before its expiry a credential is renewed, unless a fifth of its life is shorter."""
 RERUN_SECONDS: Final = 5.0
 """How long one run answers for all threads, so that they do not run a failing plugin in turns."""
+
+
+PRINTED_BYTES: Final = 1 << 20
+"""Of a credential: a token and two certificates take a hundredth of it."""
+PIECE: Final = 1 << 16
+
+
+class EndlessOutputError(Exception):
+    """A process prints more than it was asked for."""
 
 
 class IssuedCredential(msgspec.Struct, frozen=True):
@@ -135,16 +146,20 @@ class ExecCredential:
     def _output(self, process: subprocess.Popen[bytes]) -> bytes:
         if self._closed:
             _end(process)
+        title = self._plugin.title
         try:
-            stdout, stderr = process.communicate(timeout=self._timeout_seconds)
-        except subprocess.TimeoutExpired:
+            stdout, stderr = printed(process, self._timeout_seconds)
+        except TimeoutError:
             _end(process)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=1)
-            raise CredentialError(f"{self._plugin.title} did not finish within {self._timeout_seconds:g} s") from None
+            raise CredentialError(f"{title} did not finish within {self._timeout_seconds:g} s") from None
+        except EndlessOutputError:
+            _end(process)
+            raise CredentialError(
+                f"{title} prints more than {size_text(PRINTED_BYTES)}, which is no credential"
+            ) from None
         if process.returncode:
             words = one_line(stderr.decode(errors="replace")[-2000:]) or "and said nothing"
-            raise CredentialError(f"{self._plugin.title} failed with exit status {process.returncode}: {words}")
+            raise CredentialError(f"{title} failed with exit status {process.returncode}: {words}")
         return stdout
 
     def _exec_info(self) -> str:
@@ -162,7 +177,7 @@ class ExecCredential:
             certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
             expires = status.get("expirationTimestamp")
             expires_ns = parse_timestamp(expires) if expires else 0
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise CredentialError(f"{title} did not print an ExecCredential with a status") from error
         if kind != "ExecCredential" or version != self._plugin.api_version:
             what = one_line(f"{version} {kind}", 100)
@@ -192,6 +207,38 @@ class ExecCredential:
         return expires_ns - min(int(SKEW_SECONDS * NS_PER_SECOND), life_ns // 5)
 
 
+def printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
+    """Return what a process prints until its end, and the last that it says on standard error.
+
+    Raises:
+        TimeoutError: when it takes longer; it is left running.
+        EndlessOutputError: when it prints more than any credential takes; it is left running.
+    """
+    until = time.monotonic() + seconds
+    output, said = bytearray(), bytearray()
+    with selectors.DefaultSelector() as ready:
+        for pipe, taken in ((process.stdout, output), (process.stderr, said)):
+            if pipe is not None:
+                ready.register(pipe, selectors.EVENT_READ, taken)
+        while ready.get_map():
+            found = ready.select(until - time.monotonic()) if time.monotonic() < until else ()
+            if not found:
+                raise TimeoutError
+            for key, _ in found:
+                piece = os.read(key.fd, PIECE)
+                if not piece:
+                    ready.unregister(key.fileobj)
+                key.data.extend(piece)
+            if len(output) > PRINTED_BYTES:
+                raise EndlessOutputError
+            del said[:-PIECE]
+    try:
+        process.wait(max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    return bytes(output), bytes(said)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is not None:
         return
@@ -199,6 +246,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+TOKEN_BYTES: Final = 1 << 20
 TOKEN_FILE_SECONDS: Final = 60.0
 """How long the contents of a token file are trusted, as in client-go."""
 
@@ -292,7 +340,7 @@ class FileCredentials:
 
     def _read(self) -> None:
         try:
-            token = self._path.read_text(encoding="utf-8").strip() or self._fallback
+            token = read_file(self._path, TOKEN_BYTES).decode().strip() or self._fallback
         except (OSError, UnicodeDecodeError) as error:
             if self._grant is not None:
                 return

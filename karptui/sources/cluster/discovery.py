@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from karptui.decode.kinds import Kind, kind_of, may_hold_nodeclasses
-from karptui.sources.cluster.errors import UnreachableError
+from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.resources import KARPENTER, Resource
 from karptui.sources.cluster.transport import Transport
 
@@ -154,9 +154,4 @@ def _asked(transport: Transport, groups: Iterable[_Group]) -> Iterator[_Served]:
 
 def _decoded(transport: Transport, path: str, type_: type[Document], *, accept: str = "application/json") -> Document:
     data = transport.get(path, accept=accept)
-    try:
-        return msgspec.json.decode(data, type=type_)
-    except msgspec.DecodeError as error:
-        raise UnreachableError(
-            f"{transport.server} did not answer {path} with a discovery document: {error}"
-        ) from error
+    return decoded(data, type_, f"{transport.server} did not answer {path} with a discovery document")

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from karptui.karpenter.controller import ControllerInfo
+from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.connection import Connection
 from karptui.sources.cluster.credentials import credentials_for
@@ -18,6 +19,15 @@ from karptui.sources.cluster.transport import READ_SECONDS, Transport
 from karptui.sources.controller import ControllerError, read_controller
 
 PAGE_LIMIT: Final = 500
+
+
+class _ListMetadata(msgspec.Struct, rename={"next": "continue"}):
+    next: str | None = None
+
+
+class _Page(msgspec.Struct):
+    metadata: _ListMetadata = msgspec.field(default_factory=_ListMetadata)
+    items: list[Any] | None = None
 
 
 class Export(msgspec.Struct):
@@ -75,17 +85,17 @@ def export_cluster(
 def _items(resource: Resource, transport: Transport) -> Iterator[dict[str, Any]]:
     collection, token = Collection(resource, transport), ""
     while True:
-        try:
-            page = msgspec.json.decode(collection.page(PAGE_LIMIT, token), type=dict[str, Any])
-        except msgspec.DecodeError as error:
-            raise UnreachableError(f"{transport.server} did not answer with a list: {error}") from error
-        for item in page.get("items") or ():
+        data = collection.page(PAGE_LIMIT, token)
+        page = decoded(data, _Page, f"{transport.server} did not answer with a list")
+        for item in page.items or ():
             if isinstance(item, dict):
                 # Items of a list do not say what they are, and of metadata alone they say something else.
                 yield {**item, "apiVersion": resource.api_version, "kind": resource.api_kind}
-        token = (page.get("metadata") or {}).get("continue") or ""
+        token = page.metadata.next or ""
         if not token:
             return
+        if not page.items:
+            raise UnreachableError(f"{transport.server} does not come to an end with its list of {resource.title}")
 
 
 def _read_controller(found: Export, transport: Transport) -> None:

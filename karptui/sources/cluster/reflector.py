@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 from karptui.decode.stream import StreamDecoder, WatchEvent
 from karptui.sources.base import Phase, SourceError
 from karptui.sources.cluster.board import Board, ResourceStatus
+from karptui.sources.cluster.body import TooLargeError
 from karptui.sources.cluster.collection import Collection
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 from karptui.sources.cluster.resources import Resource
@@ -30,6 +31,8 @@ Changes: TypeAlias = dict[str, Any]
 PAGE_LIMIT: Final = 500
 """Objects per page: a page decodes in milliseconds, so that the screen never waits."""
 LARGEST_PAGE_LIMIT: Final = 8000
+SMALLER_PAGE: Final = 8
+"""Where a page takes more than is read of an answer, the next has one object in so many."""
 WATCH_SECONDS: Final = (300.0, 600.0)
 """After how long the server ends a watch, chosen at random so that not all end at once."""
 SILENCE_SECONDS: Final = 100.0
@@ -180,6 +183,11 @@ class Reflector:
     def _page(self, token: str) -> bytes:
         try:
             return self._collection().page(self._page_limit, token)
+        except TooLargeError:
+            if self._page_limit == 1:
+                raise
+            self._page_limit = max(1, self._page_limit // SMALLER_PAGE)
+            return self._page(token)
         except ApiError as error:
             if token and error.status == 410:
                 # The list took longer than the server keeps it: fewer, larger pages.

@@ -7,12 +7,11 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from karptui.decode.kinds import Kind
 from karptui.sources.base import Phase, SourceError, SourceStatus, kept_as
+from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.connection import Connection
-from karptui.sources.cluster.errors import UnreachableError, one_line
+from karptui.sources.cluster.errors import one_line
 from karptui.sources.mailbox import Mailbox
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class ClusterSource:
         reflectors = self._await_reflectors()
         kinds = (Kind.NODEPOOL, Kind.NODECLAIM, Kind.NODEOVERLAY, Kind.NODECLASS)
         names = [f"{one.plural}.{one.group}" for kind in kinds for one in reflectors.resources_of(kind)]
-        return tuple(msgspec.json.decode(reflectors.transport.get(f"{CRDS}/{name}")) for name in names)
+        return tuple(_document(reflectors, f"{CRDS}/{name}") for name in names)
 
     def may(self, verb: str, kind: Kind, key: str = "", *, subresource: str = "", group: str = "") -> Permission:
         """Ask whether the user may do something to an object, or without a key to all of its kind.
@@ -160,12 +159,13 @@ class ClusterSource:
 
 def _fetched(reflectors: Reflectors, resource: Resource, key: str) -> dict[str, Any]:
     namespace, _, name = key.rpartition("/")
-    data = reflectors.transport.get(resource.object_path(namespace, name))
-    try:
-        fetched: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise UnreachableError(f"{reflectors.transport.server} did not answer with an object: {error}") from error
+    fetched = _document(reflectors, resource.object_path(namespace, name))
     metadata = fetched.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
     return fetched
+
+
+def _document(reflectors: Reflectors, path: str) -> dict[str, Any]:
+    server = reflectors.transport.server
+    return decoded(reflectors.transport.get(path), dict[str, Any], f"{server} did not answer with an object")

@@ -14,6 +14,7 @@ import urllib3
 from urllib3 import exceptions as known
 from urllib3.exceptions import ProtocolError
 
+from karptui.files import size_text
 from karptui.sources.cluster.errors import ApiError, UnreachableError, one_line
 
 BROKEN: Final = (known.HTTPError, OSError, ValueError, AttributeError)
@@ -55,7 +56,7 @@ def api_error(response: urllib3.BaseHTTPResponse, body: bytes) -> ApiError:
     """Return the error of an answer; its body is a Status object unless something in between wrote it."""
     reason, message = "", ""
     after: Any = None
-    with contextlib.suppress(ValueError, AttributeError):
+    with contextlib.suppress(ValueError, AttributeError, RecursionError):
         status = json.loads(body)
         reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
         after = (status.get("details") or {}).get("retryAfterSeconds")
@@ -87,6 +88,9 @@ def _detail(error: BaseException) -> str:
     return str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
 
 
+LONGEST_LINE: Final = 8 << 20
+"""Of one event: etcd keeps no object of more than a few megabytes."""
+
 LONGEST_SIZE_LINE: Final = 1 << 14
 """Of a size line with its extensions; longer ones are no chunked coding."""
 
@@ -95,6 +99,10 @@ FIRST_ROOM: Final = 1 << 14
 
 Line = bytes | memoryview
 """A line without its end. A view is good until more bytes are read."""
+
+
+class EndlessLineError(Exception):
+    """A line goes on beyond what is read of one."""
 
 
 class LineBuffer:
@@ -116,13 +124,13 @@ class LineBuffer:
         """Bytes to come of the present chunk."""
         self._framing = b""
         """The beginning of a size line whose end has not come, with the line end of the chunk before."""
-        self._pieces: list[bytes] = []
-        """The beginning of a line whose end has not come."""
+        self._begun = bytearray()
+        """The beginning of a line whose end has not come; one array, however small the pieces it comes in."""
 
     @property
     def is_within_line(self) -> bool:
         """Whether a line has begun and not ended."""
-        return bool(self._pieces)
+        return bool(self._begun)
 
     def space(self) -> memoryview:
         """Return where to read the next bytes into; lines taken before are good no more."""
@@ -137,6 +145,7 @@ class LineBuffer:
 
         Raises:
             ValueError: when the size of a chunk cannot be read.
+            EndlessLineError: when a line does not come to an end.
         """
         self._is_full = count == self._room
         end = len(self._framing) + count
@@ -144,12 +153,12 @@ class LineBuffer:
         if not self._is_chunked:
             self._cut(0, end, lines)
             return lines
-        buffer, view, pieces = self._buffer, self._view, self._pieces
+        buffer, view, begun = self._buffer, self._view, self._begun
         position, self._framing = 0, b""
         while not self.is_ended:
             if self._left:
                 stop = min(position + self._left, end)
-                if not pieces and position < stop - 1 == buffer.find(b"\n", position, stop):
+                if not begun and position < stop - 1 == buffer.find(b"\n", position, stop):
                     # A chunk that is a line, as an API server sends them.
                     lines.append(view[position : stop - 1])
                 else:
@@ -177,16 +186,18 @@ class LineBuffer:
 
     def _cut(self, start: int, stop: int, lines: list[Line]) -> None:
         """Add the lines that end between two places, and keep what is begun."""
-        find, view, pieces = self._buffer.find, self._view, self._pieces
+        find, view, begun = self._buffer.find, self._view, self._begun
         while (line_end := find(b"\n", start, stop)) >= 0:
-            if pieces:
-                lines.append(b"".join((*pieces, view[start:line_end])))
-                pieces.clear()
+            if begun:
+                begun += view[start:line_end]
+                lines.append(bytes(begun))
+                begun.clear()
             elif line_end > start:
                 lines.append(view[start:line_end])
             start = line_end + 1
-        if start < stop:
-            pieces.append(bytes(view[start:stop]))
+        begun += view[start:stop]
+        if len(begun) > LONGEST_LINE:
+            raise EndlessLineError
 
 
 def _size(line: bytearray) -> int:
@@ -228,6 +239,8 @@ class LineStream:
                 lines = buffer.take(count)
                 if lines:
                     yield lines
+        except EndlessLineError:
+            raise UnreachableError(f"{self._server} sent a line of more than {size_text(LONGEST_LINE)}") from None
         except BROKEN as error:
             raise UnreachableError(why(error, self._server)) from error
         finally:

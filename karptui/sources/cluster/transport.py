@@ -13,6 +13,7 @@ import msgspec
 import urllib3
 
 from karptui import __version__
+from karptui.sources.cluster.body import ERROR_BYTES, MOST_BYTES, read_body
 from karptui.sources.cluster.connection import Connection, Pem
 from karptui.sources.cluster.credentials import Credentials, Grant
 from karptui.sources.cluster.errors import UnreachableError
@@ -68,19 +69,20 @@ class Transport:
         *,
         accept: str = JSON,
         read_seconds: float | None = None,
+        most_bytes: int = MOST_BYTES,
     ) -> bytes:
         """Return the body of a GET.
 
         Raises:
             ApiError: when the server answers with an error status.
-            UnreachableError: when it does not answer, or stops in mid-answer.
+            UnreachableError: when it does not answer, stops in mid-answer, or does not come to an end.
             CredentialError: when no credential can be had.
             ConfigError: when a certificate cannot be used.
         """
         request = _Request(
             method="GET", path=path, query=query, accept=accept, read_seconds=read_seconds, compress=True
         )
-        return self._body(self._answer(request))
+        return self._body(self._answer(request), most_bytes)
 
     def write(self, method: str, path: str, body: bytes, *, content_type: str = JSON) -> bytes:
         """Return the body of the answer to a request that has one itself, such as a POST; raises as ``get`` does."""
@@ -133,15 +135,20 @@ class Transport:
     def _heard(self) -> None:
         self.last_contact_ns = self._now_ns()
 
-    def _body(self, response: urllib3.BaseHTTPResponse) -> bytes:
+    def _body(self, response: urllib3.BaseHTTPResponse, most_bytes: int = MOST_BYTES, *, is_cut: bool = False) -> bytes:
+        is_whole = False
         try:
-            return response.read(decode_content=True)
+            body = read_body(response, self.server, most_bytes=most_bytes, monotonic=time.monotonic, is_cut=is_cut)
+            is_whole = not is_cut or len(body) < most_bytes
         except BROKEN as error:
-            response.close()
             raise UnreachableError(why(error, self.server)) from error
         finally:
             self._heard()
+            if not is_whole:
+                # The rest of it must not be taken for the next answer.
+                response.close()
             response.release_conn()
+        return body
 
     def _answer(self, request: _Request) -> urllib3.BaseHTTPResponse:
         grant = self._credentials.current()
@@ -150,11 +157,14 @@ class Transport:
             # A client certificate in a file may have been rotated; the next pool reads it again.
             self._drop_pool()
             if self._credentials.refused(grant):
-                self._body(response)
+                self._error_body(response)
                 response = self._send(request, self._credentials.current())
         if response.status >= 300:
-            raise api_error(response, self._body(response))
+            raise api_error(response, self._error_body(response))
         return response
+
+    def _error_body(self, response: urllib3.BaseHTTPResponse) -> bytes:
+        return self._body(response, ERROR_BYTES, is_cut=True)
 
     def _send(self, request: _Request, grant: Grant) -> urllib3.BaseHTTPResponse:
         if self._closed:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from karptui.karpenter.controller import KarpenterVersion, chart_version, image_version, parse_version
-from karptui.sources.base import SourceError
+from karptui.sources.cluster.body import decoded
 from karptui.sources.cluster.errors import ApiError
 
 SELECTOR: Final = "app.kubernetes.io/name=karpenter"
@@ -153,10 +153,7 @@ def _list(client: ProxyClient, resource: str, shape: type[_Shape], read_seconds:
 
 
 def _decode(body: bytes, shape: type[_Shape]) -> _Shape:
-    try:
-        return msgspec.json.decode(body, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SourceError(f"the API server's answer cannot be read: {error}") from error
+    return decoded(body, shape, "the API server's answer cannot be read")
 
 
 def _pod_endpoint(pod: _Pod) -> Endpoint:

@@ -18,6 +18,12 @@ _ESCAPE: Final = re.compile(r"\\(.)")
 _ESCAPED: Final = {"n": "\n", "\\": "\\", '"': '"'}
 
 
+LONGEST_LINE: Final = 1 << 16
+"""Longer ones are no samples, and are passed over."""
+MOST_NAMES: Final = 100_000
+"""Offerings that are kept; all of a region are a fifth of it."""
+
+
 class Sample(NamedTuple):
     """One line: a family's value under one set of labels. A line that cannot be read has the value None."""
 
@@ -35,6 +41,8 @@ def samples(text: bytes, families: Container[bytes], prefixes: tuple[bytes, ...]
         prefixes: What they begin with: lines that do not are passed over without a closer look.
     """
     for line in io.BytesIO(text):
+        if len(line) > LONGEST_LINE:
+            continue
         if not line.startswith(prefixes) or line.startswith(b"#"):
             continue
         brace = line.find(b"{")
@@ -105,11 +113,15 @@ class _Reading:
         key = (labels["instance_type"], labels["zone"], labels["capacity_type"])
         name = self.names.get(key)
         if name is None:
+            if len(self.names) >= MOST_NAMES:
+                raise KeyError
             # One object for both families: there may be tens of thousands.
             name = self.names[key] = OfferingName(*key)
         return name
 
     def pool(self, labels: Mapping[str, str]) -> _Pool:
+        if labels["nodepool"] not in self.pools and len(self.pools) >= MOST_NAMES:
+            raise KeyError
         return self.pools.setdefault(labels["nodepool"], _Pool())
 
 
@@ -142,12 +154,13 @@ class _Pool:
 
 
 _POD: Final = re.compile(
-    rb'^karpenter_pods_state\{(?:[^\n]*,)?nodepool="([^"\n]+)",[^\n]*?phase="(?:Running|Pending)"', re.MULTILINE
+    rb'^karpenter_pods_state\{(?>(?:[a-z_]+="[^"\n]*",)*?nodepool="([^"\n]+)",)[^\n]*?phase="(?:Running|Pending)"',
+    re.MULTILINE,
 )
 """A pod on a node of a NodePool, which has not ended.
 
 There is a line for every pod, so they are picked out at once: labels stand in the order of their names, and names of
-Kubernetes objects hold no quotes.
+Kubernetes objects hold no quotes. Labels before the NodePool are not tried twice, so that no line takes long.
 """
 
 _Take = Callable[[_Reading, Mapping[str, str], float], None]

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from karptui.decode.yaml_text import YamlError, load_documents
+from karptui.files import read_file, size_text
 from karptui.sources.base import SourceError
 
 _MAX_LENGTH: Final = 400
@@ -113,8 +114,12 @@ def _binary(where: str) -> SnapshotError:
 STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
 NO_NAME: Final = "the name of a snapshot is empty; . is the current directory, - standard input"
-MAX_BYTES: Final = 4 << 30
-"""Of one file, unpacked."""
+MAX_BYTES: Final = 1 << 30
+"""Of one file, unpacked: 100,000 pods take half of it."""
+MAX_RATIO: Final = 200
+"""So many times its size a packed file may unpack to; those of like pods come to 40."""
+FREE_BYTES: Final = 64 << 20
+"""Unpacked, of which nobody asks how small they were packed."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BYTE: Final = re.compile(r" \(byte (\d+)\)$")
@@ -142,21 +147,23 @@ def documents(paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> 
         if not str(path).strip():
             raise SnapshotError(NO_NAME)
         if str(path) == STDIN:
-            data = (stdin or sys.stdin.buffer).read()
+            data = (stdin or sys.stdin.buffer).read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                raise SnapshotError(sentence("standard input", f"is larger than {size_text(MAX_BYTES)}"))
             yield from _parse(data, "standard input", Path(), given=STDIN, is_yaml=False)
             continue
         for file in _files(Path(path)):
             yield from _parse(read_bytes(file), str(file), file.parent, given=str(path), is_yaml=_is_yaml(file))
 
 
-def read_bytes(file: Path) -> bytes:
-    """Return the content of a file.
+def read_bytes(file: Path, *, is_regular: bool = False) -> bytes:
+    """Return the content of a file; with ``is_regular`` of no pipe or device.
 
     Raises:
         SnapshotError: when it cannot be read.
     """
     try:
-        return file.read_bytes()
+        return read_file(file, MAX_BYTES, is_regular=is_regular)
     except OSError as error:
         raise SnapshotError(sentence(str(file), f"cannot be read: {error.strerror or error}")) from None
 
@@ -165,19 +172,20 @@ def unpack(data: bytes, where: str) -> bytes:
     """Return the content of a gzip file, and anything else as it is.
 
     Raises:
-        SnapshotError: when the gzip stream is cut off or damaged.
+        SnapshotError: when the gzip stream is cut off or damaged, or unpacks to more than can be a snapshot.
     """
     if not data.startswith(_GZIP_MAGIC):
         return data
+    most = min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * len(data)))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            unpacked = stream.read(MAX_BYTES + 1)
+            unpacked = stream.read(most + 1)
     except EOFError:
         raise SnapshotError(sentence(where, "is cut off: the gzip stream ends early")) from None
     except (OSError, zlib.error) as error:
         raise SnapshotError(sentence(where, f"is damaged: {error}")) from None
-    if len(unpacked) > MAX_BYTES:
-        raise SnapshotError(sentence(where, f"is larger than {MAX_BYTES >> 30} GiB unpacked"))
+    if len(unpacked) > most:
+        raise SnapshotError(sentence(where, f"is larger than {size_text(most)} unpacked"))
     return unpacked
 
 

@@ -77,6 +77,9 @@ class Catalogs:
         file = folder / name
         if not file.name or "\0" in name:
             raise SnapshotError(sentence("catalog", f"{name!r} names no file"))
+        if not file.resolve().is_relative_to(folder.resolve()):
+            # Whoever hands on a recording does not choose what else is read here.
+            raise SnapshotError(sentence("catalog", f"{name!r} is not beside the snapshot"))
         if not file.is_file():
             packed = file.with_name(f"{file.name}.gz")
             file = packed if packed.is_file() else file
@@ -88,7 +91,9 @@ class Catalogs:
         key = (str(file.resolve()), status.st_mtime_ns, status.st_size)
         found = self._recall(key)
         if found is None:
-            found = self._keep(key, _parse(without_lone_surrogates(unpack(read_bytes(file), where)), where))
+            found = self._keep(
+                key, _parse(without_lone_surrogates(unpack(read_bytes(file, is_regular=True), where)), where)
+            )
         return found
 
     def of_value(self, value: Any, where: str) -> tuple[InstanceType, ...]:

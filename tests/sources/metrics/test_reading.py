@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from karptui.karpenter.metrics import ControllerMetrics, OfferingMetrics, OfferingName, PoolMetrics
+from karptui.sources.metrics import reading
 from karptui.sources.metrics.reading import Sample, read_metrics, samples
 
 from .exposition_text import KARPENTER, before_spot_prices, standby
@@ -178,3 +181,29 @@ def test_passes_that_ran_out_of_time() -> None:
     assert metrics_of(KARPENTER).consolidation_timeouts == {"multi": 0, "single": 0}
     line = b'karpenter_voluntary_disruption_consolidation_timeouts_total{consolidation_type="single"} 41\n'
     assert metrics_of(line).consolidation_timeouts == {"single": 41}
+
+
+def test_no_line_takes_long() -> None:
+    hostile = b"karpenter_pods_state{" + b'nodepool="x",' * 30_000 + b"} 1\n"
+    began = time.monotonic()
+    known = read_metrics(hostile + b"f{" + b'a="' * 30_000 + b"\n", endpoint="pod", read_at_ns=1)
+    assert known.pods_by_pool == {}
+    assert time.monotonic() - began < 2
+
+
+def test_pods_are_counted_whatever_labels_stand_before_the_nodepool() -> None:
+    text = (
+        b'karpenter_pods_state{capacity_type="spot",name="a",nodepool="one",phase="Running"} 1\n'
+        b'karpenter_pods_state{nodepool="one",owner="nodepool=two",phase="Pending"} 1\n'
+        b'karpenter_pods_state{nodepool="one",phase="Failed"} 1\n'
+    )
+    assert read_metrics(text, endpoint="pod", read_at_ns=1).pods_by_pool == {"one": 2}
+
+
+def test_offerings_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_NAMES", 2)
+    labels = b'{instance_type="m%d",zone="a",capacity_type="s"}'
+    line = b"karpenter_cloudprovider_instance_type_offering_price_estimate" + labels + b" 1\n"
+    known = read_metrics(b"".join(line % number for number in range(5)), endpoint="pod", read_at_ns=1)
+    assert len(known.offerings) == 2
+    assert known.unreadable_lines == 3

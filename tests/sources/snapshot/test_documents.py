@@ -139,3 +139,17 @@ def test_refuses_what_unpacks_to_more_than_memory_holds(tmp_path: Path, monkeypa
     (tmp_path / "bomb.gz").write_bytes(packed(b" " * 10_000))
     with pytest.raises(SnapshotError, match="is larger than"):
         list(documents([tmp_path / "bomb.gz"]))
+
+
+def test_refuses_what_is_packed_as_no_snapshot_is(tmp_path: Path) -> None:
+    (tmp_path / "bomb.json.gz").write_bytes(packed(b" " * (80 << 20)))
+    with pytest.raises(SnapshotError, match="is larger than 64 MiB unpacked"):
+        list(documents([tmp_path / "bomb.json.gz"]))
+
+
+def test_reads_no_more_of_a_file_than_it_can_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karptui.sources.snapshot.documents.MAX_BYTES", 1 << 20)
+    with pytest.raises(SnapshotError, match="cannot be read: it is larger than 1 MiB"):
+        list(documents(["/dev/zero"]))
+    with Path("/dev/zero").open("rb") as endless, pytest.raises(SnapshotError, match="standard input: is larger than"):
+        list(documents(["-"], stdin=endless))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,14 @@ def test_a_list_of_nothing_is_an_empty_cluster_and_that_is_said(tmp_path: Path) 
     assert read(tmp_path, {**RECORDING, "objects": []}, now_ns=1).notes == ()
 
 
+def test_a_catalog_is_a_regular_file_beside_the_recording(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    for name, problem in (("pipe.json", "it is no regular file"), ("zero.json", "is not beside the snapshot")):
+        with pytest.raises(SnapshotError, match=problem):
+            read(tmp_path, {**RECORDING, "catalog": name})
+
+
 def test_sentences_stay_short_whatever_they_quote(tmp_path: Path) -> None:
     huge = {**POD, "metadata": {"name": "x" * 1_000_000, "creationTimestamp": "y" * 1_000_000}}
     (said,) = read(tmp_path, [huge]).problems
@@ -210,6 +219,8 @@ def test_an_annotation_of_ten_megabytes_is_read(tmp_path: Path) -> None:
     [
         ({"catalog": "/"}, "catalog: '/' names no file"),
         ({"catalog": "a\0b"}, "catalog: 'a\\x00b' names no file"),
+        ({"catalog": "/dev/zero"}, "catalog: '/dev/zero' is not beside the snapshot"),
+        ({"catalog": "../../../etc/passwd"}, "catalog: '../../../etc/passwd' is not beside the snapshot"),
         ({"karptui": 2}, "karptui: the recording has format 2, this karptui reads up to 1; a newer one is needed"),
         ({"karptui": "1"}, "karptui: must be 1"),
         ({"karptui": True}, "karptui: must be 1"),

@@ -1,0 +1,258 @@
+"""No answer takes more memory or time than it may, whatever a server sends."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Call, Script, listing, named
+
+from karptui.sources.base import Phase, SourceError
+from karptui.sources.cluster import body, stream
+from karptui.sources.cluster.connection import ExecPlugin, Pem
+from karptui.sources.cluster.credentials import ExecCredential, FileCredentials
+from karptui.sources.cluster.discovery import discover
+from karptui.sources.cluster.errors import ApiError, ConfigError, CredentialError, UnreachableError
+from karptui.sources.cluster.stream import EndlessLineError, LineBuffer
+from karptui.sources.controller import read_controller
+from karptui.sources.usage import read_nodes
+
+from .live import Serve, transport_to
+from .test_reflector import Bench
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+MIB = 1 << 20
+
+
+@contextmanager
+def at_most(mebibytes: float) -> Iterator[None]:
+    """Hold what happens meanwhile to a peak of memory."""
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < mebibytes * MIB, f"peak of {peak / MIB:.1f} MiB"
+
+
+def endless(call: Call) -> None:
+    """Send zeros for as long as anybody reads."""
+    while True:
+        call.chunks(b"0" * 65_536)
+
+
+# Bodies
+
+
+def test_body_without_an_end_is_given_up(serve: Serve) -> None:
+    transport = transport_to(serve(endless))
+    with at_most(10), pytest.raises(UnreachableError, match=r"sent an answer of more than 4 MiB"):
+        transport.get("/api", most_bytes=4 * MIB)
+
+
+def test_body_that_unpacks_to_more_is_given_up(serve: Serve) -> None:
+    bomb = gzip.compress(b"0" * (200 * MIB))
+    transport = transport_to(serve(lambda call: call.text(bomb, Content_Encoding="gzip")))
+    with at_most(10), pytest.raises(UnreachableError, match=r"sent an answer of more than 4 MiB"):
+        transport.get("/api", most_bytes=4 * MIB)
+
+
+def test_the_connection_is_not_used_again_with_the_rest_of_an_answer_in_it(serve: Serve) -> None:
+    server = serve(Script(lambda call: call.text(b"0" * 4096), lambda call: call.json({"a": 1})))
+    transport = transport_to(server)
+    with pytest.raises(UnreachableError, match="of more than 1 KiB"):
+        transport.get("/one", most_bytes=1024)
+    assert transport.get("/two") == b'{"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "sentence"),
+    [
+        (b"no gzip", "gzip", "cannot be unpacked"),
+        (gzip.compress(b"0" * 1000)[:-9], "gzip", "cut the connection"),
+        (b"anything", "br", "in an encoding that was not asked for: br"),
+    ],
+    ids=["damaged", "cut", "other"],
+)
+def test_packing_that_cannot_be_read(serve: Serve, content: bytes, encoding: str, sentence: str) -> None:
+    transport = transport_to(serve(lambda call: call.text(content, Content_Encoding=encoding)))
+    with pytest.raises(UnreachableError, match=sentence):
+        transport.get("/api")
+
+
+def test_body_that_drips_for_ever_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body, "BODY_SECONDS", 0.05)
+    began = time.monotonic()
+
+    def drip(call: Call) -> None:
+        while time.monotonic() - began < 10:
+            call.chunks(b"0")
+            time.sleep(0.01)
+
+    with pytest.raises(UnreachableError, match="did not finish an answer within 0 s"):
+        transport_to(serve(drip)).get("/api")
+    assert time.monotonic() - began < 5
+
+
+def test_error_body_without_an_end_is_read_as_far_as_it_matters(serve: Serve) -> None:
+    def fail(call: Call) -> None:
+        call._handler.send_response(500)
+        call._handler.send_header("Transfer-Encoding", "chunked")
+        call._handler.end_headers()
+        call._is_streaming = True
+        endless(call)
+
+    with at_most(3), pytest.raises(ApiError, match="500: Internal Server Error"):
+        transport_to(serve(fail)).get("/api")
+
+
+def test_error_body_nested_deeply(serve: Serve) -> None:
+    deep = b'{"message":"no","details":' + DEEP[:30_000] + DEEP[-30_000:] + b"}"
+    with pytest.raises(ApiError, match="500: Internal Server Error"):
+        transport_to(serve(lambda call: call.text(deep, 500))).get("/api")
+
+
+@pytest.mark.parametrize("ask", [discover, read_nodes, read_controller])
+@pytest.mark.parametrize(
+    "content",
+    [DEEP, b'{"items":' + DEEP + b"}", b'{"x":' + DEEP + b"}", b"\xff", b"null"],
+    ids=["list", "items", "field", "bytes", "nothing"],
+)
+def test_answers_that_cannot_be_read_are_sentences(serve: Serve, ask: Callable[[Any], object], content: bytes) -> None:
+    with pytest.raises(SourceError) as caught:
+        ask(transport_to(serve(lambda call: call.text(content))))
+    assert len(str(caught.value)) < 400
+
+
+# Lists and watches
+
+
+def test_page_that_takes_too_much_is_asked_for_with_fewer_objects(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"node-{number:03}" for number in range(200)]
+
+    def answer(call: Call) -> None:
+        if call.is_watch:
+            call.error(400)
+            return
+        limit, begin = int(call.query["limit"]), int(call.query.get("continue", "0"))
+        token = str(begin + limit) if begin + limit < len(names) else ""
+        call.json(listing(map(named, names[begin : begin + limit]), token=token))
+
+    real = body.read_body
+    monkeypatch.setattr(
+        "karptui.sources.cluster.transport.read_body",
+        lambda response, server, **options: real(
+            response, server, **{**options, "most_bytes": min(options["most_bytes"], 8_000)}
+        ),
+    )
+    bench = Bench(serve(answer))
+    bench.step()
+    assert bench.keys == set(names)
+    assert bench.status.phase is Phase.LIVE
+
+
+def test_server_that_heeds_no_limit_is_told_of(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(call: Call) -> None:
+        call.error(400) if call.is_watch else call.json(listing(named(f"node-{i}") for i in range(200)))
+
+    real = body.read_body
+    monkeypatch.setattr(
+        "karptui.sources.cluster.transport.read_body",
+        lambda response, server, **options: real(
+            response, server, **{**options, "most_bytes": min(options["most_bytes"], 1024)}
+        ),
+    )
+    bench = Bench(serve(answer))
+    assert bench.step() > 0
+    assert bench.status.phase is Phase.DISCONNECTED
+    assert "sent an answer of more than 1 KiB" in bench.status.last_error
+
+
+def test_line_without_an_end_is_given_up(serve: Serve) -> None:
+    def send(call: Call) -> None:
+        call.lines({"type": "ADDED", "object": named("a")})
+        endless(call)
+
+    transport = transport_to(serve(send))
+    with (
+        at_most(3 * stream.LONGEST_LINE / MIB),
+        pytest.raises(UnreachableError, match="sent a line of more than 8 MiB"),
+        transport.stream("/watch", {}, silence_seconds=5) as lines,
+    ):
+        for _ in lines.batches():
+            pass
+
+
+def test_line_in_the_smallest_pieces_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "LONGEST_LINE", MIB)
+    wire = b"2\r\n00\r\n" * 2000
+    buffer = LineBuffer(1 << 14, is_chunked=True)
+
+    def read_on() -> None:
+        for _ in range(1000):
+            buffer.space()[: len(wire)] = wire
+            assert buffer.take(len(wire)) == []
+
+    with at_most(3), pytest.raises(EndlessLineError):
+        read_on()
+
+
+# Plugins and files
+
+
+def plugin(*args: str) -> ExecCredential:
+    return ExecCredential(
+        ExecPlugin(
+            command=sys.executable,
+            args=args,
+            env={},
+            api_version="client.authentication.k8s.io/v1",
+            install_hint="",
+            demands_terminal=False,
+            cluster_info=None,
+            title="exec plugin",
+        ),
+        timeout_seconds=20,
+    )
+
+
+def test_plugin_that_prints_without_an_end() -> None:
+    code = "import sys\nwhile True: sys.stdout.write('0' * 65536)"
+    with at_most(5), pytest.raises(CredentialError, match="exec plugin prints more than 1 MiB"):
+        plugin("-c", code).current()
+
+
+def test_plugin_that_complains_without_an_end() -> None:
+    code = "import sys\nfor _ in range(400): sys.stderr.write('0' * 65536)\nsys.exit(1)"
+    with at_most(5), pytest.raises(CredentialError, match="failed with exit status 1: 000"):
+        plugin("-c", code).current()
+
+
+def test_plugin_that_closes_its_output_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = plugin("-c", "import os, time\nos.close(1); os.close(2); time.sleep(60)")
+    monkeypatch.setattr(one, "_timeout_seconds", 0.3)
+    with pytest.raises(CredentialError, match=r"did not finish within 0\.3 s"):
+        one.current()
+
+
+def test_plugin_that_prints_nested_deeply() -> None:
+    with pytest.raises(CredentialError, match="did not print an ExecCredential"):
+        plugin("-c", "print('[' * 100000)").current()
+
+
+def test_token_file_and_certificate_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with at_most(5), pytest.raises(CredentialError, match="it is larger than 1 MiB"):
+        FileCredentials(Path("/dev/zero")).current()
+    monkeypatch.setattr("karptui.sources.cluster.connection.PEM_BYTES", MIB)
+    with at_most(5), pytest.raises(ConfigError, match="it is larger than 1 MiB"):
+        Pem("certificate", path=Path("/dev/zero")).read()
