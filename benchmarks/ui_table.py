@@ -20,8 +20,7 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 
 from karptui.session.garbage import keep_pauses_short
-from karptui.views.column import Column, Heading
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.query import parse_query
 from karptui.views.row import Bar, Cell, Tone
 from karptui.views.table import Sort, TableSpec, build_rows

@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.decode.kinds import Kind
     from karptui.session.advising import advice_of
     from karptui.session.readiness import unready_because
-    from karptui.views.advice.columns import TABLE
-    from karptui.views.advice.entry import AdviceEntry, advice_entries
+    from karptui.views.advice.columns import TABLE, AdviceEntry, advice_entries
 
     needed = (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD, Kind.NODECLASS, Kind.PDB, Kind.DAEMONSET)
     try:

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.clock import LocalZone
     from karptui.decode.kinds import Kind
     from karptui.views.budgets.columns import budgets_table
-    from karptui.views.budgets.entry import budget_entries
+    from karptui.views.budgets.sentences import budget_entries
 
     try:
         loaded = load(args, (Kind.NODEPOOL, Kind.NODE, Kind.NODECLAIM, Kind.POD))

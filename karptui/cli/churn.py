@@ -34,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the churn; 1 where something is missing from it."""
     from karptui.views.churn.columns import TABLE as POOLS
-    from karptui.views.churn.entry import pool_entries, replacements
     from karptui.views.churn.replacements import TABLE as REPLACEMENTS
+    from karptui.views.churn.sentences import pool_entries, replacements
 
     try:
         loaded, churn = _load(args)

@@ -69,7 +69,7 @@ def _load(args: argparse.Namespace) -> Loaded:
 
 def _print_lines(args: argparse.Namespace, loaded: Loaded) -> None:
     """Print the command above a table."""
-    from karptui.views.next.sentences import next_lines
+    from karptui.views.next.columns import next_lines
 
     if args.output not in ("table", "wide") or args.no_headers:
         return

@@ -14,7 +14,7 @@ from karptui.cli.source import UsageError, fail
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from karptui.views.pending.entry import PendingEntry
+    from karptui.views.pending.sentences import PendingEntry
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from karptui.pending.study import study_pending
     from karptui.session.prepare import prepare_view
     from karptui.views.pending.columns import TABLE
-    from karptui.views.pending.entry import PendingEntry
-    from karptui.views.pending.sentences import hears_events
+    from karptui.views.pending.sentences import PendingEntry, hears_events
 
     needed = (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL, Kind.NODECLASS, Kind.DAEMONSET, Kind.EVENT)
     try:

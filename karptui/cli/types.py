@@ -220,8 +220,7 @@ def _print_ledger(pool: PoolEntry, args: argparse.Namespace, loaded: Loaded) -> 
 
 
 def _print_ledger_text(pool: PoolEntry, entry: TypeEntry, args: argparse.Namespace, loaded: Loaded) -> None:
-    from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
-    from karptui.views.types.offerings import offering_grid
+    from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
     from karptui.views.types.sentences import source_lines
 
     pod, evidence, skipped = (pool.pods[0] if pool.pods else None), loaded.view.evidence, int(args.no_headers)

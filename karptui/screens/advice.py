@@ -15,8 +15,8 @@ from karptui.screens.panel import Panel
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
-from karptui.views.advice.columns import TABLE
-from karptui.views.advice.entry import (
+from karptui.views.advice.columns import (
+    TABLE,
     AdviceEntry,
     AdviceGroup,
     AdviceGrouping,

@@ -13,8 +13,7 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.budgets.columns import budgets_table
-from karptui.views.budgets.entry import BudgetEntry, budget_entries
-from karptui.views.budgets.sentences import budget_sentences, detail_text
+from karptui.views.budgets.sentences import BudgetEntry, budget_entries, budget_sentences, detail_text
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 

@@ -16,9 +16,17 @@ from karptui.screens.listing import Kept
 from karptui.session.churn import ChurnBook, events_hidden, unknown_because
 from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.columns import TABLE as POOLS
-from karptui.views.churn.entry import PoolEntry, Replacement, pool_entries, replacements
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
-from karptui.views.churn.sentences import came, pool_sentences, replacement_sentences, summary_lines
+from karptui.views.churn.sentences import (
+    PoolEntry,
+    Replacement,
+    came,
+    pool_entries,
+    pool_sentences,
+    replacement_sentences,
+    replacements,
+    summary_lines,
+)
 from karptui.views.row import Pieces, Tone
 from karptui.widgets.hanging import hanging
 from karptui.widgets.plain import phrase

@@ -14,8 +14,7 @@ from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.entry import ClaimEntry, claim_entries
-from karptui.views.claims.sentences import claim_sentences, expiry_line
+from karptui.views.claims.sentences import ClaimEntry, claim_entries, claim_sentences, expiry_line
 from karptui.views.row import Pieces
 from karptui.views.why.freshness import freshness
 

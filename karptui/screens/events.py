@@ -12,8 +12,7 @@ from karptui.clock import LocalZone
 from karptui.screens import routes
 from karptui.screens.list_screen import CHURN, ListScreen
 from karptui.session.events import EventEntry
-from karptui.views.events.columns import TABLE
-from karptui.views.events.sentences import event_sentences, event_text
+from karptui.views.events.columns import TABLE, event_sentences, event_text
 from karptui.views.row import Pieces, Tone
 
 

@@ -11,12 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.keys import format_key
 from textual.screen import Screen
 
+from karptui.kube.units import count_text
 from karptui.screens import command_line, footer
 from karptui.screens.host import Host, host_of
 from karptui.screens.registry import TABS
+from karptui.session.border import Overview
 from karptui.views.health import notice
 from karptui.views.row import Pieces, Tone
-from karptui.views.tab_notes import tab_notes
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.info_line import InfoLine
 from karptui.widgets.key_line import KeyLine
@@ -27,6 +28,7 @@ from karptui.widgets.top_bar import TopBar
 
 if TYPE_CHECKING:
     from karptui.views.whatif.opening import Opening
+
 
 HelpSections: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 """Titled lists of terms and explanations."""
@@ -301,3 +303,8 @@ class FrameScreen(SwiftScreen):
     def _tab_picked(self, event: TabLine.TabPicked) -> None:
         event.stop()
         self.host.open_screen(event.name)
+
+
+def tab_notes(overview: Overview) -> Mapping[str, str]:
+    """Return by the name of a screen the count behind its tab; screens that need no attention have none."""
+    return {name: count_text(count) for name, count in overview.counts.items() if count}

@@ -26,8 +26,8 @@ from karptui.screens.command_line import CommandError
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.listing import Groups, Listing
 from karptui.session.cluster_view import ClusterView
+from karptui.views.column import FieldKind, ItemT, example
 from karptui.views.export import as_csv, as_text
-from karptui.views.fields import FieldKind, ItemT, example
 from karptui.views.grouping import GroupHeading
 from karptui.views.health import no_rows
 from karptui.views.query import EVERYTHING, Query

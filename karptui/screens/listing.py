@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from karptui.screens.windowed import PagedFacts, PagedKeys, Pages
 from karptui.session.border import Border, PickWanted, RowsFound, RowsWanted
-from karptui.views.fields import ItemT
+from karptui.views.column import ItemT
 from karptui.views.grouping import Folding, GroupHeading, Grouping
 from karptui.views.query import EVERYTHING, Query, QueryError, parse_query
 from karptui.views.served import is_timed

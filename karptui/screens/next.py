@@ -14,8 +14,7 @@ from karptui.screens.listing import Kept
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.session.nodes import NodeEntry
-from karptui.views.next.columns import TABLE, going_nodes
-from karptui.views.next.sentences import next_lines
+from karptui.views.next.columns import TABLE, going_nodes, next_lines
 from karptui.views.row import Pieces, Tone
 from karptui.views.why.codes import MEANINGS
 from karptui.views.why.freshness import freshness

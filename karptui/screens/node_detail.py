@@ -18,8 +18,7 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.views.nodes.detail import claim_lines, node_lines, resource_lines, title_parts, usage_lines
 from karptui.views.nodes.sentences import explain_node
-from karptui.views.pods.columns import pods_of_node_table
-from karptui.views.pods.sentences import explain_pod
+from karptui.views.pods.columns import explain_pod, pods_of_node_table
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.table import Sort
 from karptui.views.why.detail import landing_cell, no_landing_text, why_lines

@@ -16,8 +16,13 @@ from karptui.screens.listing import Kept
 from karptui.session.border import Focus
 from karptui.session.cluster_view import ClusterView
 from karptui.views.pending.columns import TABLE
-from karptui.views.pending.entry import PendingEntry
-from karptui.views.pending.sentences import CAUSE_HELP, pending_entries, pending_freshness, pending_sentences
+from karptui.views.pending.sentences import (
+    CAUSE_HELP,
+    PendingEntry,
+    pending_entries,
+    pending_freshness,
+    pending_sentences,
+)
 from karptui.views.row import Pieces, Tone
 from karptui.views.table import Rows
 

@@ -11,8 +11,7 @@ from karptui.screens import routes
 from karptui.screens.list_screen import ListScreen
 from karptui.session.border import NodeWanted
 from karptui.session.pods import PodEntry
-from karptui.views.pods.columns import TABLE
-from karptui.views.pods.sentences import explain_pod
+from karptui.views.pods.columns import TABLE, explain_pod
 from karptui.views.row import Pieces
 
 

@@ -8,10 +8,9 @@ from karptui.screens.list_screen import ListScreen
 from karptui.screens.listing import Kept
 from karptui.session.cluster_view import ClusterView
 from karptui.session.status import KindStatus
-from karptui.views.evidence import evidence_rows, usage_row
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.sources import TABLE
+from karptui.views.sources import TABLE, evidence_rows, usage_row
 
 
 class SourcesScreen(ListScreen[KindStatus]):

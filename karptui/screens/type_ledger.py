@@ -18,8 +18,7 @@ from karptui.screens.frame import FrameScreen
 from karptui.session.types import PoolEntry, TypeEntry, pool_entries
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
-from karptui.views.types.offerings import Grid, offering_grid
+from karptui.views.types.ledger import Grid, account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.sentences import source_lines
 from karptui.widgets.plain import TONE_STYLES, phrase
 from karptui.widgets.sentences import Sentences

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic
 
 import msgspec
 
-from karptui.views.fields import Field, FieldKind, Fields, ItemT, example, parse_amount
+from karptui.views.column import Field, FieldKind, Fields, ItemT, example, parse_amount
 
 _SET_BASED: Final = re.compile(r"^(?P<key>[^\s=!,()]+)\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)$")
 _COMMA: Final = re.compile(r",(?![^()]*\))")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from karptui.session.border import RowsWanted
 from karptui.session.cluster_view import ClusterView
 from karptui.session.row_server import Arranged, List
-from karptui.views.fields import FieldKind, ItemT
+from karptui.views.column import FieldKind, ItemT
 from karptui.views.query import FieldTerm, Query, Subject, parse_query
 from karptui.views.table import Sort, TableSpec, build_rows
 

@@ -10,8 +10,7 @@ from typing import Any, Final, Generic, overload
 
 import msgspec
 
-from karptui.views.column import Column, Heading, SortKey, Value, in_published_order
-from karptui.views.fields import Field, ItemT
+from karptui.views.column import Column, Field, Heading, ItemT, SortKey, Value, in_published_order
 from karptui.views.query import EVERYTHING, Query, Subject, compile_query
 from karptui.views.row import Pieces, Row, Tone
 

@@ -5,8 +5,7 @@ import pytest
 from karptui.karpenter import labels as karpenter_labels
 from karptui.karpenter.nodeclaim import NodeClaim
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.entry import ClaimEntry
-from karptui.views.claims.sentences import expiry_line
+from karptui.views.claims.sentences import ClaimEntry, expiry_line
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows
 from tests.ui.fleet import HOUR, MINUTE, NOW_NS

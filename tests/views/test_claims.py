@@ -18,8 +18,7 @@ from karptui.kube.node import Node
 from karptui.kube.objects import Condition
 from karptui.session.cluster_view import ClusterView
 from karptui.views.claims.columns import TABLE
-from karptui.views.claims.entry import ClaimEntry, claim_entries
-from karptui.views.claims.sentences import claim_sentences, seconds_text, waiting_on
+from karptui.views.claims.sentences import ClaimEntry, claim_entries, claim_sentences, seconds_text, waiting_on
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Tone
 from karptui.views.table import Sort, build_rows

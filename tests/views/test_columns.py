@@ -17,9 +17,8 @@ from karptui.cli.main import main
 from karptui.views.advice.columns import OBJECTS_TABLE as ADVICE_OBJECTS
 from karptui.views.blockers.columns import TABLE as BLOCKERS
 from karptui.views.blockers.remedies import TABLE as BLOCKER_REMEDIES
-from karptui.views.column import Column, Heading, Value, in_published_order
+from karptui.views.column import INTEGER, TEXT, Column, Heading, Value, in_published_order, row_schema
 from karptui.views.row import Cell
-from karptui.views.schema import INTEGER, TEXT, row_schema
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.views.types.case import CASE_TABLE
 

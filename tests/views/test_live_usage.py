@@ -12,16 +12,15 @@ from karptui.session.nodes import NodeEntry
 from karptui.session.pods import PodEntry
 from karptui.state.deltas import Batch, KindDelta
 from karptui.state.reducer import reduce
-from karptui.views.evidence import usage_row
-from karptui.views.live_usage import samples_text, usage_note
 from karptui.views.nodes.columns import COLUMNS as NODE_COLUMNS
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.nodes.detail import resource_lines, usage_lines
-from karptui.views.pods.columns import TABLE
-from karptui.views.pods.sentences import explain_pod
+from karptui.views.pods.columns import TABLE, explain_pod
 from karptui.views.query import parse_query
 from karptui.views.row import Pieces, Tone
+from karptui.views.sources import usage_row
 from karptui.views.table import Sort, build_rows
+from karptui.views.usage import samples_text, usage_note
 from tests.builders import MINUTE_NS, NOW_NS, SECOND_NS, a_cluster, a_node, a_nodeclaim, a_pod
 from tests.ui.fleet import status
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from karptui.views.fields import Field, FieldKind, parse_duration
+from karptui.views.column import Field, FieldKind, parse_duration
 from karptui.views.query import EVERYTHING, QueryError, Subject, compile_query, parse_label_query, parse_query
 
 GI = 1 << 30

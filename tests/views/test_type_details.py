@@ -15,8 +15,7 @@ from karptui.karpenter.settings import parse_settings
 from karptui.session.cluster_view import ClusterView
 from karptui.session.types import PoolEntry, Standing, pool_entries
 from karptui.state.inventory import state_of
-from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, title_pieces
-from karptui.views.types.offerings import offering_grid
+from karptui.views.types.ledger import account_lines, fit_lines, observed_lines, offering_grid, title_pieces
 from karptui.views.types.pools import carries, note_of
 from karptui.views.types.sentences import filter_lines, reason_lines
 from tests import builders

@@ -17,8 +17,7 @@ from karptui.session.nodes import NodeEntry, PodAccess
 from karptui.session.pods import PodEntry
 from karptui.state.usage import NodeUsage
 from karptui.views.claims.columns import TABLE as CLAIMS
-from karptui.views.claims.entry import ClaimEntry
-from karptui.views.claims.sentences import claim_sentences
+from karptui.views.claims.sentences import ClaimEntry, claim_sentences
 from karptui.views.column import NOTHING, Column, Heading, Words, cell_words
 from karptui.views.nodes.columns import nodes_table
 from karptui.views.pods.columns import TABLE as PODS

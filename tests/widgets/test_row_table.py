@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import pytest
 from textual.pilot import Pilot
 
-from karptui.views.column import Column, Heading
-from karptui.views.fields import Fields
+from karptui.views.column import Column, Fields, Heading
 from karptui.views.row import Bar, Cell, Span, Tone, text_cell
 from karptui.views.table import Rows, Sort, TableSpec, build_rows
 from karptui.widgets.row_table import MarksChanged, RowHighlighted, RowSelected, RowTable, SortRequested

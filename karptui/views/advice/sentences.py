@@ -9,7 +9,7 @@ from karptui.advice.report import AdviceReport
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import duration_text
 from karptui.session.cluster_view import ClusterView
-from karptui.views.advice.entry import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
+from karptui.views.advice.columns import MARKS, TONES, AdviceEntry, AdviceLine, counts_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.whatif.opening import NOTHING, Opening

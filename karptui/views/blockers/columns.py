@@ -11,8 +11,7 @@ from karptui.kube.units import age_text, count_text, counted, duration_text
 from karptui.views.blockers.entry import BlockerEntry, BlockerGroup, BlockerLine
 from karptui.views.blockers.sentences import BOUNDED
 from karptui.views.column import NOTHING as NO_WORDS
-from karptui.views.column import Column, Heading, SortKey, Words, cell_words
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import Column, Field, FieldKind, Heading, SortKey, Words, cell_words
 from karptui.views.names import short_name
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean

@@ -14,8 +14,7 @@ from karptui.state.cluster import ClusterState
 from karptui.state.inventory import WORKLOAD_KINDS
 from karptui.views.blockers.entry import BlockerEntry
 from karptui.views.blockers.sentences import nodes_cell, saves_cell, when_cell
-from karptui.views.column import Column, Heading
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
 from karptui.views.sanitize import clean
 from karptui.views.table import Sort, TableSpec

@@ -8,14 +8,23 @@ from typing import Final
 
 from karptui.disruption.budgets import UNLIMITED
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
-from karptui.views.budgets.sentences import LEGEND, strip_text, window_text
-from karptui.views.column import Column, Heading, Value
-from karptui.views.fields import Field, FieldKind
+from karptui.views.budgets.sentences import LEGEND, BudgetEntry, amount_text, line_text, strip_text, window_text
+from karptui.views.column import (
+    BOOLEAN,
+    INSTANT_OR_NULL,
+    INTEGER,
+    INTEGER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
 from karptui.views.instants import in_text, instant_value, weekday_text
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.schema import BOOLEAN, INSTANT_OR_NULL, INTEGER, INTEGER_OR_NULL, TEXT, TEXT_OR_NULL
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _WAITING: Final = Cell("…", Tone.MUTED)

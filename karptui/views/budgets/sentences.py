@@ -1,19 +1,123 @@
-"""A budget in sentences, and the coming week as a strip."""
+"""One row of the Budgets screen, a NodePool and one reason to disrupt its nodes, and it in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
-from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow
-from karptui.disruption.budgets import UNLIMITED, BudgetState, Reason
+from karptui.disruption.budget_calendar import DAY_NS, AllowanceSpan, LineWindow, PoolBudgets
+from karptui.disruption.budgets import UNLIMITED, VOLUNTARY, BudgetState, Reason
+from karptui.karpenter.nodepool import DisruptionBudget, NodePool
 from karptui.kube.units import instant_text
-from karptui.views.budgets.entry import BudgetEntry, amount_text, line_text
+from karptui.session.cluster_view import ClusterView
+from karptui.session.readiness import is_out_of_reach, unready_because
 from karptui.views.instants import in_text, range_text, weekday_text
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
+
+NO_LIMIT: Final = "no limit"
+
+
+class Change(NamedTuple):
+    """A window that opens or closes, and what is allowed from then on."""
+
+    at_ns: int
+    before: int
+    allowed: int
+
+    @property
+    def word(self) -> str:
+        """``opens``, ``closes``, or how many it goes to."""
+        if self.allowed == 0:
+            return "closes"
+        return "opens" if self.before == 0 else f"to {amount_text(self.allowed)}"
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetEntry:
+    """A NodePool and a reason; without ``found`` what its budgets come to is not known."""
+
+    pool: NodePool
+    reason: Reason
+    found: PoolBudgets | None = None
+    is_passed_over: bool = False
+    """Whether this Karpenter does not manage the NodePool: it disrupts none of its nodes."""
+    missing: str = ""
+    """What may not be listed and is needed to know, in a sentence; empty where ``found`` is known or on its way."""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return f"{self.pool.name}/{self.reason}"
+
+    @cached_property
+    def _place(self) -> int:
+        return list(Reason).index(self.reason)
+
+    @property
+    def state(self) -> BudgetState | None:
+        """What is allowed now."""
+        return self.found.states[self._place] if self.found is not None else None
+
+    @property
+    def week(self) -> tuple[AllowanceSpan, ...]:
+        """What is allowed from the last midnight UTC on."""
+        return self.found.weeks[self._place] if self.found is not None else ()
+
+    @property
+    def binding(self) -> LineWindow | None:
+        """The line that allows least, with its window."""
+        state = self.state
+        if state is None or self.found is None or state.binding is None:
+            return None
+        return self.found.windows[state.binding.index]
+
+    @property
+    def unreadable(self) -> tuple[LineWindow, ...]:
+        """Lines that cannot be read; one of them closes the pool for every reason."""
+        return tuple(one for one in self.found.windows if one.line.problem) if self.found is not None else ()
+
+    def change(self, now_ns: int) -> Change | None:
+        """Return the next time more or fewer nodes are allowed, by windows alone and within a week."""
+        held = None
+        for span in self.week:
+            if held is not None:
+                return Change(span.start_ns, held.allowed, span.allowed)
+            if span.end_ns > now_ns:
+                held = span
+        return None
+
+
+def amount_text(allowed: int) -> str:
+    """Return how many nodes are allowed."""
+    return NO_LIMIT if allowed >= UNLIMITED else f"{allowed:,}"
+
+
+def line_text(budget: DisruptionBudget) -> str:
+    """Return a budget as it is written: ``10% · Drifted · 0 9 * * 1-5 for 8h``."""
+    parts = [budget.nodes]
+    if budget.reasons is not None:
+        parts.append("+".join(budget.reasons) or "no reason")
+    if budget.schedule is not None or budget.duration is not None:
+        parts.append(f"{budget.schedule or '(no schedule)'} for {budget.duration or '(no duration)'}")
+    return " · ".join(parts)
+
+
+def budget_entries(view: ClusterView) -> tuple[BudgetEntry, ...]:
+    """Return a row for every NodePool and reason."""
+    known = view.analysis.budgets if view.analysis is not None else None
+    missing = unready_because(view) if known is None and is_out_of_reach(view) else ""
+    return tuple(
+        BudgetEntry(pool, reason, found, known is not None and found is None, missing)
+        for name, pool in view.state.nodepools.items()
+        for found in (known.get(name) if known is not None else None,)
+        for reason in VOLUNTARY
+    )
+
 
 HOUR_NS: Final = DAY_NS // 24
 CLOSED, PARTLY, MANY, ANY = "·", "~", "+", "∞"

@@ -7,20 +7,22 @@ from typing import Final
 from karptui.kube.objects import EMPTY_LABELS
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import count_text
-from karptui.views.churn.entry import PoolEntry, per_hour
-from karptui.views.churn.sentences import LOOP_WORDS, rate_text, reasons_text, span_text
-from karptui.views.column import Column, Heading, Value
-from karptui.views.fields import Field, FieldKind
-from karptui.views.instants import instant_value, seconds_of
-from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.schema import (
+from karptui.views.churn.sentences import LOOP_WORDS, PoolEntry, per_hour, rate_text, reasons_text, span_text
+from karptui.views.column import (
     INSTANT_OR_NULL,
     INTEGER,
     INTEGER_OR_NULL,
     INTEGERS_BY_NAME,
     NUMBER_OR_NULL,
     TEXT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
 )
+from karptui.views.instants import instant_value, seconds_of
+from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
 
 

@@ -7,16 +7,27 @@ from typing import Final
 from karptui.disruption.churn.life import FAILED, VOLUNTARY, Removal
 from karptui.kube.timestamps import NS_PER_SECOND, format_timestamp
 from karptui.kube.units import age_text, clock_text, count_text
-from karptui.views.churn.entry import Replacement
-from karptui.views.churn.sentences import came, span_text, successors_text
-from karptui.views.column import Column, Heading, Value
-from karptui.views.fields import Field, FieldKind
+from karptui.views.churn.sentences import Replacement, came, span_text, successors_text
+from karptui.views.column import (
+    BOOLEAN,
+    INSTANT,
+    INSTANT_OR_NULL,
+    INTEGER,
+    INTEGER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
 from karptui.views.instants import instant_value, seconds_of
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.schema import BOOLEAN, INSTANT, INSTANT_OR_NULL, INTEGER, INTEGER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}

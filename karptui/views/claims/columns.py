@@ -6,16 +6,25 @@ from typing import Final
 
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, duration_text
-from karptui.views.claims.entry import ClaimEntry, Step
-from karptui.views.claims.sentences import waiting_on
-from karptui.views.column import NOTHING, Column, Heading, Value, Words
-from karptui.views.fields import Field, FieldKind
+from karptui.views.claims.sentences import ClaimEntry, Step, waiting_on
+from karptui.views.column import (
+    INSTANT_OR_NULL,
+    INTEGER_OR_NULL,
+    NOTHING,
+    TEXT,
+    TEXT_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+    Words,
+)
 from karptui.views.instants import in_text, instant_value, seconds_of, seconds_since
 from karptui.views.names import short_name
 from karptui.views.nodes.cells import CAPACITY_TONES
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.schema import INSTANT_OR_NULL, INTEGER_OR_NULL, TEXT, TEXT_OR_NULL
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _CAPACITY_SHORT: Final = {"on-demand": "od", "spot": "sp", "reserved": "rs"}

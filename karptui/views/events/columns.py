@@ -1,20 +1,92 @@
-"""The table of events: its columns, and everything that follows from them."""
+"""The table of events: how grave one is, its sentences, its columns, and everything that follows from them."""
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Final
 
+from karptui.kube.objects import Condition
 from karptui.kube.timestamps import NS_PER_SECOND
-from karptui.kube.units import age_text, clock_text, count_text
-from karptui.session.events import EventEntry
-from karptui.views.column import Column, Heading, Value
-from karptui.views.events.tone import event_tone
-from karptui.views.fields import Field, FieldKind
+from karptui.kube.units import age_text, clock_text, count_text, instant_text
+from karptui.session.events import DELETED, HEALTHY_FALSE, EventEntry
+from karptui.views.column import (
+    INSTANT_OR_NULL,
+    INTEGER,
+    INTEGER_OR_NULL,
+    TEXT,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
 from karptui.views.instants import instant_value, seconds_since
 from karptui.views.names import short_name
-from karptui.views.row import NOT_AVAILABLE, Cell, Tone, text_cell
-from karptui.views.schema import INSTANT_OR_NULL, INTEGER, INTEGER_OR_NULL, TEXT
+from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone, text_cell
+from karptui.views.sanitize import clean, clean_lines
 from karptui.views.table import Sort, TableSpec, natural_key
+
+_GOOD: Final = ("Ready", "Launched", "Registered", "Initialized")
+_LEAVING: Final = ("Drained", "VolumesDetached", "InstanceTerminating", "DisruptionReason")
+
+
+def event_tone(entry: EventEntry) -> Tone:
+    """Return how grave it is."""
+    if not entry.is_transition:
+        return Tone.WARNING if entry.is_warning else Tone.NORMAL
+    if entry.condition is None:
+        return Tone.LEAVING if entry.reason == DELETED else Tone.NORMAL
+    return _condition_tone(entry.condition)
+
+
+def _condition_tone(condition: Condition) -> Tone:
+    kind, is_true = condition.type, condition.status == "True"
+    if kind in _LEAVING:
+        return Tone.LEAVING
+    if kind in _GOOD:
+        return Tone.GOOD if is_true else Tone.ACTIVE if _is_starting(condition) else Tone.FAULT
+    if kind == "Drifted" or (kind in HEALTHY_FALSE and is_true):
+        return Tone.WARNING
+    return Tone.NORMAL if is_true else Tone.WARNING
+
+
+def _is_starting(condition: Condition) -> bool:
+    return condition.status == "Unknown" and condition.type in ("Registered", "Initialized")
+
+
+def event_sentences(entry: EventEntry, now_ns: int) -> tuple[Pieces, ...]:
+    """Return who said what when, and below it the whole message."""
+    between = (" · ", Tone.MUTED)
+    said = "recorded by the object itself" if entry.is_transition else f"said by {entry.source or 'nobody named'}"
+    head: list[tuple[str, Tone]] = [(f"{entry.kind} {entry.object_key}", Tone.STRONG), between]
+    head += [(entry.reason, event_tone(entry)), between, (said, Tone.NORMAL)]
+    if entry.last_ns:
+        head += [between, (f"{clock_text(entry.last_ns)}, {age_text(entry.last_ns, now_ns)} ago", Tone.NORMAL)]
+    if entry.count > 1:
+        since = f" in {age_text(entry.first_ns, entry.last_ns)}" if entry.first_ns and entry.last_ns else ""
+        head += [between, (f"{count_text(entry.count)} times{since}", Tone.NORMAL)]
+    return tuple(head), ((entry.message or "no message", Tone.NORMAL if entry.message else Tone.MUTED),)
+
+
+def event_text(entry: EventEntry, now_ns: int, local: tzinfo | None = None) -> str:
+    """Return everything about a row as text, every different message in full."""
+    first, last = (
+        f"{instant_text(at_ns, local)}, {age_text(at_ns, now_ns)} ago" if at_ns else ""
+        for at_ns in (entry.first_ns, entry.last_ns)
+    )
+    rows = (
+        ("Object", f"{entry.kind} {entry.object_key}"),
+        ("Reason", entry.reason),
+        ("Source", "a condition of the object" if entry.is_transition else entry.source),
+        ("Times", count_text(entry.count)),
+        ("First", first),
+        ("Last", last),
+    )
+    lines = [f"{title + ':':<9}{clean(text)}" for title, text in rows if text]
+    for message in entry.messages:
+        lines += ["", *clean_lines(message)]
+    return "\n".join(lines)
+
 
 _LIFE: Final = ("Created", "Launched", "Registered", "Initialized")
 _TONE_RANKS: Final = {Tone.FAULT: 0, Tone.WARNING: 1, Tone.LEAVING: 2, Tone.ACTIVE: 3}

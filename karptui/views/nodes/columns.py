@@ -9,8 +9,20 @@ import msgspec
 from karptui.kube.timestamps import ABSENT_NS, NS_PER_SECOND
 from karptui.session.costs import held_per_hour
 from karptui.session.nodes import NodeEntry
-from karptui.views.column import Column, Heading, Value, Words, cell_words
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import (
+    INTEGER_OR_NULL,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS_OR_NULL,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+    Words,
+    cell_words,
+)
 from karptui.views.instants import seconds_since
 from karptui.views.nodes.cells import (
     age_cell,
@@ -40,7 +52,6 @@ from karptui.views.nodes.status import is_faulty, node_status
 from karptui.views.prices import price_cell, sort_price
 from karptui.views.row import Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.schema import INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS_OR_NULL
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.why.codes import is_held, why_cell, why_sort, why_text, why_words
 

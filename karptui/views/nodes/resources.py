@@ -8,12 +8,9 @@ from typing import Final
 from karptui.kube.units import age_text, counted, cpu_pair_text, cpu_text, memory_pair_text, memory_text
 from karptui.session.nodes import Delta, NodeEntry, PodAccess
 from karptui.state.usage import Share
-from karptui.views.column import NOTHING, Column, Heading, Value, Words, cell_words
-from karptui.views.fields import Field, FieldKind
-from karptui.views.live_usage import latest_cpu, latest_memory, used_cell
+from karptui.views.column import INTEGER_OR_NULL, NOTHING, Column, Field, FieldKind, Heading, Value, Words, cell_words
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone
-from karptui.views.schema import INTEGER_OR_NULL
-from karptui.views.shares import count_cell, hidden_cell, share_cell
+from karptui.views.usage import count_cell, hidden_cell, latest_cpu, latest_memory, share_cell, used_cell
 
 
 def cpu_cell(entry: NodeEntry, _: int) -> Cell:

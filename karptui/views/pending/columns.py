@@ -14,15 +14,31 @@ from karptui.pending.causes import FAULTY, SILENT, Cause, Destination
 from karptui.pending.messages import PodMessage
 from karptui.pending.nearest import furthest
 from karptui.provisioning.explain import PoolExplanation
-from karptui.views.column import Column, Heading, Value
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import (
+    INTEGER,
+    INTEGER_OR_NULL,
+    INTEGERS_BY_NAME,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
 from karptui.views.instants import seconds_since
-from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.gates import miss_text, refusal_counts
-from karptui.views.pending.sentences import karpenter_text, now_text, requests_words, scheduler_text, short_verdict
+from karptui.views.pending.sentences import (
+    PendingEntry,
+    karpenter_text,
+    now_text,
+    requests_words,
+    scheduler_text,
+    short_verdict,
+)
 from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.schema import INTEGER, INTEGER_OR_NULL, INTEGERS_BY_NAME, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _FINE: Final = frozenset({Cause.NODE, Cause.CLAIM})

@@ -13,10 +13,10 @@ from karptui.provisioning.explain import Shortfall
 from karptui.session.pending_report import PodDetail
 from karptui.state.cluster import ClusterState
 from karptui.views.pending.columns import TABLE as PENDING
-from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.gates import COLUMNS, GateRow, gate_lines, gate_rows, refusal_word, refusals_text
 from karptui.views.pending.remedies import remedy_values
 from karptui.views.pending.sentences import (
+    PendingEntry,
     cause_sentence,
     destination_text,
     disagreement_lines,

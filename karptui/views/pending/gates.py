@@ -26,8 +26,7 @@ from karptui.provisioning.rejection import (
     TypesExhausted,
     VolumeUnreachable,
 )
-from karptui.views.column import Column, Heading
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.names import short_name
 from karptui.views.row import Cell, Pieces, Tone
 from karptui.views.sanitize import clean

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text, counted
-from karptui.views.column import Column, Heading
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import Column, Field, FieldKind, Heading
 from karptui.views.names import short_name
 from karptui.views.pending.sentences import others_text
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone

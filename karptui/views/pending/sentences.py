@@ -1,8 +1,9 @@
-"""Pending pods in sentences: what Karpenter and the scheduler say, what is computed, and how fresh it is."""
+"""One row of the Pending screen."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from karptui.aws.money import node_price_text
@@ -22,11 +23,24 @@ from karptui.pending.zones import zones_of_volumes
 from karptui.session.cluster_view import ClusterView
 from karptui.state.cluster import ClusterState
 from karptui.views.names import short_name
-from karptui.views.pending.entry import PendingEntry
 from karptui.views.pending.gates import miss_text, refusals_text
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
 from karptui.views.why.freshness import computed, unready_line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingEntry:
+    """A group, and whether events may be read."""
+
+    group: PendingGroup
+    hears_events: bool = True
+    """False where events may not be listed: silence then means nothing."""
+
+    @property
+    def key(self) -> str:
+        """Identity across refreshes."""
+        return self.group.key
 
 
 def zone_lines(pod: Pod, state: ClusterState) -> tuple[Pieces, ...]:

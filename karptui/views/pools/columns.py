@@ -13,12 +13,7 @@ from karptui.kube.resources import CPU, MEMORY
 from karptui.provisioning.type_verdict import Filter, TypeVerdict
 from karptui.session.pool_limits import LimitUse
 from karptui.session.pools import PoolRow
-from karptui.views.column import Column, Heading, Schema, Value
-from karptui.views.fields import Field, FieldKind
-from karptui.views.pools import cells
-from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
-from karptui.views.row import Tone, text_cell
-from karptui.views.schema import (
+from karptui.views.column import (
     BOOLEAN,
     INTEGER,
     INTEGER_OR_NULL,
@@ -28,7 +23,16 @@ from karptui.views.schema import (
     TEXT,
     TEXT_OR_NULL,
     TEXTS,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Schema,
+    Value,
 )
+from karptui.views.pools import cells
+from karptui.views.pools.sentences import budget_left, is_ready, policy_text, pool_sentences, short_reason
+from karptui.views.row import Tone, text_cell
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.pools import carries
 

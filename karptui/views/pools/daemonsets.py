@@ -9,11 +9,9 @@ from karptui.kube import resources
 from karptui.kube.units import count_text, cpu_text, memory_text
 from karptui.provisioning.type_verdict import Filter, PoolDaemonSet
 from karptui.session.pools import PoolRow
-from karptui.views.column import Column, Heading, Value
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import INTEGER, TEXT, TEXT_OR_NULL, TEXTS, Column, Field, FieldKind, Heading, Value
 from karptui.views.row import Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.schema import INTEGER, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _NAMED: Final = 4

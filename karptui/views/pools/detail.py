@@ -17,7 +17,7 @@ from karptui.session.costs import total_of
 from karptui.session.nodes import NEEDED_FOR_WHY
 from karptui.session.pools import PoolRow
 from karptui.session.status import plural
-from karptui.views.budgets.entry import line_text
+from karptui.views.budgets.sentences import line_text
 from karptui.views.pools.sentences import (
     amount_text,
     budget_left,

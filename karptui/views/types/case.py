@@ -9,11 +9,9 @@ import msgspec
 
 from karptui.aws.money import node_price_text
 from karptui.kube.units import NA
-from karptui.views.column import Column, Heading, SortKey, Value
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import INTEGER, NUMBER_OR_NULL, TEXT, TEXTS, Column, Field, FieldKind, Heading, SortKey, Value
 from karptui.views.row import Cell
 from karptui.views.sanitize import clean
-from karptui.views.schema import INTEGER, NUMBER_OR_NULL, TEXT, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 
 _MIB: Final = 1 << 20

@@ -15,12 +15,23 @@ from karptui.kube.resources import CPU, MEMORY, PODS
 from karptui.kube.units import count_text, cpu_text, mebibytes_text, memory_text
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, TypeEntry
-from karptui.views.column import Column, Heading, Value
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import (
+    BOOLEAN,
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
 from karptui.views.names import short_zone
 from karptui.views.row import NOT_APPLICABLE, NOT_AVAILABLE, Cell, Tone
 from karptui.views.sanitize import clean
-from karptui.views.schema import BOOLEAN, INTEGER, INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.fit import Fit, carries_text, fit_of, matching_percent, shortages_text
 

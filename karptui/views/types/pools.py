@@ -10,11 +10,21 @@ from karptui.kube import resources
 from karptui.kube.units import count_text, counted
 from karptui.provisioning.type_verdict import Filter
 from karptui.session.types import PoolEntry, TypeEntry
-from karptui.views.column import Column, Heading, Value
-from karptui.views.fields import Field, FieldKind
+from karptui.views.column import (
+    INTEGER,
+    INTEGER_OR_NULL,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS,
+    Column,
+    Field,
+    FieldKind,
+    Heading,
+    Value,
+)
 from karptui.views.row import NOT_APPLICABLE, Cell, Tone, text_cell
 from karptui.views.sanitize import clean
-from karptui.views.schema import INTEGER, INTEGER_OR_NULL, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TEXTS
 from karptui.views.table import Sort, TableSpec, natural_key
 from karptui.views.types.fit import carries_text, safe_percent
 

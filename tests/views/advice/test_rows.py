@@ -8,17 +8,24 @@ from karptui.advice.catalogue import BY_ID
 from karptui.advice.finding import Finding, Severity
 from karptui.advice.report import AdviceReport
 from karptui.disruption.analysis import Analysis
+from karptui.screens.frame import tab_notes
 from karptui.session.cluster_view import NO_VIEW, ClusterView
 from karptui.session.overview import overview_of
 from karptui.sources.base import Phase, SourceStatus
 from karptui.views.advice.columns import OBJECTS_TABLE as OBJECTS
-from karptui.views.advice.columns import TABLE
-from karptui.views.advice.entry import AdviceEntry, AdviceGroup, AdviceGrouping, advice_entries, counts_text, grouped
+from karptui.views.advice.columns import (
+    TABLE,
+    AdviceEntry,
+    AdviceGroup,
+    AdviceGrouping,
+    advice_entries,
+    counts_text,
+    grouped,
+)
 from karptui.views.advice.sentences import detail_lines, finding_sentences, freshness
 from karptui.views.grouping import Folding
 from karptui.views.query import parse_query
 from karptui.views.row import Tone
-from karptui.views.tab_notes import tab_notes
 from karptui.views.table import Sort, build_rows
 from karptui.whatif.edits import ObjectRef, SetField
 from tests import traps

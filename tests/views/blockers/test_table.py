@@ -9,6 +9,7 @@ import pytest
 
 from karptui.disruption.blocker import Blocker
 from karptui.disruption.codes import Code
+from karptui.screens.frame import tab_notes
 from karptui.session.overview import blocker_count, overview_of
 from karptui.session.pods import PodEntry
 from karptui.views.blockers.columns import TABLE
@@ -28,7 +29,6 @@ from karptui.views.next.columns import going_nodes
 from karptui.views.pods.columns import pods_of_node_table
 from karptui.views.query import compile_query, parse_query
 from karptui.views.row import Cell, Tone
-from karptui.views.tab_notes import tab_notes
 from karptui.views.table import Sort, build_rows
 from karptui.views.why.landings import with_landings
 from tests.builders import MINUTE_NS, NOW_NS, a_pod

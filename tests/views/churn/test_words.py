@@ -16,13 +16,18 @@ from karptui.karpenter.metrics import ControllerMetrics, PoolMetrics
 from karptui.session.cluster_view import ClusterView
 from karptui.views.churn.columns import TABLE
 from karptui.views.churn.document import chart_values, loop_values, window_values, workload_values
-from karptui.views.churn.entry import Counters, PoolEntry, Replacement, per_hour, pool_entries, replacements
 from karptui.views.churn.replacements import TABLE as REPLACEMENTS
 from karptui.views.churn.sentences import (
+    Counters,
+    PoolEntry,
+    Replacement,
     counters_text,
+    per_hour,
+    pool_entries,
     pool_sentences,
     rate_text,
     replacement_sentences,
+    replacements,
     since_text,
     summary_lines,
     window_limits,

@@ -20,10 +20,8 @@ from karptui.session.prepare import prepare_view
 from karptui.session.readiness import unheeded, unready_because
 from karptui.sources.base import Phase
 from karptui.views.budgets.columns import budgets_table
-from karptui.views.budgets.entry import budget_entries
-from karptui.views.budgets.sentences import budget_sentences
-from karptui.views.next.columns import going_nodes, saved_per_hour
-from karptui.views.next.sentences import next_lines, replacement_text
+from karptui.views.budgets.sentences import budget_entries, budget_sentences
+from karptui.views.next.columns import going_nodes, next_lines, replacement_text, saved_per_hour
 from karptui.views.nodes.sentences import explain_node
 from karptui.views.row import Tone
 from karptui.views.table import build_rows

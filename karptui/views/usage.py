@@ -1,4 +1,4 @@
-"""Live usage beside requests: never instead of them, as requests alone decide what fits and what goes."""
+"""Cells of what is requested, in bars of three parts, and of what is really used beside it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,43 @@ from collections.abc import Callable
 from karptui.kube.live_usage import LiveUsage, Used
 from karptui.kube.timestamps import NS_PER_SECOND
 from karptui.kube.units import age_text, count_text, duration_text, percent_text
-from karptui.views.row import NOT_AVAILABLE, Cell, Pieces, Tone
+from karptui.state.usage import Share
+from karptui.views.row import FORBIDDEN, NOT_APPLICABLE, NOT_AVAILABLE, Bar, Cell, Pieces, Tone
 from karptui.views.sanitize import clean
+
+WAITING = Cell("…", Tone.MUTED)
+"""On its way."""
+
+
+def share_cell(share: Share, pair_text: Callable[[int, int], str]) -> Cell:
+    """Return bar, requested/allocatable and percent; nothing to show where the node has not said what there is.
+
+    Args:
+        share: the amounts.
+        pair_text: writes requested and allocatable in their unit.
+    """
+    if share.capacity <= 0:
+        return NOT_APPLICABLE
+    percent = percent_text(share.requested, share.capacity)
+    tone = Tone.WARNING if share.requested > share.capacity else Tone.NORMAL
+    text = f"{pair_text(share.requested, share.capacity)} {percent:>4}"
+    return Cell(text, tone, percent, bar=Bar(share.daemons, share.workload, share.capacity))
+
+
+def count_cell(share: Share) -> Cell:
+    """Return bar and ``14/234`` for things that are counted."""
+    if share.capacity <= 0:
+        return NOT_APPLICABLE
+    text = f"{share.requested}/{share.capacity}"
+    tone = Tone.WARNING if share.requested >= share.capacity else Tone.NORMAL
+    return Cell(text, tone, bar=Bar(share.daemons, share.workload, share.capacity))
+
+
+def hidden_cell(capacity_text: str, *, is_forbidden: bool) -> Cell:
+    """Return what stands where the requests are not known: that they are forbidden or on their way, of how much."""
+    unknown = FORBIDDEN if is_forbidden else WAITING
+    return Cell(f"{unknown.text}/{capacity_text}", unknown.tone, unknown.text)
+
 
 REQUESTS_DECIDE = "requests decide what fits, not usage"
 
