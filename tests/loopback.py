@@ -20,18 +20,45 @@ from urllib.parse import parse_qsl, urlsplit
 Document = dict[str, Any]
 
 
+class Closing:
+    """Says that a server closes, also to whoever waits for something else meanwhile."""
+
+    def __init__(self) -> None:
+        self._has_begun = threading.Event()
+        self._woken: set[threading.Condition] = set()
+
+    def has_begun(self) -> bool:
+        """Whether the server closes."""
+        return self._has_begun.is_set()
+
+    def wait(self) -> None:
+        """Wait until the server closes."""
+        self._has_begun.wait()
+
+    def wakes(self, condition: threading.Condition) -> None:
+        """Have a condition notified when the server closes."""
+        self._woken.add(condition)
+
+    def begin(self) -> None:
+        """Let nobody wait any longer."""
+        self._has_begun.set()
+        for condition in tuple(self._woken):
+            with condition:
+                condition.notify_all()
+
+
 class Call:
     """One request, and the means to answer it."""
 
-    def __init__(self, handler: BaseHTTPRequestHandler, body: bytes, closing: threading.Event) -> None:
+    def __init__(self, handler: BaseHTTPRequestHandler, body: bytes, closing: Closing) -> None:
         parts = urlsplit(handler.path)
         self.method = handler.command
         self.path = parts.path
         self.query = dict(parse_qsl(parts.query))
         self.headers = handler.headers
         self.body = body
+        self.closing = closing
         self._handler = handler
-        self._closing = closing
         self._is_streaming = False
 
     @property
@@ -95,7 +122,7 @@ class Call:
 
     def stall(self) -> None:
         """Say nothing more, and keep the connection open until the server closes."""
-        self._closing.wait(30)
+        self.closing.wait()
         self._handler.close_connection = True
 
 
@@ -107,7 +134,7 @@ class LoopbackServer:
 
     def __init__(self, answer: Answer, *, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.calls: list[Call] = []
-        self._closing = threading.Event()
+        self._closing = Closing()
         self._sockets: set[socket.socket] = set()
         outer = self
 
@@ -155,7 +182,7 @@ class LoopbackServer:
 
     def close(self) -> None:
         """Stop serving, and tear every connection down as a killed server's kernel does."""
-        self._closing.set()
+        self._closing.begin()
         self._server.shutdown()
         self._server.server_close()
         for connection in tuple(self._sockets):
@@ -293,11 +320,12 @@ class FakeApi:
                     call.end()
                     return
         call.lines(*initial)
+        call.closing.wakes(self._changed)
         while True:
             with self._changed:
-                while self._generation == generation and self._version <= version:
-                    self._changed.wait(30)
-                if self._generation != generation:
+                while self._generation == generation and self._version <= version and not call.closing.has_begun():
+                    self._changed.wait()
+                if self._generation != generation or call.closing.has_begun():
                     break
                 news = [event(kind, item) for at, path, kind, item in self._log if at > version and path == call.path]
                 version = self._version

@@ -15,20 +15,25 @@ MOUSE: Final = frozenset({1000, 1002, 1003, 1006, 1015, 1016})
 FOCUS: Final = 1004
 PASTE: Final = 2004
 IN_BAND_RESIZE: Final = 2048
+FRAME: Final = 2026
+"""Synchronized output: on from the first byte of a frame to its last."""
 
 _PRIVATE: Final = re.compile("\x1b\\[([<>=])([\\d;]*)([a-zA-Z])")
 """Sequences that pyte takes for text: kitty's keyboard protocol and xterm's key options."""
+_ASKS_FOR_FRAMES: Final = f"\x1b[?{FRAME}$p"
 _UNFINISHED: Final = re.compile("\x1b(?:\\[[^a-zA-Z]*)?$")
 
 
 class Emulator(pyte.Screen):
-    """A screen with an alternate one, and a record of the modes that are on."""
+    """A screen with an alternate one, and a record of the modes that are on; it knows where frames begin and end."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self.on: set[int] = set()
         """Private modes that were switched on, and not off since."""
         self.keyboard: list[str] = []
         """What was asked of the keyboard, the last on top."""
+        self.answers = b""
+        """What the terminal has to say to the program."""
         self._kept: dict[int, Any] | None = None
         self._kept_cursor = (0, 0)
         self._held = ""
@@ -41,6 +46,8 @@ class Emulator(pyte.Screen):
         text = self._held + self._decoder.decode(data)
         unfinished = _UNFINISHED.search(text)
         self._held = unfinished[0] if unfinished else ""
+        if _ASKS_FOR_FRAMES in text.removesuffix(self._held):
+            self.answers += f"\x1b[?{FRAME};2$y".encode()
         self._stream.feed(_PRIVATE.sub(self._ask, text.removesuffix(self._held)))
 
     def _ask(self, asked: re.Match[str]) -> str:
@@ -70,6 +77,11 @@ class Emulator(pyte.Screen):
                 self.dirty.update(range(self.lines))
             self.on.difference_update(numbers)
         super().reset_mode(*numbers, private=private, **given)
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether a frame has begun and not ended: nobody is shown the half of it."""
+        return FRAME in self.on
 
     @property
     def is_cursor_hidden(self) -> bool:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -24,6 +24,8 @@ PATIENCE_SECONDS: Final = 40.0
 """How long something may take to show up; on a machine with nothing else to do it is a fraction of a second."""
 FRAME_SECONDS: Final = 0.03
 """How long a key takes to be seen."""
+REST_SECONDS: Final = 5.0
+"""How long the rest of a frame may take; a program that is stopped or killed within one never finishes it."""
 AGAIN_SECONDS: Final = 2.0
 """How long after a key it is pressed again where what it reached has moved on."""
 KEYS: Final = {
@@ -213,7 +215,7 @@ class Program:
         until = time.monotonic() + PATIENCE_SECONDS
         while not self._told.endswith("\n") or not self._told.splitlines()[-1].startswith(word):
             sources = [self._reports, *([self._master] if self._master >= 0 else [])]
-            ready, _, _ = select.select(sources, [], [], max(until - time.monotonic(), 0))
+            ready = ready_of(sources, until - time.monotonic())
             if not ready:
                 raise AssertionError(f"the shell said {self._told!r}, not {word!r}\n{self.view.text}")
             if self._reports in ready:
@@ -228,14 +230,17 @@ class Program:
 
     def has_ended(self, *, seconds: float = PATIENCE_SECONDS) -> bool:
         """Wait until the program has ended, and return whether it has."""
-        return bool(select.select([self._life], [], [], seconds)[0])
+        return bool(ready_of([self._life], seconds))
 
     def _take_in(self, seconds: float) -> bool:
-        """Wait for output, take all there is, and return whether there was any."""
+        """Wait for output, take all there is and the rest of a frame that has begun; return whether there was any."""
         came = False
-        while select.select([self._master], [], [], 0 if came else max(seconds, 0))[0]:
+        while ready_of([self._master], REST_SECONDS if self.emulator.is_drawing else 0 if came else seconds):
             self.emulator.feed(os.read(self._master, 1 << 16))
             came = True
+            if self.emulator.answers:
+                os.write(self._master, self.emulator.answers)
+                self.emulator.answers = b""
         return came
 
     # How it ends
@@ -263,6 +268,14 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def ready_of(descriptors: Iterable[int], seconds: float) -> list[int]:
+    """Wait until something can be read, and return where; of however many files a process has open."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return [descriptor for descriptor, _ in poll.poll(max(seconds, 0) * 1000)]
 
 
 def without_size(environment: Mapping[str, str]) -> dict[str, str]:

@@ -23,7 +23,9 @@ def main() -> None:
     if not pid:
         os.setpgid(0, 0)
         os.tcsetpgrp(0, os.getpid())
-        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        # Tests that run in the background inherit some of them as ignored.
+        for number in (signal.SIGTTOU, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP):
+            signal.signal(number, signal.SIG_DFL)
         reports.close()
         orders.close()
         os.execvp(sys.argv[4], sys.argv[4:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -69,9 +70,17 @@ def test_a_signal_ends_it_while_it_starts(program: Program, number: signal.Signa
 
 
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
-def test_it_stops_and_goes_on(program: Program, number: signal.Signals) -> None:
-    """SIGTSTP can be heard and gives the terminal back at once; SIGSTOP cannot, but afterwards all is well again."""
-    program.wait("rows", has_rows)
+def test_it_stops_and_goes_on(number: signal.Signals, recording: Path, environment: dict[str, str]) -> None:
+    """SIGTSTP can be heard and gives the terminal back at once; SIGSTOP cannot, but afterwards all is well again.
+
+    Rows of the demo would come and go meanwhile.
+    """
+    with karptui("--snapshot", str(recording), environment=environment) as program:
+        program.wait("rows", has_rows)
+        stop_and_go_on(program, number)
+
+
+def stop_and_go_on(program: Program, number: signal.Signals) -> None:
     program.send(number)
     program.report("stopped")
     if number == signal.SIGTSTP:
