@@ -36,6 +36,7 @@ from karptui.views.nodes.sentences import cluster_facts
 from karptui.views.row import Tone
 from karptui.views.top_bar import TopBarValues
 from karptui.widgets.textual_compat.loop import screen_loop
+from karptui.widgets.textual_compat.mounted import mounted
 from karptui.widgets.textual_compat.signals import Signals, driver_of
 from karptui.widgets.textual_compat.style_rules import StyleRules
 from karptui.widgets.themes import OWN_THEMES, style_sheets, variable_defaults
@@ -155,14 +156,17 @@ class KarptuiApp(App[None]):
         return await self.run_async(**options)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep keys that come before the first screen can take them, and have threads give way to all others."""
+        """Keep keys that come before a screen can take them, and have threads give way to all others."""
         if isinstance(event, events.Key):
             KEYBOARD.pressed()
         if self._early_keys is not None and isinstance(event, events.Key) and event.key != "ctrl+c":
             self._early_keys.append(event)
             return
-        if isinstance(event, events.Key | events.MouseDown | events.Paste) and self.front is not None:
-            self.front.forget_message()
+        if isinstance(event, events.Key | events.MouseDown | events.Paste):
+            while self.is_running and self.screen_stack and not self.screen.is_mounted:
+                await mounted(self.screen)
+            if self.front is not None:
+                self.front.forget_message()
         await super().on_event(event)
 
     async def on_mount(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from textual import getters, on
 from textual.app import ComposeResult
+from textual.await_remove import AwaitRemove
 from textual.binding import Binding, BindingType
 from textual.keys import format_key
 from textual.screen import Screen
@@ -106,6 +107,11 @@ class FrameScreen(SwiftScreen):
         if action in _OPENS_PROMPT and takes_text(self):
             return False
         return super().check_action(action, parameters)
+
+    def remove(self) -> AwaitRemove:
+        """Leave for good: what works for the screen ends before its widgets are gone, not after them."""
+        self.workers.cancel_node(self)
+        return super().remove()
 
     # What subclasses fill in
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+
 import pytest
 from textual import events
 from textual.keys import key_to_character
@@ -10,10 +13,14 @@ from karptui.app import KarptuiApp
 from karptui.clock import FrozenClock
 from karptui.screens.help import HelpScreen
 from karptui.screens.nodes import NodesScreen
+from karptui.screens.pool_detail import PoolDetailScreen
+from karptui.screens.text import TextScreen
 from karptui.widgets.key_line import KeyLine
 from karptui.widgets.prompt import PromptInput
+from karptui.widgets.row_table import RowTable
 from tests.builders import NOW_NS
-from tests.ui.stage import an_app
+from tests.ui.conftest import MakeApp
+from tests.ui.stage import an_app, settled
 
 
 @pytest.fixture
@@ -54,6 +61,49 @@ async def test_keys_typed_before_the_first_screen_wait_for_it(app: KarptuiApp) -
         await pilot.pause()
         assert app.theme == "nord"
         assert isinstance(app.screen, HelpScreen)
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_key_under_way_while_a_screen_opens_finds_it_composed(app: KarptuiApp, turns: int) -> None:
+    async def fetch() -> str:
+        return "a: 1"
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        type_at_once(app, "G")
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        app.push_screen(TextScreen("a", fetch))
+        await pilot.pause()
+        assert isinstance(app.screen, TextScreen)
+
+
+async def test_rows_that_are_ready_once_their_screen_is_left_are_nothing_to_it(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The widgets of a screen go one by one, and the screen itself after them."""
+    are_ready = asyncio.Event()
+
+    async def in_time(make: Callable[[], object]) -> object:
+        await are_ready.wait()
+        return make()
+
+    async def go(table: RowTable) -> None:
+        are_ready.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    async with make_app().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        monkeypatch.setattr("karptui.screens.list_screen.BUILT_AT_ONCE", 0)
+        monkeypatch.setattr("karptui.screens.list_screen.asyncio.to_thread", in_time)
+        monkeypatch.setattr(RowTable, "on_unmount", go, raising=False)
+        app.push_screen(PoolDetailScreen("general"))
+        await pilot.pause()
+        assert isinstance(app.screen, PoolDetailScreen)
+        await pilot.press("escape")
+        assert are_ready.is_set()
+        assert isinstance(app.screen, NodesScreen)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
