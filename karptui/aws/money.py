@@ -34,5 +34,10 @@ def change_text(amount: float) -> str:
     return f"{amount:+,.2f} $/h"
 
 
+def per_hour_change_text(amount: float, currency: str = "USD") -> str:
+    """Return the same with the currency: ``+$5.42/h``."""
+    return f"{'-' if amount < 0 else '+'}{per_hour_text(abs(amount), currency)}"
+
+
 def _symbol(currency: str) -> str:
     return _SYMBOLS.get(currency, f"{currency} ")

@@ -249,6 +249,7 @@ def scenario_answer(
     """
     from msgspec.structs import replace
 
+    from karptui.views.whatif.sentences import headline_text
     from karptui.whatif.answer import answers
     from karptui.whatif.json_form import answer_json
 
@@ -256,6 +257,8 @@ def scenario_answer(
     if named.base is None:
         return {**document, "error": named.problem}, []
     *_, found = answers(named.base, replace(scenario, replay=mode) if mode else scenario)
+    if found.difference is not None:
+        document["sentence"] = headline_text(found)
     document |= answer_json(found)
     if found.difference is None:
         return document, []

@@ -29,6 +29,7 @@ def lines_of(document: dict[str, Any]) -> Iterator[str]:
         yield f"  {document['error']}"
         return
     yield f"{head} ({_TITLES[document['replay']]})"
+    yield f"  {document['sentence']}"
     yield from _indented(_totals(document))
     yield from _indented(_pools(document["nodePools"]))
     yield from _part("new nodes that the edits bring", _claims(document["newNodeClaims"]))
@@ -110,7 +111,8 @@ def _pools(pools: Sequence[dict[str, Any]]) -> Iterator[str]:
     if not changed:
         return
     yield ""
-    rows = [("NODEPOOL", "NODES", "NEW", "$/H", "")]
+    pods = [sum(pool[key] for pool in pools) for key in ("podsBefore", "podsAfter")]
+    rows = [("NODEPOOL", "NODES", "NEW", "$/H", "PODS", "")]
     for pool in changed:
         word = "new" if pool["isNew"] else "gone" if pool["isGone"] else ""
         rows.append(
@@ -119,11 +121,18 @@ def _pools(pools: Sequence[dict[str, Any]]) -> Iterator[str]:
                 f"{pool['nodesBefore']} -> {pool['nodesAfter']}",
                 f"{pool['launchedBefore']} -> {pool['launchedAfter']}",
                 f"{pool['pricePerHourBefore']:.4f} -> {pool['pricePerHourAfter']:.4f}",
+                " -> ".join(
+                    _share(pool[key], sum_) for key, sum_ in zip(("podsBefore", "podsAfter"), pods, strict=True)
+                ),
                 word,
             )
         )
     yield from table(rows)
     yield ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else "-"
 
 
 def _claims(claims: Sequence[dict[str, Any]]) -> Iterator[str]:

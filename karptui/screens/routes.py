@@ -124,6 +124,14 @@ def show_object(screen: FrameScreen, kind: str, key: str) -> None:
         show_yaml(screen, kind, key)
 
 
+def show_line_target(screen: FrameScreen, kind: str, key: str) -> None:
+    """Show what a line of a what-if is about: why a pod waits, why a node is still there, a NodePool at length."""
+    if kind in (Kind.POD, Kind.NODE, Kind.NODECLAIM, Kind.NODEPOOL):
+        show_explanation(screen, kind, key)
+    else:
+        show_object(screen, kind, key)
+
+
 # Explanations
 
 

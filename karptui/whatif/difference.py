@@ -145,6 +145,8 @@ def _pools(before: ReplayOutcome, after: ReplayOutcome) -> tuple[PoolChange, ...
                 price_after=new.price_per_hour,
                 is_new=name in known_after and name not in known_before,
                 is_gone=name in known_before and name not in known_after,
+                pods_before=before.pods_by_pool.get(name, 0),
+                pods_after=after.pods_by_pool.get(name, 0),
             )
         )
     return tuple(changes)

@@ -88,6 +88,8 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
         "pricePerHourAfter": pool.price_after,
         "isNew": pool.is_new,
         "isGone": pool.is_gone,
+        "podsBefore": pool.pods_before,
+        "podsAfter": pool.pods_after,
     }
 
 

@@ -71,14 +71,16 @@ class PoolChange(msgspec.Struct, frozen=True, gc=False):
     """Whether only the edited side has it."""
     is_gone: bool = False
     """Whether only the base has it."""
+    pods_before: int = 0
+    """Pods of workloads on its nodes; 0 of `Replay.NEXT`, which places none."""
+    pods_after: int = 0
 
     @property
     def is_changed(self) -> bool:
         """Whether any figure differs."""
-        before = (self.nodes_before, self.launched_before, round(self.price_before, 6))
-        return (
-            self.is_new or self.is_gone or before != (self.nodes_after, self.launched_after, round(self.price_after, 6))
-        )
+        before = (self.nodes_before, self.launched_before, round(self.price_before, 6), self.pods_before)
+        after = (self.nodes_after, self.launched_after, round(self.price_after, 6), self.pods_after)
+        return self.is_new or self.is_gone or before != after
 
 
 class TypeOption(msgspec.Struct, frozen=True, gc=False):

@@ -286,7 +286,14 @@ def test_nodes_without_a_price_are_counted() -> None:
         "notModelled",
     )
     document: dict[str, Any] = {name: [] for name in (*lists, *others, "approximated", "notModelled")}
-    document |= {"name": "a", "scenario": "b", "replay": "pending", "before": figures, "after": figures}
+    document |= {
+        "name": "a",
+        "scenario": "b",
+        "replay": "pending",
+        "before": figures,
+        "after": figures,
+        "sentence": "s",
+    }
     said = list(lines_of({**document, "priceDeltaPerHour": 0.0}))
     assert "  nodes without a known price are left out: 1 -> 1, at most 0.2500 -> 0.2500 $/h more" in said
 

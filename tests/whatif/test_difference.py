@@ -125,6 +125,20 @@ def test_pods_that_find_a_place_and_what_it_costs() -> None:
     assert (pool.nodes_before, pool.nodes_after, pool.launched_after) == (1, 2, 1)
 
 
+def test_each_nodepool_says_how_many_pods_of_workloads_its_nodes_hold() -> None:
+    daemon = a_pod(name="agent", node="node-1", owner=an_owner(kind="DaemonSet", name="agent"))
+    pods = (*running(2, "node-1", cpu="100m"), *running(1, "node-2", cpu="100m"), daemon, a_pod(name="big", cpu="10"))
+    start = fleet(*pods, manifests=(another("general", limits={"cpu": "2"}), another("spare")))
+
+    def counts(found: Difference) -> dict[str, tuple[int, int]]:
+        return {pool.name: (pool.pods_before, pool.pods_after) for pool in found.pools}
+
+    assert counts(changed(start, SetField(GENERAL, ("spec", "weight"), 5))) == {"general": (3, 3), "spare": (1, 1)}
+    gone = changed(start, RemoveNode("node-1"), mode=Replay.REMOVE)
+    assert counts(gone) == {"general": (3, 3), "spare": (1, 1)}, "its pods go to node-2"
+    assert counts(changed(start, mode=Replay.NEXT)) == {"general": (0, 0), "spare": (0, 0)}
+
+
 def test_pods_that_no_longer_fit_say_why() -> None:
     start = fleet(a_pod(name="a", cpu="10"), a_pod(name="b", cpu="10"), nodes=0)
     found = changed(

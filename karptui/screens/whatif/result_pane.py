@@ -1,20 +1,23 @@
-"""The right half: figures, lines that open, and how far the answer can be trusted."""
+"""The right half: the answer in a sentence, figures, and lines that open."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.message import Message
 
 from karptui.kube.units import count_text
 from karptui.session.replayer import Replayer
 from karptui.views.row import Pieces, Tone
 from karptui.views.sanitize import clean
-from karptui.views.whatif.placements import ResultLine
-from karptui.views.whatif.result import answer_lines, opened, price_note, trust_lines, version_text
-from karptui.views.whatif.totals import mode_text, totals_lines
+from karptui.views.whatif.placements import ResultLine, Target
+from karptui.views.whatif.result import answer_lines, opened, price_note, version_text
+from karptui.views.whatif.sentences import headline
+from karptui.views.whatif.totals import mode_text, short_lines, totals_lines
 from karptui.whatif.answer import Answer
 from karptui.whatif.scenario import Replay
 from karptui.widgets.line_list import Line, LineList
@@ -23,35 +26,46 @@ from karptui.widgets.titled_pane import TitledPane
 
 WIDE: Final = 60
 """Columns from which on there is room for versions in the title."""
+TALL: Final = 16
+"""Rows from which on there is room for a table of figures."""
 
 
 class ResultPane(TitledPane):
     """Shows the last good answer."""
 
+    answer = getters.query_one("#whatif-answer", Sentences)
     figures = getters.query_one("#whatif-figures", Sentences)
     lines = getters.query_one(LineList)
-    trust = getters.query_one("#whatif-trust", Sentences)
+
+    @dataclass
+    class Wanted(Message):
+        """What a line is about is to be shown."""
+
+        target: Target
 
     def __init__(self) -> None:
         super().__init__(id="whatif-result")
         self._answer: Answer | None = None
         self._lines: tuple[ResultLine, ...] = ()
+        self._shown: dict[str, ResultLine] = {}
+        """Lines that are shown, by key."""
+        self._problem = ""
         self._open: frozenset[str] = frozenset()
         self._heading = self._rests_on = self._note = self._busy = ""
 
     def compose(self) -> ComposeResult:
-        """Yield figures above lines above what they rest on."""
+        """Yield the answer above figures above lines."""
+        yield Sentences(id="whatif-answer")
         yield Sentences(id="whatif-figures")
         yield LineList(id="whatif-lines")
-        yield Sentences(id="whatif-trust")
 
     def focus_lines(self) -> None:
         """Give the keys to the lines."""
         self.lines.focus()
 
     def say(self, text: str) -> None:
-        """Say something where the figures will be."""
-        self.figures.set_lines((((text, Tone.ACTIVE),),))
+        """Say something where the answer will be."""
+        self.answer.set_wrapped((((text, Tone.ACTIVE),),))
 
     def show_heading(self, mode: Replay, answer: Answer | None) -> None:
         """Say what is replayed and how long it took."""
@@ -87,47 +101,72 @@ class ResultPane(TitledPane):
             answer: the last good one.
             problem: why the last question has none.
         """
-        lead: list[Pieces] = []
-        if problem:
-            lead.append((("✘ ", Tone.FAULT), (problem, Tone.FAULT)))
-            if answer is not None:
-                lead.append((("below is the last good result", Tone.WARNING),))
+        self._problem = problem
         if answer is None or answer.difference is None:
             self._answer, self._lines = None, ()
-            self._put(self.figures, tuple(lead))
-            self._put(self.trust, ())
-        else:
-            if answer is not self._answer:
-                self._answer = answer
-                self._lines = answer_lines(answer)
-            self._put(self.figures, (*lead, *totals_lines(answer.difference, price_note(answer))))
-            self._put(self.trust, trust_lines(answer))
+        elif answer is not self._answer:
+            self._answer = answer
+            self._lines = answer_lines(answer)
+        self._show_figures()
         self._show_lines()
+
+    def _show_figures(self) -> None:
+        """Show the answer in a sentence, and the figures as there is room."""
+        answer, lead = self._answer, list[Pieces]()
+        if self._problem:
+            lead.append((("✘ ", Tone.FAULT), (self._problem, Tone.FAULT)))
+            if answer is not None:
+                lead.append((("below is the last good result", Tone.WARNING),))
+        figures: tuple[Pieces, ...] = ()
+        is_tall = self.size.height >= TALL
+        if answer is not None and answer.difference is not None:
+            lead.append(headline(answer))
+            figures = (totals_lines if is_tall else short_lines)(answer.difference, price_note(answer))
+        self.answer.set_wrapped(lead)
+        (self.figures.set_lines if is_tall else self.figures.set_wrapped)(figures)
+        for sentences, lines in ((self.answer, lead), (self.figures, figures)):
+            sentences.set_class(not lines, "-empty")
 
     def _show_lines(self) -> None:
         shown = opened(self._lines, self._open, max(self.lines.size.width - 4, 40))
+        self._shown = {line.key: line for line in shown}
         self.lines.show_lines(
             [
-                Line(line.key, _signed(line, self._open), line.is_heading, has_gap=line.is_heading and at > 0)
+                Line(
+                    line.key,
+                    _signed(line, self._open),
+                    line.is_heading,
+                    has_gap=(line.is_heading or line.has_gap) and at > 0,
+                )
                 for at, line in enumerate(shown)
             ]
         )
 
     def on_resize(self) -> None:
-        """Break what is open as the new width asks."""
+        """Break what is open as the new width asks, and show figures as there is room."""
+        if self._answer is not None:
+            self._show_figures()
         self._show_lines()
+
+    @property
+    def target(self) -> Target | None:
+        """What the line under the cursor is about."""
+        line = self._shown.get(self.lines.current_key)
+        return line.target if line is not None else None
 
     @on(LineList.Opened)
     def _opened(self, event: LineList.Opened) -> None:
+        """Open or close a line; one that has nothing below it leads to what it is about."""
         event.stop()
-        self._open ^= {event.key.partition("#")[0]}
-        self._show_lines()
-
-    @staticmethod
-    def _put(sentences: Sentences, lines: tuple[Pieces, ...]) -> None:
-        """Show lines; without any the place is given to others."""
-        sentences.set_lines(lines)
-        sentences.set_class(not lines, "-empty")
+        line = self._shown.get(event.key)
+        if line is None or line.details:
+            self._open ^= {event.key}
+            self._show_lines()
+        elif line.target is not None:
+            self.post_message(self.Wanted(line.target))
+        else:
+            self._open -= {event.key.partition("#")[0]}
+            self._show_lines()
 
 
 def _signed(line: ResultLine, open_keys: frozenset[str]) -> Pieces:

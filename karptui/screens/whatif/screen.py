@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from karptui.screens import routes
 from karptui.screens.frame import FrameScreen, HelpSections
 from karptui.screens.whatif.controller import WhatIf
 from karptui.screens.whatif.dialogs import Dialogs, ask_aside
@@ -22,7 +23,8 @@ from karptui.screens.whatif.quick_edits import QuickEdits
 from karptui.screens.whatif.result_pane import ResultPane
 from karptui.sources.base import SourceError
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.opening import NOTHING, Opening
+from karptui.views.whatif.opening import NOTHING, Opening, is_in
+from karptui.views.whatif.placements import INSTANCE_TYPE, Target
 from karptui.views.whatif.totals import mode_sentence, mode_text
 from karptui.whatif.answer import Answer
 from karptui.whatif.scenario import Replay
@@ -47,6 +49,14 @@ class WhatIfScreen(FrameScreen):
         Binding("u", "undo", "Undo", id="whatif.undo"),
         Binding("U,ctrl+y", "redo", "Redo", show=False, id="whatif.redo"),
         Binding("r", "focus_result", "Result", show=False, id="whatif.result"),
+        Binding(
+            "o",
+            "open_target",
+            "Open",
+            show=False,
+            id="whatif.open",
+            tooltip="Show the node, pod, NodePool, type or claim of a line of the result",
+        ),
         Binding(
             "v",
             "verify",
@@ -228,6 +238,33 @@ class WhatIfScreen(FrameScreen):
     def action_focus_result(self) -> None:
         """Give the keys to the result."""
         self.result.focus_lines()
+
+    @on(ResultPane.Wanted)
+    def _wanted(self, event: ResultPane.Wanted) -> None:
+        event.stop()
+        self._show_target(event.target)
+
+    def action_open_target(self) -> None:
+        """Show what the line of the result under the cursor is about."""
+        target = self.result.target
+        if target is None:
+            self.say("r goes to the result: o shows the node, pod, NodePool, type or claim of a line", Tone.MUTED)
+        else:
+            self._show_target(target)
+
+    def _show_target(self, target: Target) -> None:
+        """Show what a line is about; what only the scenario has is said to be so."""
+        if target.kind == INSTANCE_TYPE and target.pool_name in self.host.view.state.nodepools:
+            routes.show_ledger(self, target.pool_name, target.key)
+        elif target.kind != INSTANCE_TYPE and is_in(self.host.view.state, target.kind, target.key):
+            routes.show_line_target(self, target.kind, target.key)
+        else:
+            self.say(f"{target.kind} {target.key} is only in this scenario, not in the cluster", Tone.MUTED)
+
+    def current_object(self) -> tuple[str, str] | None:
+        """Return what the line under the cursor is about, while the result has the keys."""
+        target = self.result.target if self.focused is self.result.lines else None
+        return (target.kind, target.key) if target is not None and target.kind != INSTANCE_TYPE else None
 
     def action_undo(self) -> None:
         """Go one step back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,17 +19,41 @@ MOST_NAMES: Final = 3
 """Names that a line tells; opened, it tells all."""
 
 
+class Target(NamedTuple):
+    """What a line leads to."""
+
+    kind: str
+    """As the API writes it, or `INSTANCE_TYPE`."""
+    key: str
+    """``namespace/name``, or the name alone."""
+    pool_name: str = ""
+    """Of an instance type, the NodePool whose node it is."""
+
+
+INSTANCE_TYPE: Final = "InstanceType"
+
+
+class Detail(NamedTuple):
+    """A line that is there while the one above it is open."""
+
+    pieces: Pieces
+    target: Target | None = None
+    """Where it leads to something of its own."""
+
+
 class ResultLine(msgspec.Struct, frozen=True):
     """One line, with what it opens to."""
 
     key: str
     """Identity from one result to the next: the cursor and what is open follow it."""
     pieces: Pieces
-    details: tuple[Pieces, ...] = ()
+    details: tuple[Detail, ...] = ()
     """What stands below it once it is opened."""
-    object: tuple[str, str] | None = None
-    """Kind and key of the object that it is about, for the keys that open it."""
+    target: Target | None = None
+    """The object that it is about."""
     is_heading: bool = False
+    has_gap: bool = False
+    """Whether an empty line stands before it, as before every heading."""
     wraps: bool = False
     """Whether it is shown whole however long it is."""
 
@@ -45,9 +69,9 @@ def names_text(names: Sequence[str], most: int = MOST_NAMES) -> str:
     return ", ".join(names[:most]) + (f" and {count_text(left)} more" if left > 0 else "")
 
 
-def listed(names: Iterable[str], indent: str = "  ", tone: Tone = Tone.NORMAL) -> tuple[Pieces, ...]:
-    """Return a line for each name."""
-    return tuple(((f"{indent}{name}", tone),) for name in names)
+def listed(names: Iterable[str], kind: str, indent: str = "      ") -> tuple[Detail, ...]:
+    """Return a line for each object of a kind, which leads to it."""
+    return tuple(Detail(((f"{indent}{name}", Tone.NORMAL),), Target(kind, name)) for name in names)
 
 
 def wrapped(pieces: Pieces, width: int) -> tuple[Pieces, ...]:
@@ -125,7 +149,7 @@ def _claim_line(alike: Sequence[ClaimLine], side: str) -> ResultLine:
             (f"  ← {names_text(pods, 2)}", Tone.MUTED),
         ),
         details=(*_claim_details(one), *_pod_details(alike)),
-        object=("NodePool", one.pool_name),
+        target=Target("NodePool", one.pool_name),
     )
 
 
@@ -145,14 +169,19 @@ def _price_text(claim: ClaimLine) -> str:
     return " n/a"
 
 
-def _claim_details(claim: ClaimLine) -> tuple[Pieces, ...]:
+def _claim_details(claim: ClaimLine) -> tuple[Detail, ...]:
     asked = " ".join(f"{name} {quantity}" for name, quantity in claim.requests)
-    head: Pieces = ((f"      asks for {asked}, its DaemonSets' pods included", Tone.MUTED),)
+    head = Detail(((f"      asks for {asked}, its DaemonSets' pods included", Tone.MUTED),))
     width = max((len(option.name) for option in claim.types), default=0)
     is_spot_known = claim.at_most_per_hour is None
-    types = tuple(_type_line(option, width, is_spot_known=is_spot_known) for option in claim.types[:MOST_TYPES])
+    types = tuple(
+        Detail(
+            _type_line(option, width, is_spot_known=is_spot_known), Target(INSTANCE_TYPE, option.name, claim.pool_name)
+        )
+        for option in claim.types[:MOST_TYPES]
+    )
     left = len(claim.types) - MOST_TYPES
-    rest: tuple[Pieces, ...] = (((f"      and {count_text(left)} dearer ones", Tone.MUTED),),) if left > 0 else ()
+    rest = (Detail(((f"      and {count_text(left)} dearer ones", Tone.MUTED),)),) if left > 0 else ()
     return (head, *types, *rest)
 
 
@@ -168,12 +197,12 @@ def _type_line(option: TypeOption, width: int, *, is_spot_known: bool) -> Pieces
     )
 
 
-def _pod_details(alike: Sequence[ClaimLine]) -> tuple[Pieces, ...]:
-    lines: list[Pieces] = []
+def _pod_details(alike: Sequence[ClaimLine]) -> tuple[Detail, ...]:
+    lines: list[Detail] = []
     for number, claim in enumerate(alike, 1):
         title = f"node {count_text(number)}: " if len(alike) > 1 else ""
-        lines.append(((f"      {title}{counted(len(claim.pods), 'pod')}", Tone.MUTED),))
-        lines += listed(claim.pods, "        ")
+        lines.append(Detail(((f"      {title}{counted(len(claim.pods), 'pod')}", Tone.MUTED),)))
+        lines += listed(claim.pods, "Pod", "        ")
     return tuple(lines)
 
 
@@ -196,8 +225,8 @@ def _node_line(one: NodeLine) -> ResultLine:
             (pool, Tone.MUTED),
             (f"  ← {names_text(one.pods, 2)}", Tone.MUTED),
         ),
-        details=listed(one.pods, "      "),
-        object=("Node", one.node_name),
+        details=listed(one.pods, "Pod"),
+        target=Target("Node", one.node_name),
     )
 
 
@@ -235,9 +264,9 @@ def _unplaced_lines(pods: Sequence[Unplaced], section: str) -> list[ResultLine]:
 def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine, ...]:
     one, keys = alike[0], [pod.pod_key for pod in alike]
     is_lost = one.was is not None and one.was.kind not in (PlaceKind.NONE, PlaceKind.ABSENT)
-    details: list[Pieces] = []
+    details: list[Detail] = []
     if one.karpenter_says and one.karpenter_says != one.reason:
-        details.append(((f"      Karpenter would say: {one.karpenter_says}", Tone.MUTED),))
+        details.append(Detail(((f"      Karpenter would say: {one.karpenter_says}", Tone.MUTED),)))
     key = f"{section}/{keys[0]}"
     line = ResultLine(
         key,
@@ -246,10 +275,13 @@ def _unplaced_line(alike: Sequence[Unplaced], section: str) -> tuple[ResultLine,
             (_pods_text(one.owner, keys), Tone.STRONG),
             (f"  was: {place_text(one.was)}" if is_lost else "", Tone.MUTED),
         ),
-        details=(*details, *(listed(keys, "      ") if len(keys) > 1 else ())),
-        object=("Pod", keys[0]),
+        details=(*details, *(listed(keys, "Pod") if len(keys) > 1 else ())),
+        target=Target("Pod", keys[0]),
     )
-    return (line, ResultLine(f"{key}#why", ((f"    {one.reason}", Tone.NORMAL),), object=("Pod", keys[0]), wraps=True))
+    return (
+        line,
+        ResultLine(f"{key}#why", ((f"    {one.reason}", Tone.NORMAL),), target=Target("Pod", keys[0]), wraps=True),
+    )
 
 
 def _pods_text(owner: str, keys: Sequence[str]) -> str:
@@ -294,7 +326,7 @@ def _move_line(alike: Sequence[MoveLine], section: str) -> ResultLine:
             (f"  {before}{_places_text([one.after for one in alike])}", Tone.NORMAL),
         ),
         details=tuple(details),
-        object=("Pod", pods[0]),
+        target=Target("Pod", pods[0]),
     )
 
 
@@ -310,8 +342,7 @@ def _places_text(places: Sequence[PodPlace]) -> str:
     return ", ".join((*others, *words))
 
 
-def _move_details(one: MoveLine) -> tuple[Pieces, ...]:
-    head: Pieces = (
-        (f"      {place_text(one.before)} → {place_text(one.after)}: {counted(len(one.pods), 'pod')}", Tone.MUTED),
-    )
-    return (head, *listed(one.pods, "        "))
+def _move_details(one: MoveLine) -> tuple[Detail, ...]:
+    text = f"      {place_text(one.before)} → {place_text(one.after)}: {counted(len(one.pods), 'pod')}"
+    to = Target("Node", one.after.node_name) if one.after.node_name else None
+    return (Detail(((text, Tone.MUTED),), to), *listed(one.pods, "Pod", "        "))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karptui.aws.money import node_price_text
+from karptui.disruption.codes import CODES, Code
 from karptui.kube.units import count_text, counted
 from karptui.views.names import short_name
 from karptui.views.row import Pieces, Tone
 from karptui.views.whatif.placements import (
+    Detail,
     ResultLine,
+    Target,
     claim_lines,
     fit_lines,
     heading,
@@ -61,8 +64,14 @@ def _drift_line(alike: Sequence[DriftLine], section: str) -> ResultLine:
             (f"  {one.because}", Tone.NORMAL),
             (f"  {one.reason}", Tone.MUTED),
         ),
-        details=listed((f"{claim.claim_name}  {claim.node_name}" for claim in alike), "      "),
-        object=("NodePool", one.pool_name),
+        details=tuple(
+            Detail(
+                ((f"      {claim.claim_name}  {short_name(claim.node_name)}", Tone.NORMAL),),
+                Target("NodeClaim", claim.claim_name),
+            )
+            for claim in alike
+        ),
+        target=Target("NodePool", one.pool_name),
     )
 
 
@@ -94,12 +103,18 @@ def _blocker_line(alike: Sequence[BlockerLine], section: str) -> ResultLine:
         f"blockers-{section}/{one.code}/{one.pool_name}/{one.owner}",
         (
             ("  + " if section == "gained" else "  − ", Tone.WARNING if section == "gained" else Tone.GOOD),
-            (one.code, Tone.STRONG),
+            (CODES[Code(one.code)].word, Tone.STRONG),
             (f"{where} of {one.pool_name}" if one.pool_name else where, Tone.NORMAL),
             (behind, Tone.MUTED),
         ),
-        details=tuple(((f"      {short_name(b.node_name)}  {b.message}", Tone.NORMAL),) for b in alike),
-        object=("Node", one.node_name) if one.node_name else None,
+        details=tuple(
+            Detail(
+                ((f"      {short_name(b.node_name)}  {b.message}", Tone.NORMAL),),
+                Target("Node", b.node_name) if b.node_name else None,
+            )
+            for b in alike
+        ),
+        target=Target("Node", one.node_name) if one.node_name else None,
     )
 
 
@@ -118,7 +133,7 @@ def _budget_line(one: BudgetChange) -> ResultLine:
             (f"  {_limit(one.allowed_before)} → {_limit(one.allowed_after)} nodes", Tone.NORMAL),
             (f"  left now {_limit(one.left_before)} → {_limit(one.left_after)}", Tone.MUTED),
         ),
-        object=("NodePool", one.pool_name),
+        target=Target("NodePool", one.pool_name),
     )
 
 
@@ -144,7 +159,7 @@ def _side_lines(key: str, title: str, side: NextLines) -> tuple[ResultLine, ...]
 
 def _command_line(key: str, one: CommandLine) -> ResultLine:
     made = f" → {', '.join(f'{kind} in {pool}' for pool, kind in one.replacements)}" if one.replacements else ""
-    details: tuple[Pieces, ...] = listed(one.nodes, "      ")
+    details = listed(one.nodes, "Node")
     return ResultLine(
         f"{key}/{one.method}/{one.nodes[0] if one.nodes else ''}",
         (
@@ -156,19 +171,7 @@ def _command_line(key: str, one: CommandLine) -> ResultLine:
             ),
         ),
         details=details,
-        object=("Node", one.nodes[0]) if one.nodes else None,
-    )
-
-
-def trust_lines(answer: Answer) -> tuple[Pieces, ...]:
-    """Return a line for each: the first thing, and how many more there are."""
-    honesty = answer.honesty
-    if honesty is None:
-        return ()
-    return (
-        (("exact: ", Tone.GOOD), (honesty.exact[0], Tone.MUTED)),
-        (("approximated: ", Tone.WARNING), (_first(honesty.approximated), Tone.MUTED)),
-        (("not modelled: ", Tone.WARNING), (_first(honesty.not_modelled), Tone.MUTED)),
+        target=Target("Node", one.nodes[0]) if one.nodes else None,
     )
 
 
@@ -177,30 +180,46 @@ def price_note(answer: Answer) -> str:
     return "" if answer.has_prices else "prices are off"
 
 
-def _first(sentences: tuple[str, ...]) -> str:
-    if not sentences:
-        return "nothing"
-    more = f" (and {count_text(len(sentences) - 1)} more, at the end of the result)" if len(sentences) > 1 else ""
-    return f"{sentences[0]}{more}"
-
-
-def trust_section(answer: Answer) -> tuple[ResultLine, ...]:
-    """Return everything there is to say about an answer, and what its edits mean here."""
+def trust_line(answer: Answer) -> tuple[ResultLine, ...]:
+    """Return how far an answer can be trusted: one line, which opens to everything there is to say."""
     honesty = answer.honesty
     if honesty is None:
         return ()
-    lines: list[ResultLine] = [heading("trust", "How far this can be trusted", version_text(honesty))]
     groups = (
-        ("edits", "·", Tone.NORMAL, answer.notes),
-        ("exact", "exact:", Tone.GOOD, honesty.exact),
-        ("approximated", "approximated:", Tone.WARNING, honesty.approximated),
-        ("left out", "not modelled:", Tone.WARNING, honesty.not_modelled),
+        ("exact:", Tone.GOOD, honesty.exact),
+        ("approximated:", Tone.WARNING, honesty.approximated),
+        ("not modelled:", Tone.WARNING, honesty.not_modelled),
     )
-    for name, word, tone, sentences in groups:
-        for number, sentence in enumerate(sentences):
-            pieces: Pieces = ((f"  {word} ", tone), (sentence, Tone.NORMAL))
-            lines.append(ResultLine(f"trust/{name}/{number}", pieces, wraps=True))
-    return tuple(lines)
+    details = tuple(
+        Detail(((f"      {word} ", tone), (sentence, Tone.NORMAL)))
+        for word, tone, sentences in groups
+        for sentence in sentences
+    )
+    return (ResultLine("trust", (("  ", Tone.MUTED), *_trust(honesty)), details, has_gap=True),)
+
+
+def _trust(honesty: Honesty) -> Pieces:
+    parts = [
+        *([counted(len(honesty.approximated), "approximation")] if honesty.approximated else ()),
+        *([f"{counted(len(honesty.not_modelled), 'thing')} left out"] if honesty.not_modelled else ()),
+    ]
+    but = f" but for {' and '.join(parts)}" if parts else ""
+    return (
+        ("Exact", Tone.GOOD),
+        (but, Tone.NORMAL),
+        (f" · {version_text(honesty)}" if honesty.is_other_version else "", Tone.WARNING),
+    )
+
+
+def note_lines(answer: Answer) -> tuple[ResultLine, ...]:
+    """Return what the edits mean here that is not plain."""
+    if not answer.notes:
+        return ()
+    lines = [
+        ResultLine(f"notes/{number}", (("  ", Tone.NORMAL), (sentence, Tone.NORMAL)), wraps=True)
+        for number, sentence in enumerate(answer.notes)
+    ]
+    return (heading("notes", "What the edits mean here"), *lines)
 
 
 def version_text(honesty: Honesty) -> str:
@@ -214,19 +233,19 @@ def version_text(honesty: Honesty) -> str:
 
 
 def answer_lines(answer: Answer) -> tuple[ResultLine, ...]:
-    """Return everything below the table of figures, and at the end how far it can be trusted."""
-    if answer.difference is None:
+    """Return everything below the table of figures: NodePools, how far it can be trusted, then what differs."""
+    found = answer.difference
+    if found is None:
         return ()
     blockers = blocker_lines(answer.blockers_gained or (), answer.blockers_lost or ())
-    return (*result_lines(answer.difference, blockers), *trust_section(answer))
+    return (*pool_lines(found), *trust_line(answer), *result_lines(found, blockers), *note_lines(answer))
 
 
 def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) -> tuple[ResultLine, ...]:
     """Return what differs, what matters most first; then what is as it was."""
-    lines = (
+    return (
         *fit_lines(difference),
         *next_lines(difference),
-        *pool_lines(difference),
         *drift_lines(difference),
         *blockers,
         *claim_lines(difference),
@@ -235,7 +254,6 @@ def result_lines(difference: Difference, blockers: tuple[ResultLine, ...] = ()) 
         *still_pending_lines(difference),
         *node_lines(difference),
     )
-    return lines or (ResultLine("same", (("  nothing changes", Tone.MUTED),)),)
 
 
 def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> tuple[ResultLine, ...]:
@@ -250,10 +268,13 @@ def opened(lines: tuple[ResultLine, ...], keys: frozenset[str], width: int) -> t
     for line in lines:
         if line.wraps:
             rows = wrapped(line.pieces, width)
-            shown += [ResultLine(f"{line.key}#{number}", row, object=line.object) for number, row in enumerate(rows)]
+            shown += [ResultLine(f"{line.key}#{number}", row, target=line.target) for number, row in enumerate(rows)]
             continue
         shown.append(line)
         if line.key in keys:
-            details = [row for pieces in line.details for row in wrapped(pieces, width)]
-            shown += [ResultLine(f"{line.key}#{number}", row, object=line.object) for number, row in enumerate(details)]
+            details = [(row, detail.target) for detail in line.details for row in wrapped(detail.pieces, width)]
+            shown += [
+                ResultLine(f"{line.key}#{number}", row, target=target or line.target)
+                for number, (row, target) in enumerate(details)
+            ]
     return tuple(shown)

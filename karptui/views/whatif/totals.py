@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from karptui.aws.money import change_text, node_price_text
+from karptui.aws.money import node_price_text
 from karptui.kube.units import count_text
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.placements import ResultLine, heading
+from karptui.views.whatif.placements import Detail, ResultLine, Target
 from karptui.whatif.difference import Difference
 from karptui.whatif.lines import PoolChange, Totals
 from karptui.whatif.scenario import Replay
@@ -15,6 +15,11 @@ from karptui.whatif.scenario import Replay
 LABEL_WIDTH: Final = 12
 FIGURE_WIDTH: Final = 10
 MOST_POOL_WIDTH: Final = 24
+NODES_WIDTH: Final = 11
+DOLLARS_WIDTH: Final = 17
+SHARE_WIDTH: Final = 16
+MOST_SAME: Final = 4
+"""NodePools without a change that are named."""
 
 
 class Figure(NamedTuple):
@@ -56,7 +61,6 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
     share = difference.price_delta_share
     change = difference.price_delta_per_hour
     percent = f"{share * 100:+.1f}%" if share is not None and abs(change) >= 0.005 else ""
-    unpriced = unpriced_text(before, after)
     new = _new_nodes(difference)
     return (
         _counted("nodes", before.nodes, after.nodes, better=None, note=new),
@@ -66,21 +70,22 @@ def figures(difference: Difference, price_note: str = "") -> tuple[Figure, ...]:
             f"{after.price_per_hour:,.2f}",
             f"{change:+,.2f}" if abs(change) >= 0.005 else "0",
             Tone.MUTED if abs(change) < 0.005 else Tone.WARNING if change > 0 else Tone.GOOD,
-            " · ".join(note for note in (percent, unpriced, price_note) if note),
+            " · ".join(note for note in (percent, price_note) if note),
         ),
+        *_unpriced(before, after),
         _counted("pending", before.pending, after.pending, better=-1),
         _counted("drifted", before.drifted, after.drifted, better=-1),
     )
 
 
-def unpriced_text(before: Totals, after: Totals) -> str:
-    """Return how many nodes the dollars leave out, and what those would cost at most."""
+def _unpriced(before: Totals, after: Totals) -> tuple[Figure, ...]:
+    """Return how many nodes the dollars leave out, and what those would cost at most; nothing where there is none."""
     if not before.unpriced and not after.unpriced:
-        return ""
-    count = _from_to(count_text(before.unpriced), count_text(after.unpriced))
+        return ()
     most = _from_to(f"{before.unpriced_at_most_per_hour:,.2f}", f"{after.unpriced_at_most_per_hour:,.2f}")
     is_bounded = before.unpriced_at_most_per_hour or after.unpriced_at_most_per_hour
-    return f"+ {count} n/a{f' (at most {most})' if is_bounded else ''}"
+    note = f"at most {most} $/h more" if is_bounded else ""
+    return (_counted("price n/a", before.unpriced, after.unpriced, better=-1, note=note),)
 
 
 def _from_to(before: str, after: str) -> str:
@@ -105,39 +110,86 @@ def _counted(label: str, before: int, after: int, *, better: int | None, note: s
     return Figure(label, count_text(before), count_text(after), f"{change:+,}" if change else "0", tone, note)
 
 
+def short_lines(difference: Difference, price_note: str = "") -> tuple[Pieces, ...]:
+    """Return the figures that change in one line, for where a table has no room: ``nodes 58 → 61 · pending 6 → 3``."""
+    pieces: list[tuple[str, Tone]] = []
+    for one in figures(difference, price_note):
+        sum_ = f"{one.before} → {one.after}" if one.before != one.after else one.after
+        pieces += [
+            (" · " if pieces else "", Tone.MUTED),
+            (f"{one.label} ", Tone.MUTED),
+            (sum_, Tone.NORMAL if one.before != one.after else Tone.MUTED),
+        ]
+        if one.label in ("$/h", "price n/a") and one.note:
+            pieces.append((f" ({one.note})", Tone.MUTED))
+    return (tuple(pieces),)
+
+
 def pool_lines(difference: Difference) -> tuple[ResultLine, ...]:
-    """Return a line for each NodePool whose figures change, and one for how many stay as they are."""
+    """Return a line for each NodePool whose figures change, and one for those that stay as they are."""
     changed = [pool for pool in difference.pools if pool.is_changed]
-    same = len(difference.pools) - len(changed)
-    width = min(MOST_POOL_WIDTH, max((len(_pool_name(pool)) for pool in changed), default=0))
-    lines = [heading("pools", "NodePools", f"{count_text(same)} unchanged" if same else "")]
-    lines += [_pool_line(pool, width) for pool in changed]
-    return tuple(lines) if changed else ()
+    if not changed:
+        return ()
+    width = min(MOST_POOL_WIDTH, max(len("NodePools") - 2, *(len(_pool_name(pool)) for pool in changed)))
+    pods = sum(pool.pods_before for pool in difference.pools), sum(pool.pods_after for pool in difference.pools)
+    share = f"{'share of pods':>{SHARE_WIDTH}}" if all(pods) else ""
+    columns = f"{'nodes':>{NODES_WIDTH}}{'$/h':>{DOLLARS_WIDTH}}{share}"
+    title = (f"{'NodePools':<{width + 2}}", Tone.STRONG)
+    lines = [ResultLine("pools", (title, (columns, Tone.MUTED)), is_heading=True)]
+    lines += [_pool_line(pool, width, pods if all(pods) else None) for pool in changed]
+    same = [pool for pool in difference.pools if not pool.is_changed and (pool.nodes_after or pool.name)]
+    if same:
+        names = ", ".join(_pool_name(pool) for pool in same[:MOST_SAME])
+        more = f" and {count_text(len(same) - MOST_SAME)} more" if len(same) > MOST_SAME else ""
+        details = tuple(
+            Detail(_pool_line(pool, width + 4, pods if all(pods) else None).pieces, Target("NodePool", pool.name))
+            for pool in same
+        )
+        lines.append(ResultLine("pools/same", ((f"  as now: {names}{more}", Tone.MUTED),), details))
+    return tuple(lines)
 
 
 def _pool_name(pool: PoolChange) -> str:
     return pool.name or "not Karpenter's"
 
 
-def _pool_line(pool: PoolChange, width: int) -> ResultLine:
+def _pool_line(pool: PoolChange, width: int, pods: tuple[int, int] | None) -> ResultLine:
     change = pool.nodes_after - pool.nodes_before
     price = pool.price_after - pool.price_before
-    word = "  new NodePool" if pool.is_new else "  NodePool is gone" if pool.is_gone else ""
-    nodes = f"{count_text(pool.nodes_before)} → {count_text(pool.nodes_after)} nodes"
+    word = "  new" if pool.is_new else "  gone" if pool.is_gone else ""
+    is_dearer = abs(price) >= 0.005
+    nodes = _from_to(count_text(pool.nodes_before), count_text(pool.nodes_after))
+    dollars = _from_to(f"{pool.price_before:,.2f}", f"{pool.price_after:,.2f}")
+    shares = (
+        _from_to(*(_share(*one) for one in zip((pool.pods_before, pool.pods_after), pods, strict=True))) if pods else ""
+    )
     return ResultLine(
         f"pool/{pool.name}",
         (
-            (f"  {_pool_name(pool):<{width}}  ", Tone.STRONG),
-            (f"{nodes:<18}", Tone.NORMAL if change else Tone.MUTED),
-            (f" {change_text(price)}" if abs(price) >= 0.005 else "", Tone.WARNING if price > 0 else Tone.GOOD),
+            (f"  {_pool_name(pool):<{width}}", Tone.STRONG),
+            (f"{nodes:>{NODES_WIDTH}}", Tone.NORMAL if change else Tone.MUTED),
+            (
+                f"{dollars:>{DOLLARS_WIDTH}}",
+                (Tone.WARNING if price > 0 else Tone.GOOD) if is_dearer else Tone.MUTED,
+            ),
+            (f"{shares:>{SHARE_WIDTH}}" if pods else "", Tone.NORMAL if "→" in shares else Tone.MUTED),
             (word, Tone.ACTIVE if pool.is_new else Tone.WARNING),
         ),
         details=(
-            ((f"    launches {count_text(pool.launched_before)} → {count_text(pool.launched_after)}", Tone.NORMAL),),
-            ((f"    {node_price_text(pool.price_before)}/h → {node_price_text(pool.price_after)}/h", Tone.NORMAL),),
+            _figure_detail("launches", count_text(pool.launched_before), count_text(pool.launched_after)),
+            _figure_detail("$/h", node_price_text(pool.price_before), node_price_text(pool.price_after)),
+            _figure_detail("pods of workloads", count_text(pool.pods_before), count_text(pool.pods_after)),
         ),
-        object=("NodePool", pool.name) if pool.name and not pool.is_new else None,
+        target=Target("NodePool", pool.name) if pool.name else None,
     )
+
+
+def _figure_detail(label: str, before: str, after: str) -> Detail:
+    return Detail(((f"    {label} ", Tone.MUTED), (_from_to(before, after), Tone.NORMAL)))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole else "-"
 
 
 def mode_text(mode: Replay) -> str:

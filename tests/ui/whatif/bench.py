@@ -107,10 +107,10 @@ def value(pilot: Pilot[Any], title: str) -> str:
 
 
 def shown(screen: WhatIfScreen) -> str:
-    """Return figures and lines as text."""
-    figures = screen.query_one("#whatif-figures").render()
+    """Return the answer, figures and lines as text."""
+    above = [str(screen.query_one(name).render()) for name in ("#whatif-answer", "#whatif-figures")]
     lines = [("\n" if pick.has_gap else "") + str(pick.content) for pick in screen.result.lines.picks]
-    return "\n".join((str(figures), *lines))
+    return "\n".join((*above, *lines))
 
 
 def delta(screen: WhatIfScreen, label: str) -> tuple[str, str, str]:

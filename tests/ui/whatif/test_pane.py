@@ -48,7 +48,60 @@ async def test_a_pool_opens_with_its_class_and_nothing_changes_yet() -> None:
         assert app.whatif.book.is_untouched
         assert delta(screen, "nodes")[2] == "0"
         assert "Still without a place" in shown(screen)
-        assert "How far this can be trusted" in shown(screen)
+        assert shown(screen).startswith("Nothing is edited: ")
+        assert "Exact but for" in shown(screen)
+
+
+async def test_every_line_of_the_result_opens_and_comes_back() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot, "whatif NodePool runners")
+        await control(pilot, "VM overhead", "enter", "ctrl+u", *"0.0488", "enter")
+        lines = screen.result.lines
+        opened: set[str] = set()
+
+        async def opens(key: str, *keys: str) -> None:
+            lines.focus()
+            lines.move_to(key)
+            await press(pilot, *keys)
+            opened.add(type(app.screen).__name__)
+            assert app.screen is not screen
+            await press(pilot, "escape")
+            assert app.screen is screen
+            assert lines.current_key == key
+
+        await opens("pool/trino", "o")
+        claim = next(pick.key for pick in lines.picks if pick.key.startswith("claim/edited"))
+        lines.focus()
+        lines.move_to(claim)
+        await press(pilot, "enter")
+        below = {str(pick.content).split()[0]: pick.key for pick in lines.picks if pick.key.startswith(f"{claim}#")}
+        await opens(below["r5a.8xlarge"], "enter")
+        await opens(below["trino/trino-worker-10"], "enter")
+        await opens(next(pick.key for pick in lines.picks if pick.key.startswith("node/")), "o")
+        assert opened == {"PoolDetailScreen", "TypeLedgerScreen", "PendingDetailScreen", "NodeDetailScreen"}
+        assert below["r5a.8xlarge"] in {pick.key for pick in lines.picks}, "what was open is open still"
+        await control(pilot, "terminationGracePeriod", "left")
+        drift = next(pick.key for pick in lines.picks if pick.key.startswith("drift-gained/"))
+        lines.focus()
+        lines.move_to(drift)
+        await press(pilot, "enter")
+        await opens(f"{drift}#0", "enter")
+
+
+async def test_what_only_the_scenario_has_is_said_to_be_so() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot)
+        await press(pilot, "o")
+        assert "r goes to the result" in "".join(text for text, _ in screen.info.pieces)
+        await press(pilot, "a", *"scale", "enter", *"Deployment web/front", "enter", *"2400", "enter")
+        lost = next(pick.key for pick in screen.result.lines.picks if pick.key.startswith("lost/web/front"))
+        screen.result.lines.focus()
+        screen.result.lines.move_to(lost)
+        await press(pilot, "o")
+        assert app.screen is screen
+        assert "is only in this scenario" in "".join(text for text, _ in screen.info.pieces)
 
 
 async def test_a_quick_edit_changes_one_line_and_says_what_it_was() -> None:

@@ -18,7 +18,7 @@ from karptui.session.whatif_base import base_of
 from karptui.sources.demo.source import DemoSource
 from karptui.state.cluster import EMPTY
 from karptui.views.whatif.opening import Opening, opening_for, ref_of
-from karptui.views.whatif.result import answer_lines, price_note, trust_lines, trust_section, version_text
+from karptui.views.whatif.result import answer_lines, price_note, trust_line, version_text
 from karptui.whatif.answer import Answer, answers
 from karptui.whatif.edits import DeleteObject, ObjectRef, RemoveNode, SetField
 from karptui.whatif.honesty import Honesty
@@ -88,13 +88,16 @@ def test_an_answer_says_how_long_it_took_and_how_far_it_can_be_trusted(view: Clu
     first, whole = asked(view, scenario)
     assert first.seconds == 0.5
     assert first.blockers_gained is None
-    assert [line[0][0] for line in trust_lines(first)] == ["exact: ", "approximated: ", "not modelled: "]
+    (line,) = trust_line(first)
+    assert "".join(text for text, _ in line.pieces) == "  Exact but for 3 approximations and 2 things left out"
+    words = [row.pieces[0][0].strip() for row in line.details]
+    assert list(dict.fromkeys(words)) == ["exact:", "approximated:", "not modelled:"]
     assert price_note(first) == ""
     off = Evidence(price_settings=PriceSettings(is_disabled=True))
     assert price_note(asked(ClusterView(view.state, view.statuses, evidence=off), scenario)[0]) == "prices are off"
     keys = [line.key for line in answer_lines(whole)]
     assert len(keys) == len(set(keys))
-    assert any(key.startswith("trust/approximated") for key in keys)
+    assert "trust" in keys
 
 
 def test_blockers_that_go_are_told(view: ClusterView) -> None:
@@ -110,7 +113,7 @@ def test_an_edit_that_cannot_be_made_is_a_sentence(view: ClusterView) -> None:
     (found,) = asked(view, Scenario(edits=(DeleteObject(ObjectRef("NodePool", "gone")),)))
     assert "gone" in found.problem
     assert found.difference is None
-    assert (trust_lines(found), trust_section(found), answer_lines(found), price_note(found)) == ((), (), (), "")
+    assert (trust_line(found), answer_lines(found), price_note(found)) == ((), (), "")
 
 
 @pytest.mark.parametrize(
@@ -125,8 +128,15 @@ def test_versions_are_told_apart(found: str, text: str) -> None:
     assert version_text(Honesty(("a",), (), (), found)) == text
 
 
-def test_nothing_approximated_is_said_too() -> None:
-    assert trust_lines(Answer(Scenario(), honesty=Honesty(("a",), (), ())))[1][1][0] == "nothing"
+def test_what_is_exact_altogether_and_what_is_of_another_version_is_said() -> None:
+    def said(honesty: Honesty) -> str:
+        (line,) = trust_line(Answer(Scenario(), honesty=honesty))
+        return "".join(text for text, _ in line.pieces).strip()
+
+    assert said(Honesty(("a",), (), ())) == "Exact"
+    assert said(Honesty(("a",), ("b",), (), "1.9.0")).startswith(
+        "Exact but for 1 approximation · model 1.15.0 ≠ cluster"
+    )
 
 
 @pytest.mark.parametrize("settings", [PriceSettings(), PriceSettings(multiplier=0.7, surcharge_per_node_hour=0.02)])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from karptui.views.row import Pieces, Tone
-from karptui.views.whatif.placements import ResultLine, wrapped
+from karptui.views.whatif.placements import Detail, ResultLine, wrapped
 from karptui.views.whatif.result import blocker_lines, opened, result_lines
-from karptui.views.whatif.totals import figures, mode_sentence, mode_text, totals_lines
+from karptui.views.whatif.totals import figures, mode_sentence, mode_text, pool_lines, short_lines, totals_lines
 from karptui.whatif.disruption_difference import BlockerLine
 from karptui.whatif.lines import ABSENT, PlaceKind, PodPlace
 from karptui.whatif.scenario import Replay
@@ -37,7 +37,8 @@ def texts(lines: tuple[ResultLine, ...]) -> list[str]:
 
 
 def test_nothing_changes() -> None:
-    assert texts(result_lines(a_difference(pools=(a_pool(),)))) == ["  nothing changes"]
+    assert result_lines(a_difference(pools=(a_pool(),))) == ()
+    assert pool_lines(a_difference(pools=(a_pool(),))) == ()
 
 
 def test_figures_say_what_is_better_and_what_is_worse() -> None:
@@ -50,14 +51,22 @@ def test_figures_say_what_is_better_and_what_is_worse() -> None:
 
 
 def test_figures_without_a_change_are_quiet() -> None:
-    rows = figures(a_difference(before=totals(launched=1), after=totals(launched=1, unpriced=2)))
+    rows = figures(a_difference(before=totals(launched=1), after=totals(launched=1)))
+    assert [one.label for one in rows] == ["nodes", "$/h", "pending", "drifted"]
     assert {one.delta for one in rows} == {"0"}
     assert {one.tone for one in rows} == {Tone.MUTED}
     assert rows[0].note == "new: 1"
-    assert rows[1].note == "+ 0 → 2 n/a"
+
+
+def test_nodes_without_a_price_are_a_figure_with_what_they_cost_at_most() -> None:
     more = totals(unpriced=2, unpriced_at_most_per_hour=0.4)
-    assert figures(a_difference(before=more, after=more))[1].note == "+ 2 n/a (at most 0.40)"
-    assert figures(a_difference(before=more, after=totals()))[1].note == "+ 2 → 0 n/a (at most 0.40 → 0.00)"
+    same, less, unbounded = (
+        figures(a_difference(before=before, after=after))[2]
+        for before, after in ((more, more), (more, totals()), (totals(), totals(unpriced=2)))
+    )
+    assert (same.label, same.before, same.after, same.note) == ("price n/a", "2", "2", "at most 0.40 $/h more")
+    assert (less.delta, less.tone, less.note) == ("-2", Tone.GOOD, "at most 0.40 → 0.00 $/h more")
+    assert (unbounded.delta, unbounded.note) == ("+2", "")
 
 
 def test_savings_are_good_and_a_free_cluster_has_no_percent() -> None:
@@ -73,6 +82,15 @@ def test_the_table_is_aligned() -> None:
     assert lines[1] == f"{'nodes':<12}{'62':>10}{'1,064':>10}{'+1,002':>10}"
 
 
+def test_figures_in_one_line_say_what_changes() -> None:
+    after = totals(nodes=64, price_per_hour=25.63, unpriced=1, unpriced_at_most_per_hour=0.4)
+    (line,) = short_lines(a_difference(after=after))
+    assert text(line) == (
+        "nodes 62 → 64 · $/h 25.00 → 25.63 (+2.5%) · price n/a 0 → 1 (at most 0.00 → 0.40 $/h more)"
+        " · pending 3 · drifted 0"
+    )
+
+
 def test_pools_whose_figures_change_are_named() -> None:
     pools = (
         a_pool(nodes_after=49, price_after=17.711, launched_after=1),
@@ -81,16 +99,29 @@ def test_pools_whose_figures_change_are_named() -> None:
         a_pool("", nodes_after=47),
         a_pool("same"),
     )
-    lines = result_lines(a_difference(pools=pools))
+    lines = pool_lines(a_difference(pools=pools))
     assert texts(lines) == [
-        "NodePools  1 unchanged",
-        "  general          48 → 49 nodes      +0.31 $/h",
-        "  spare            0 → 0 nodes         new NodePool",
-        "  old              48 → 40 nodes      -7.40 $/h  NodePool is gone",
-        "  not Karpenter's  48 → 47 nodes",
+        "NodePools              nodes              $/h",
+        "  general            48 → 49    17.40 → 17.71",
+        "  spare                    0             0.00  new",
+        "  old                48 → 40    17.40 → 10.00  gone",
+        "  not Karpenter's    48 → 47            17.40",
+        "  as now: same",
     ]
-    assert [line.object for line in lines[1:]] == [("NodePool", "general"), None, ("NodePool", "old"), None]
-    assert text(lines[1].details[0]).strip() == "launches 0 → 1"
+    assert [line.target for line in lines[1:4]] == [("NodePool", name, "") for name in ("general", "spare", "old")]
+    assert [text(row.pieces).strip() for row in lines[1].details] == [
+        "launches 0 → 1",
+        "$/h $17.4000 → $17.7110",
+        "pods of workloads 0",
+    ]
+    assert [row.target for row in lines[-1].details] == [("NodePool", "same", "")]
+
+
+def test_pools_say_their_share_of_the_pods() -> None:
+    pools = (a_pool("trino", pods_before=4, pods_after=5), a_pool(pods_before=96, pods_after=96))
+    lines = pool_lines(a_difference(pools=pools))
+    assert [line.split()[-3:] for line in texts(lines)[:2]] == [["share", "of", "pods"], ["4%", "→", "5%"]]
+    assert text(lines[-1].details[0].pieces).split()[-3:] == ["96%", "→", "95%"]
 
 
 def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> None:
@@ -113,18 +144,18 @@ def test_new_nodes_that_are_alike_are_one_line_with_types_in_price_order() -> No
         "  + spot  r5.large n/a  ← web/e",
         "  + spot  r5.large n/a, at most $0.1260  ← web/f",
     ]
-    details = [text(row) for row in lines[1].details]
+    details = [text(row.pieces) for row in lines[1].details]
     assert details[0].strip() == "asks for cpu 2 memory 4Gi, its DaemonSets' pods included"
     assert details[1].split() == ["c7i.4xlarge", "$0.3110", "spot", "us-east-1a"]
     assert details[2].split() == ["m7i.4xlarge", "n/a", "on-demand"]
-    assert text(lines[-1].details[1]).split() == ["r5.large", "≤", "$0.1260", "spot", "us-east-1a"]
+    assert text(lines[-1].details[1].pieces).split() == ["r5.large", "≤", "$0.1260", "spot", "us-east-1a"]
     assert [row.strip() for row in details[3:]] == ["node 1: 1 pod", "web/a", "node 2: 1 pod", "web/b"]
 
 
 def test_a_long_list_of_types_is_cut_and_says_so() -> None:
     types = tuple(a_type(f"t{number}") for number in range(50))
     lines = result_lines(a_difference(claims=(a_claim(types=types),)))
-    assert any(text(row).strip() == "and 10 dearer ones" for row in lines[1].details)
+    assert any(text(row.pieces).strip() == "and 10 dearer ones" for row in lines[1].details)
 
 
 def test_nodes_that_come_no_more_are_told_apart() -> None:
@@ -148,7 +179,7 @@ def test_pods_that_lose_their_place_come_first_with_the_reason_in_full() -> None
         "  ✘ a/b",
         "    short by memory 6,846Mi",
     ]
-    assert [text(row).strip() for row in lines[1].details] == [
+    assert [text(row.pieces).strip() for row in lines[1].details] == [
         "Karpenter would say: no instance type has enough resources",
         "trino/worker-0",
         "trino/worker-1",
@@ -185,7 +216,7 @@ def test_pods_that_gain_or_change_their_place() -> None:
         "  + ip-10-0-8-41  general  ← web/y",
         "    n  ← a/b",
     ]
-    assert [text(row).strip() for row in lines[1].details] == [
+    assert [text(row.pieces).strip() for row in lines[1].details] == [
         "no place → a new node of general: 2 pods",
         "ci/run-1",
         "ci/run-2",
@@ -204,7 +235,7 @@ def test_a_workload_that_goes_to_many_nodes_is_one_line() -> None:
         "Placed now: 4 pods",
         "  ✔ web/front (4 pods of the Deployment)  not there → a new node of general, 2 existing nodes",
     ]
-    assert text(lines[1].details[2]).strip() == "not there → n2: 2 pods"
+    assert text(lines[1].details[2].pieces).strip() == "not there → n2: 2 pods"
 
 
 def test_drift_is_told_by_cause() -> None:
@@ -220,7 +251,7 @@ def test_drift_is_told_by_cause() -> None:
         "No longer drifted: 1 NodeClaim",
         "  ⟳ 1 of spot  arm64 is allowed again  RequirementsDrifted",
     ]
-    assert text(lines[1].details[0]).strip() == "general-0  n0"
+    assert text(lines[1].details[0].pieces).strip() == "general-0  n0"
 
 
 def test_budgets_and_the_next_command_of_both_sides() -> None:
@@ -247,7 +278,7 @@ def test_budgets_and_the_next_command_of_both_sides() -> None:
 
 
 def test_a_line_opens_to_its_details_and_long_reasons_go_on_below() -> None:
-    line = ResultLine("a", (("head", Tone.NORMAL),), details=((("   word word word", Tone.MUTED),),))
+    line = ResultLine("a", (("head", Tone.NORMAL),), details=(Detail((("   word word word", Tone.MUTED),)),))
     shown = opened((line,), frozenset({"a"}), 60)
     assert [one.key for one in shown] == ["a", "a#0"]
     assert opened((line,), frozenset(), 60) == (line,)
@@ -272,10 +303,10 @@ def test_blockers_are_told_by_kind_and_owner() -> None:
     lines = blocker_lines(gained, lost)
     assert texts(lines) == [
         "Blockers gained: 2",
-        "  + POD_DND on 2 nodes of runners  Job/ci/x",
+        "  + POD-DND on 2 nodes of runners  Job/ci/x",
         "Blockers lost: 1",
         "  − UNSYNCED  it says so",
     ]
-    assert text(lines[1].details[0]).strip() == "n1  it says so"
-    assert [line.object for line in lines] == [None, ("Node", "n1.ec2.internal"), None, None]
+    assert text(lines[1].details[0].pieces).strip() == "n1  it says so"
+    assert [line.target for line in lines] == [None, ("Node", "n1.ec2.internal", ""), None, None]
     assert blocker_lines((), ()) == ()

@@ -1,0 +1,304 @@
+"""The answer in one or two sentences: what an edit does to pods, dollars and drift, before any figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from karptui.aws.money import node_price_text, per_hour_change_text
+from karptui.kube.units import count_text, counted
+from karptui.views.names import short_name
+from karptui.views.row import Pieces, Tone
+from karptui.whatif.answer import Answer
+from karptui.whatif.difference import Difference
+from karptui.whatif.lines import ClaimLine, CommandLine, MoveLine, NextLines, PlaceKind, Unplaced
+from karptui.whatif.scenario import Replay
+
+LEAST_CHANGE: Final = 0.005
+"""Dollars per hour from which on a change can be seen in two digits."""
+MOST_NODES: Final = 2
+"""Nodes that a sentence names."""
+
+
+def headline(answer: Answer) -> Pieces:
+    """Return the answer in whole sentences; nothing where there is none.
+
+    Args:
+        answer: The answer; blockers are told once they have been worked out.
+    """
+    found = answer.difference
+    if found is None:
+        return ()
+    said = list(_sentences(answer, found)) or [_nothing_changes(answer, found)]
+    if found.mode is Replay.SCRATCH:
+        said.insert(0, ("Replayed from scratch, not running.", Tone.MUTED))
+    return tuple((f"{' ' if at else ''}{text}", tone) for at, (text, tone) in enumerate(said))
+
+
+def headline_text(answer: Answer) -> str:
+    """Return the same without tones."""
+    return "".join(text for text, _ in headline(answer))
+
+
+def _sentences(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
+    if not answer.scenario.edits:
+        yield from _unedited(found)
+        return
+    if found.mode is Replay.NEXT:
+        yield from _next(found)
+    else:
+        yield from _placed(answer, found)
+    yield from _drifted(found)
+    yield from _kept(answer, found)
+
+
+def _nothing_changes(answer: Answer, found: Difference) -> tuple[str, Tone]:
+    waiting = f": {_wait(found.after.pending)}" if found.after.pending else ""
+    if answer.blockers_gained is None:
+        return f"Nothing changes for pods, nodes and dollars{waiting}.", Tone.STRONG
+    return f"Nothing changes{waiting}.", Tone.STRONG
+
+
+# As it is
+
+
+def _unedited(found: Difference) -> Iterator[tuple[str, Tone]]:
+    match found.mode:
+        case Replay.NEXT:
+            assert found.next_after is not None
+            yield f"Nothing is edited. {_next_text(found.next_after)}.", Tone.STRONG
+        case Replay.REMOVE:
+            yield "No node is removed yet: a adds one, and nodes that are marked come with ctrl+t.", Tone.STRONG
+        case Replay.SCRATCH:
+            nodes = f"{counted(found.after.nodes, 'node')} at {node_price_text(found.after.price_per_hour)}/h"
+            yield f"Nothing is edited: every workload pod would land on {nodes}.", Tone.STRONG
+        case _:
+            yield _as_it_is(found), Tone.STRONG
+
+
+def _as_it_is(found: Difference) -> str:
+    pods = {pod for one in found.claims for pod in one.pods} | {pod for one in found.nodes for pod in one.pods}
+    waiting, placed = len(pods) + found.after.pending, len(pods)
+    if not waiting:
+        return "Nothing is edited, and no pod waits."
+    if not placed:
+        finds = "it finds no place" if waiting == 1 else "none finds a place"
+        return f"Nothing is edited: {_those(waiting, 'pod')}, and {finds}."
+    rest = f"; {_wait(found.after.pending, 'keeps waiting', 'keep waiting')}" if found.after.pending else ""
+    gets = _verb(placed, "gets", "get")
+    return (
+        f"Nothing is edited: {count_text(placed)} of {counted(waiting, 'waiting pod')} {gets} a place"
+        f"{_where(pods, found)}{rest}."
+    )
+
+
+# Pods and dollars
+
+
+def _placed(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
+    price = _price(answer, found)
+    parts = list(_placements(found))
+    if not parts and (price or found.before.nodes != found.after.nodes):
+        instead = f"{counted(found.after.nodes, 'node')} instead of {count_text(found.before.nodes)}"
+        parts = [(instead if found.before.nodes != found.after.nodes else "The same nodes", Tone.STRONG)]
+    for at, (text, tone) in enumerate(parts):
+        is_last = at == len(parts) - 1
+        yield f"{text}{(f': {price}' if price else '') if is_last else ''}.", tone
+    if parts and found.still_pending:
+        yield f"{_wait(len(found.still_pending))}.".capitalize(), Tone.WARNING
+
+
+def _placements(found: Difference) -> Iterator[tuple[str, Tone]]:
+    for is_new in (False, True):
+        lost = [one for one in found.no_longer_fit if (one.was is None) == is_new]
+        if lost:
+            yield _lost(lost, is_new=is_new), Tone.FAULT
+    sorts = [
+        ([one for one in found.now_fit if (one.before.kind is PlaceKind.ABSENT) == is_new], is_new)
+        for is_new in (False, True)
+    ]
+    for gained, is_new in sorted(sorts, key=lambda one: -len(_pods(one[0]))):
+        if gained:
+            pods = _pods(gained)
+            verb = _verb(len(pods), "finds", "find")
+            yield f"{_those_of(gained, len(pods), is_new=is_new)} {verb} a place{_where(pods, found)}", Tone.STRONG
+    if found.moves:
+        yield _moved(found), Tone.STRONG
+
+
+def _lost(lost: Sequence[Unplaced], *, is_new: bool) -> str:
+    owners = {one.owner for one in lost}
+    of = f" of {_short_owner(lost[0].owner)}" if len(owners) == 1 and lost[0].owner else ""
+    reasons = Counter(one.reason for one in lost)
+    reason, count = reasons.most_common(1)[0]
+    most = f" ({count_text(count)} of them)" if len(reasons) > 1 else ""
+    pods = counted(len(lost), "new pod" if is_new else "pod")
+    verb = _verb(len(lost), "finds no place", "find no place") if is_new else _verb(
+        len(lost), "loses its place", "lose their place"
+    )  # fmt: skip
+    return f"{pods}{of} {verb}: {reason}{most}"
+
+
+def _moved(found: Difference) -> str:
+    pods = _pods(found.moves)
+    those = _those_of(found.moves, len(pods))
+    before = {one.before.pool_name for one in found.moves}
+    after = {one.after.pool_name for one in found.moves}
+    if found.mode is Replay.REMOVE:
+        return f"{those} of the removed nodes {_verb(len(pods), 'goes', 'go')}{_where(pods, found, 'to')}"
+    land = _verb(len(pods), "lands", "land")
+    if len(before) == len(after) == 1 and before != after:
+        return f"{those} {land} on {_pool(after.pop())} instead of {_pool(before.pop())}"
+    return f"{those} {land} elsewhere{_where(pods, found, ': on')}"
+
+
+def _pool(name: str) -> str:
+    return name or "nodes that are not Karpenter's"
+
+
+def _pods(moves: Sequence[MoveLine]) -> set[str]:
+    return {pod for one in moves for pod in one.pods}
+
+
+def _those_of(moves: Sequence[MoveLine], count: int, *, is_new: bool = False) -> str:
+    owners = {one.owner for one in moves}
+    of = f" of {_short_owner(moves[0].owner)}" if len(owners) == 1 and moves[0].owner else ""
+    return f"{counted(count, 'new pod' if is_new else 'pod')}{of}"
+
+
+def _short_owner(owner: str) -> str:
+    """Return ``namespace/name`` of ``Kind/namespace/name``."""
+    return owner.partition("/")[2]
+
+
+def _where(pods: Collection[str], found: Difference, word: str = "on") -> str:
+    """Return `` on 3 new r5a.8xlarge and 2 nodes that exist``; nothing where that is not known."""
+    wanted = frozenset(pods)
+    claims = [one for one in found.claims if not wanted.isdisjoint(one.pods)]
+    nodes = [one.node_name for one in found.nodes if not wanted.isdisjoint(one.pods)]
+    places = [*([_new_nodes(claims)] if claims else ()), *([_existing(nodes)] if nodes else ())]
+    blank = "" if word.startswith(":") else " "
+    return f"{blank}{word} {' and '.join(places)}" if places else ""
+
+
+def _existing(nodes: Sequence[str]) -> str:
+    if len(nodes) <= MOST_NODES:
+        return " and ".join(map(short_name, nodes))
+    return f"{count_text(len(nodes))} nodes that exist"
+
+
+def _new_nodes(claims: Sequence[ClaimLine]) -> str:
+    types = {tuple(option.name for option in one.types) for one in claims}
+    pools = Counter(one.pool_name for one in claims)
+    names = [name for name, _ in pools.most_common()]
+    of = f" of {names[0]}" if len(names) == 1 else f" ({', '.join(f'{name} {pools[name]}' for name in names[:4])})"
+    cheapest = {one.cheapest.name for one in claims if one.cheapest is not None}
+    count = count_text(len(claims))
+    if len(cheapest) != 1:
+        return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}"
+    name = cheapest.pop()
+    if all(len(one) == 1 for one in types):
+        return f"{count} new {name}{of}"
+    return f"{count} new {'node' if len(claims) == 1 else 'nodes'}{of}, {name} or dearer"
+
+
+def _price(answer: Answer, found: Difference) -> str:
+    """Return ``+$5.42/h (+22%)``, with what nodes without a known price add at most; nothing where prices are off."""
+    if not answer.has_prices:
+        return ""
+    change, most = found.price_delta_per_hour, found.at_most_delta_per_hour
+    unknown = found.after.unpriced - found.before.unpriced
+    share = found.price_delta_share
+    if abs(change) < LEAST_CHANGE and abs(most - change) < LEAST_CHANGE and not unknown:
+        return "" if found.before.nodes == found.after.nodes else "the same $/h"
+    if abs(most - change) >= LEAST_CHANGE:
+        return f"{per_hour_change_text(change)}, with spot of unknown price at most {per_hour_change_text(most)}"
+    percent = f" ({_percent(share)})" if share is not None and abs(change) >= LEAST_CHANGE else ""
+    more = f", {counted(abs(unknown), 'node')} of unknown price {'more' if unknown > 0 else 'less'}" if unknown else ""
+    return f"{per_hour_change_text(change)}{percent}{more}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:+,.0f}%" if abs(share) >= 0.0095 else f"{share * 100:+.1f}%"
+
+
+# What else follows
+
+
+def _drifted(found: Difference) -> Iterator[tuple[str, Tone]]:
+    if found.drift_gained:
+        pools = Counter(one.pool_name for one in found.drift_gained)
+        names = [name for name, _ in pools.most_common()]
+        of = f" of {names[0]}" if len(names) == 1 else f" ({', '.join(f'{name} {pools[name]}' for name in names[:4])})"
+        yield f"{counted(len(found.drift_gained), 'node')}{of} would drift.", Tone.WARNING
+    if found.drift_lost:
+        count = len(found.drift_lost)
+        yield f"{counted(count, 'node')} would {_verb(count, 'no longer be', 'no longer be')} drifted.", Tone.GOOD
+
+
+def _kept(answer: Answer, found: Difference) -> Iterator[tuple[str, Tone]]:
+    gained, lost = len(answer.blockers_gained or ()), len(answer.blockers_lost or ())
+    parts = [
+        *([f"{counted(lost, 'blocker')} {_verb(lost, 'goes', 'go')}"] if lost else ()),
+        *([f"{counted(gained, 'blocker')} {_verb(gained, 'comes', 'come')}"] if gained else ()),
+    ]
+    if parts:
+        yield f"{', '.join(parts)}.", Tone.WARNING if gained else Tone.GOOD
+    if found.budgets:
+        pools = dict.fromkeys(one.pool_name for one in found.budgets)
+        yield f"Disruption budgets of {', '.join(list(pools)[:3])} change.", Tone.NORMAL
+
+
+# The next disruption
+
+
+def _next(found: Difference) -> Iterator[tuple[str, Tone]]:
+    before, after = found.next_before, found.next_after
+    assert before is not None
+    assert after is not None
+    if before == after:
+        if after.commands:
+            yield f"Karpenter would do the same next: {_commands_text(after)}.", Tone.STRONG
+        else:
+            yield f"As before: {after.because}.", Tone.STRONG
+        return
+    yield f"{_next_text(after)}.", Tone.STRONG
+    yield f"As it is: {_commands_text(before) if before.commands else f'nothing, {before.because}'}.", Tone.MUTED
+
+
+def _next_text(side: NextLines) -> str:
+    if not side.commands:
+        return f"Karpenter would do nothing next: {side.because}"
+    return f"Next Karpenter would {_commands_text(side)}"
+
+
+def _commands_text(side: NextLines) -> str:
+    more = len(side.commands) - 1
+    rest = f", and {counted(more, 'command')} more" if more else ""
+    return f"{_command_text(side.commands[0])}{rest}"
+
+
+def _command_text(one: CommandLine) -> str:
+    nodes = " and ".join(map(short_name, one.nodes)) if len(one.nodes) <= MOST_NODES else f"{len(one.nodes)} nodes"
+    made = Counter(name for _, name in one.replacements)
+    kinds = " and ".join(f"{count_text(count)} new {name or 'node'}" for name, count in made.items())
+    by = f" by {kinds}" if made else ""
+    saved = one.savings_per_hour
+    saves = f", saving {node_price_text(saved)}/h" if saved >= LEAST_CHANGE else ""
+    return f"{one.decision} {nodes}{by} ({one.method}){saves}"
+
+
+# Words
+
+
+def _verb(count: int, one: str, many: str) -> str:
+    return one if count == 1 else many
+
+
+def _those(count: int, noun: str) -> str:
+    return f"{counted(count, noun)} {_verb(count, 'waits', 'wait')}"
+
+
+def _wait(count: int, one: str = "still waits", many: str = "still wait") -> str:
+    return f"{counted(count, 'pod')} {_verb(count, one, many)}"

@@ -1,0 +1,191 @@
+"""The answer in one or two sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from karptui.views.whatif.sentences import headline, headline_text
+from karptui.whatif.answer import Answer
+from karptui.whatif.difference import Difference
+from karptui.whatif.disruption_difference import BlockerLine
+from karptui.whatif.edits import AnyEdit, SetSetting
+from karptui.whatif.lines import ABSENT
+from karptui.whatif.scenario import Replay, Scenario
+from tests.views.whatif.differences import (
+    GENERAL,
+    NOWHERE,
+    OLD_NODE,
+    BudgetChange,
+    CommandLine,
+    DriftLine,
+    MoveLine,
+    NextLines,
+    NodeLine,
+    PlaceKind,
+    PodPlace,
+    a_claim,
+    a_difference,
+    a_type,
+    totals,
+    unplaced,
+)
+
+EDIT = SetSetting("VM_MEMORY_OVERHEAD_PERCENT", "0.05")
+TRINO = PodPlace(PlaceKind.CLAIM, "trino")
+WORKERS = tuple(f"trino/worker-{number}" for number in range(3))
+
+
+def said(found: Difference, *, edits: tuple[AnyEdit, ...] = (EDIT,), **given: Any) -> str:
+    """Return the sentences about a difference, once blockers have been worked out."""
+    blockers: dict[str, Any] = {"blockers_gained": (), "blockers_lost": ()}
+    return headline_text(Answer(Scenario(replay=found.mode, edits=edits), found, **(blockers | given)))
+
+
+def a_blocker(node: str) -> BlockerLine:
+    return BlockerLine("POD_DND", node, "runners", "Pod/ci/x", "Job/ci/x", "true", "it says so", 1.0)
+
+
+def drifted(pool: str, count: int) -> tuple[DriftLine, ...]:
+    return tuple(DriftLine(f"{pool}-{at}", f"n{at}", pool, "NodePoolDrifted", "taints") for at in range(count))
+
+
+def placed(**given: Any) -> Difference:
+    """Return what story D comes to."""
+    types = (a_type("r5a.8xlarge", 1.808, capacity_type="on-demand"),)
+    defaults: dict[str, Any] = {
+        "before": totals(price_per_hour=25.0),
+        "after": totals(nodes=65, launched=3, price_per_hour=30.424, pending=0),
+        "claims": tuple(a_claim(pod, pool_name="trino", types=types) for pod in WORKERS),
+        "now_fit": (MoveLine("StatefulSet/trino/worker", NOWHERE, TRINO, WORKERS),),
+    }
+    return a_difference(**(defaults | given))
+
+
+def test_pods_find_a_place_and_what_that_costs() -> None:
+    expected = "3 pods of trino/worker find a place on 3 new r5a.8xlarge of trino: +$5.42/h (+22%)."
+    assert said(placed()) == expected
+    assert said(placed(drift_gained=drifted("trino", 10))) == f"{expected} 10 nodes of trino would drift."
+    some = drifted("trino", 2) + drifted("general", 1)
+    assert said(placed(drift_gained=some)).endswith(" 3 nodes (trino 2, general 1) would drift.")
+    waits = (unplaced("a/b", owner="", was=NOWHERE),)
+    assert said(placed(still_pending=waits)) == f"{expected} 1 pod still waits."
+    assert said(placed(), has_prices=False) == expected.replace(": +$5.42/h (+22%)", "")
+
+
+def test_new_nodes_of_several_types_and_nodes_that_exist() -> None:
+    types = (a_type("c7i.4xlarge"), a_type("m7i.4xlarge", 0.4))
+    found = placed(
+        claims=(a_claim("web/a", types=types),),
+        nodes=(NodeLine("n1.ec2.internal", "general", ("web/b",), True),),
+        now_fit=(
+            MoveLine("Deployment/web/front", ABSENT, GENERAL, ("web/a",)),
+            MoveLine("Deployment/web/front", ABSENT, OLD_NODE, ("web/b",)),
+        ),
+        after=totals(nodes=63, launched=1, price_per_hour=25.1),
+    )
+    assert said(found) == (
+        "2 new pods of web/front find a place on 1 new node of general, c7i.4xlarge or dearer and n1: +$0.10/h (+0.4%)."
+    )
+
+
+def test_pods_that_lose_their_place_come_first_with_the_reason() -> None:
+    lost = (unplaced(was=OLD_NODE), unplaced("trino/worker-1", was=OLD_NODE))
+    fresh = (unplaced("web/x", owner="", was=None, reason="no room"),)
+    found = a_difference(no_longer_fit=(*lost, *fresh), after=totals(price_per_hour=24.0))
+    assert said(found) == (
+        "2 pods of trino/worker lose their place: short by memory 6,846Mi. "
+        "1 new pod finds no place: no room: -$1.00/h (-4%)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (PodPlace(PlaceKind.CLAIM, "spare"), "1 pod of web/front lands on spare instead of general: the same $/h."),
+        (
+            PodPlace(PlaceKind.NODE, "general", "n2"),
+            "1 pod of web/front lands elsewhere: on n2: the same $/h.",
+        ),
+    ],
+)
+def test_pods_that_land_elsewhere(after: PodPlace, expected: str) -> None:
+    moves = (MoveLine("Deployment/web/front", OLD_NODE, after, ("web/a",)),)
+    nodes = (NodeLine("n2", "general", ("web/a",), True),)
+    found = a_difference(moves=moves, nodes=nodes, after=totals(nodes=61))
+    assert said(found) == expected
+
+
+def test_removed_nodes_say_where_their_pods_go() -> None:
+    moves = (MoveLine("", OLD_NODE, PodPlace(PlaceKind.NODE, "general", "n2"), ("web/a",)),)
+    nodes = (NodeLine("n2", "general", ("web/a",), True),)
+    found = a_difference(mode=Replay.REMOVE, moves=moves, nodes=nodes, after=totals(nodes=61, price_per_hour=24.0))
+    assert said(found) == "1 pod of the removed nodes goes to n2: -$1.00/h (-4%)."
+    empty = a_difference(mode=Replay.REMOVE, after=totals(nodes=60, price_per_hour=24.0))
+    assert said(empty) == "60 nodes instead of 62: -$1.00/h (-4%)."
+
+
+def test_dollars_of_spot_whose_price_nobody_knows() -> None:
+    after = totals(nodes=63, unpriced=1, unpriced_at_most_per_hour=0.4)
+    assert said(a_difference(after=after)) == (
+        "63 nodes instead of 62: +$0.00/h, with spot of unknown price at most +$0.40/h."
+    )
+    unbounded = totals(nodes=63, unpriced=1)
+    assert said(a_difference(after=unbounded)) == "63 nodes instead of 62: +$0.00/h, 1 node of unknown price more."
+
+
+def test_nothing_changes_is_said_once_that_is_known() -> None:
+    assert said(a_difference()) == "Nothing changes: 3 pods still wait."
+    assert said(a_difference(after=totals(pending=0))) == "Nothing changes."
+    soon = said(a_difference(), blockers_gained=None)
+    assert soon == "Nothing changes for pods, nodes and dollars: 3 pods still wait."
+    assert said(a_difference(mode=Replay.SCRATCH, after=totals(pending=0))) == (
+        "Replayed from scratch, not running. Nothing changes."
+    )
+
+
+def test_blockers_budgets_and_drift_are_changes_too() -> None:
+    found = a_difference(budgets=(BudgetChange("general", "Drifted", 1, 2, 1, 2),), drift_lost=drifted("general", 1))
+    gained, lost = (a_blocker("n1"),), (a_blocker("n2"), a_blocker("n3"))
+    assert said(found, blockers_gained=gained, blockers_lost=lost) == (
+        "1 node would no longer be drifted. 2 blockers go, 1 blocker comes. Disruption budgets of general change."
+    )
+
+
+def test_without_edits_it_says_what_karpenter_does() -> None:
+    made = {"claims": (a_claim("web/a", types=(a_type(),)),), "after": totals(pending=2)}
+    assert said(a_difference(**made), edits=()) == (
+        "Nothing is edited: 1 of 3 waiting pods gets a place on 1 new c7i.4xlarge of general; 2 pods keep waiting."
+    )
+    assert said(a_difference(), edits=()) == "Nothing is edited: 3 pods wait, and none finds a place."
+    quiet = a_difference(before=totals(pending=0), after=totals(pending=0))
+    assert said(quiet, edits=()) == "Nothing is edited, and no pod waits."
+    assert said(a_difference(mode=Replay.REMOVE), edits=()).startswith("No node is removed yet")
+    assert "land on 62 nodes" in said(a_difference(mode=Replay.SCRATCH), edits=())
+
+
+def test_the_next_disruption() -> None:
+    delete = CommandLine("Drift", "delete", ("n1.ec2.internal",), (), 0.77)
+    replace = CommandLine("SingleNodeConsolidation", "replace", ("a", "b", "c"), (("general", "m7i.large"),), 0.0)
+    nothing = NextLines((), "every budget is used up")
+
+    def following(before: NextLines, after: NextLines, **given: Any) -> str:
+        return said(a_difference(mode=Replay.NEXT, next_before=before, next_after=after), **given)
+
+    assert following(nothing, NextLines((delete,))) == (
+        "Next Karpenter would delete n1 (Drift), saving $0.7700/h. As it is: nothing, every budget is used up."
+    )
+    assert following(nothing, nothing) == "As before: every budget is used up."
+    assert following(nothing, nothing, edits=()) == (
+        "Nothing is edited. Karpenter would do nothing next: every budget is used up."
+    )
+    both = NextLines((replace, delete))
+    assert following(both, both) == (
+        "Karpenter would do the same next: replace 3 nodes by 1 new m7i.large (SingleNodeConsolidation), "
+        "and 1 command more."
+    )
+
+
+def test_without_an_answer_there_is_nothing_to_say() -> None:
+    assert headline(Answer(Scenario(), problem="it cannot be")) == ()
