@@ -5,7 +5,7 @@ Rules: ``pkg/controllers/pod/deletioncost`` of v1.15.0; gate PodDeletionCostMana
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Final
 
@@ -36,31 +36,48 @@ class _Group(Enum):
 
 
 def managed_costs(fleet: Fleet) -> dict[str, str]:
-    """Return what one pass changes: the new deletion cost by ``namespace/name``, empty where it is taken away."""
-    if not is_managing_costs(fleet.settings):
+    """Return what one pass changes: the new deletion cost by ``namespace/name``, empty where it is taken away.
+
+    Nothing is written while a NodeClaim has no machine yet.
+    """
+    if not is_managing_costs(fleet.settings) or not all(one.provider_id for one in fleet.inventory.nodeclaims):
         return {}
+    bound = _bound(fleet)
     nodes = sorted(fleet.nodes, key=lambda node: (-_savings_ratio(fleet, node), node.name))
     groups: dict[_Group, list[StateNode]] = {group: [] for group in _Group}
     for node in nodes:
-        groups[_group(fleet, node)].append(node)
+        groups[_group(fleet, node, _on(node, bound))].append(node)
     drifted, late = _within(groups[_Group.DRIFTED], _budgets(fleet, Reason.DRIFTED))
     normal, over = _within(groups[_Group.NORMAL], _budgets(fleet, Reason.UNDERUTILIZED))
     ranked = [*drifted, *normal]
     rest = [*groups[_Group.REST], *late, *over]
     changes: dict[str, str] = {}
     for node in groups[_Group.GOING]:
-        changes |= _changes(node, LEAST)
+        changes |= _changes(_on(node, bound), LEAST)
     written = 0
     costs: Iterable[tuple[StateNode, str]] = (
         *((node, str(rank - len(ranked))) for rank, node in enumerate(ranked)),
         *((node, "") for node in rest),
     )
     for node, cost in costs:
-        own = _changes(node, cost)
+        own = _changes(_on(node, bound), cost)
         if own and written < MAX_NODES:
             changes |= own
             written += 1
     return changes
+
+
+def _bound(fleet: Fleet) -> dict[str, list[Pod]]:
+    """Return the pods of each Node by its name, those that have ended too."""
+    found: dict[str, list[Pod]] = {node.node.name: [] for node in fleet.nodes if node.node is not None}
+    for pod in fleet.inventory.pods:
+        if pod.node_name in found:
+            found[pod.node_name].append(pod)
+    return found
+
+
+def _on(node: StateNode, bound: Mapping[str, list[Pod]]) -> Sequence[Pod]:
+    return () if node.node is None else bound[node.node.name]
 
 
 def _savings_ratio(fleet: Fleet, node: StateNode) -> float:
@@ -71,12 +88,12 @@ def _savings_ratio(fleet: Fleet, node: StateNode) -> float:
     return price / fleet.pods.disruption_cost(pod for pod in fleet.pods_of(node) if fleet.pods.is_reschedulable(pod))
 
 
-def _group(fleet: Fleet, node: StateNode) -> _Group:
+def _group(fleet: Fleet, node: StateNode, pods: Iterable[Pod]) -> _Group:
     taints = node.node.taints if node.node is not None else ()
     if node.is_marked_for_deletion or any(taint.matches(DISRUPTED_TAINT) for taint in taints):
         return _Group.GOING
     failure = first_failure(fleet, node)
-    if (failure is not None and failure.gate not in _NOT_ASKED) or _is_pinned(fleet, node):
+    if (failure is not None and failure.gate not in _NOT_ASKED) or _is_pinned(pods):
         return _Group.REST
     book, pool = fleet.books.get(node.nodepool_name), fleet.pools.get(node.nodepool_name)
     type_name = node.labels.get(INSTANCE_TYPE, "")
@@ -87,9 +104,9 @@ def _group(fleet: Fleet, node: StateNode) -> _Group:
     return _Group.REST if pool is not None and pool.consolidate_after_ns is None else _Group.NORMAL
 
 
-def _is_pinned(fleet: Fleet, node: StateNode) -> bool:
+def _is_pinned(pods: Iterable[Pod]) -> bool:
     """Return whether some pod would not be made again elsewhere; kube-system does not count."""
-    return any(pod.namespace != "kube-system" and _controller(pod) not in _RECREATING for pod in fleet.pods_of(node))
+    return any(pod.namespace != "kube-system" and _controller(pod) not in _RECREATING for pod in pods)
 
 
 def _controller(pod: Pod) -> tuple[str, str] | None:
@@ -116,11 +133,9 @@ def _within(nodes: Sequence[StateNode], budgets: Mapping[str, int]) -> tuple[lis
     return within, over
 
 
-def _changes(node: StateNode, cost: str) -> dict[str, str]:
-    return dict(_changed(node, cost))
-
-
-def _changed(node: StateNode, cost: str) -> Iterator[tuple[str, str]]:
-    for pod in (*node.pods, *node.ending):
-        if _controller(pod) == _REPLICA_SET and pod.template.annotations.get(POD_DELETION_COST, "") != cost:
-            yield pod.key, cost
+def _changes(pods: Iterable[Pod], cost: str) -> dict[str, str]:
+    return {
+        pod.key: cost
+        for pod in pods
+        if _controller(pod) == _REPLICA_SET and pod.template.annotations.get(POD_DELETION_COST, "") != cost
+    }

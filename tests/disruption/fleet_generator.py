@@ -1,4 +1,8 @@
-"""Random small clusters that touch every rule of disruption, as snapshot documents; the seed decides everything."""
+"""Random small clusters that touch every rule of disruption, as snapshot documents; the seed decides everything.
+
+Those of 1.15 have what is new in it besides: repair, reboots, terminate-first, full reservations, managed costs, and
+default topology spread.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,19 @@ SCHEDULES = (
 )  # fmt: skip
 
 
+UNHEALTHY = (
+    ("AcceleratedHardwareReady", "False", "XID63"), ("AcceleratedHardwareReady", "False", "XID640"),
+    ("AcceleratedHardwareReady", "False", "XID63,XID64"), ("AcceleratedHardwareReady", "False", "Fan"),
+    ("StorageReady", "False", "IODelays"), ("NetworkingReady", "False", "IPAMDNotRunning"),
+    ("KernelReady", "Unknown", "x"), ("ContainerRuntimeReady", "False", ""), ("MemoryPressure", "True", "x"),
+)  # fmt: skip
+SPREAD = """podTopologySpread:
+  defaultConstraints:
+  - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
+  - {maxSkew: 3, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}
+"""
+
+
 def ts(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -27,8 +44,10 @@ def ts(moment: datetime) -> str:
 class FleetGenerator:
     """Makes one cluster."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, version: str = "") -> None:
         self.r = random.Random(seed)
+        self.version = version
+        self.is_1_15 = version.startswith("1.15")
         self.objects: list[dict[str, Any]] = []
         self.apps = [f"app-{i}" for i in range(self.r.randint(2, 6))]
 
@@ -98,6 +117,8 @@ class FleetGenerator:
             made |= {key: value for key, value in (("schedule", schedule), ("duration", duration)) if value}
         if self.chance(0.35):
             made["reasons"] = r.sample(("Empty", "Drifted", "Underutilized"), r.randint(1, 3))
+            if self.is_1_15 and self.chance(0.4):
+                made["reasons"].append("Unhealthy")
         return made
 
     def nodepool(self, name: str) -> dict[str, Any]:
@@ -163,6 +184,8 @@ class FleetGenerator:
             made.append({"type": "Drifted", "status": "True" if not self.chance(0.1) else "False"})
         if self.chance(0.03):
             made.append({"type": "InstanceTerminating", "status": "True"})
+        if self.is_1_15 and self.chance(0.06):
+            made.append({"type": "Rebooting", "status": self.r.choice(("True", "False"))})
         return [{**one, "reason": one["type"], "message": "", "lastTransitionTime": self.ago(12)} for one in made]
 
     def node(self, i: int, pool: dict[str, Any], instance_type: dict[str, Any]) -> str:
@@ -233,8 +256,19 @@ class FleetGenerator:
         if taints:
             spec["taints"] = taints
         ready = {"type": "Ready", "status": self.r.choice(("False", "Unknown")) if self.chance(0.1) else "True"}
-        status = {**amounts, "conditions": [ready]}
+        if self.is_1_15:
+            ready |= {"reason": "x", "lastTransitionTime": self.ago(1)}
+            if self.chance(0.08):
+                meta["annotations"] = {**meta.get("annotations", {}), "karpenter.sh/do-not-repair": "true"}
+        status = {**amounts, "conditions": [ready, *self._health()]}
         return str(self.add("v1", "Node", f"node-{i:02d}", metadata=meta, spec=spec, status=status)["metadata"]["name"])
+
+    def _health(self) -> list[dict[str, Any]]:
+        if not self.is_1_15 or not self.chance(0.2):
+            return []
+        fields = ("type", "status", "reason")
+        found = self.r.sample(UNHEALTHY, self.r.choice((1, 1, 2)))
+        return [dict(zip(fields, one, strict=True)) | {"lastTransitionTime": self.ago(1.2)} for one in found]
 
     # -- pods --------------------------------------------------------------------------------------------------------
     def owner(self, app: str, node: str) -> dict[str, Any] | None:
@@ -260,6 +294,8 @@ class FleetGenerator:
             annotations[DND] = self.r.choice(DND_VALUES)
         if self.chance(0.08):
             annotations[COST] = self.r.choice(COSTS)
+        if self.is_1_15 and self.chance(0.05):
+            annotations["karpenter.sh/disruption-cost"] = self.r.choice(COSTS)
         if annotations:
             meta["annotations"] = annotations
         if node and self.chance(0.05):
@@ -349,6 +385,8 @@ class FleetGenerator:
             self.pdb(i)
         gates = [f"{gate}={r.choice(('true', 'false'))}" for gate in ("SpotToSpotConsolidation",) if self.chance(0.5)]
         settings = {"FEATURE_GATES": ",".join(gates)} if gates else {}
+        if self.is_1_15:
+            self._newer(settings, gates)
         if self.chance(0.15):
             settings["MIN_VALUES_POLICY"] = "BestEffort"
         if self.chance(0.15):
@@ -361,4 +399,26 @@ class FleetGenerator:
             "instanceTypes": types,
             "disruption": True,
             "objects": self.objects,
+            **({"karpenterVersion": self.version} if self.version else {}),
         }
+
+    def _newer(self, settings: dict[str, str], gates: list[str]) -> None:
+        """Turn on what 1.15 brought, now and then."""
+        shares = {
+            "NodeRepair": 0.6,
+            "TerminateFirstDrift": 0.4,
+            "TerminateFirstRepair": 0.4,
+            "PodDeletionCostManagement": 0.25,
+            "StaticCapacity": 0.3,
+        }
+        gates += [f"{gate}=true" for gate, share in shares.items() if self.chance(share)]
+        settings["FEATURE_GATES"] = ",".join(gates)
+        if self.chance(0.15):
+            settings["LEGACY_NODE_REPAIR"] = "true"
+        if self.chance(0.4):
+            settings["AWS_FEATURE_GATES"] = "RebootForRepair=true"
+        if self.chance(0.3):
+            settings["SCHEDULER_CONFIG"] = SPREAD
+            for app in self.apps:
+                selector = {"selector": {"app": app}, "ports": [{"port": 80}]}
+                self.add("v1", "Service", app, metadata={"namespace": "default"}, spec=selector)

@@ -24,6 +24,11 @@ def test_every_rule_of_1_15_holds(path):
     assert _differences(path) == {}
 
 
+def test_a_node_with_a_buffer_is_kept_once_the_provisioner_has_run():
+    """Answered by 1.15.0 with the counts of buffers that a pass of its own provisioner leaves in its memory."""
+    assert _differences(GOLDENS / "buffers.jsonl.gz") == {}
+
+
 def _differences(path):
     found = {}
     for scenario in scenarios(path):

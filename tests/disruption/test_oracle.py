@@ -1,6 +1,7 @@
 """Random fleets, asked of Karpenter's own code too: opt in with KARPTUI_ORACLE=/path/to/the/oracle.
 
-KARPTUI_ORACLE_FLEETS says how many (300), KARPTUI_ORACLE_SEED where they begin. Karpenter breaks ties by chance, so it
+KARPTUI_ORACLE_FLEETS says how many (300), KARPTUI_ORACLE_SEED where they begin, KARPTUI_ORACLE_VERSION which version
+the oracle is (1.14.1). Karpenter breaks ties by chance, so it
 is asked again where it differs: what it never answers in 25 runs is a difference.
 """
 
@@ -16,6 +17,7 @@ from tests.disruption.fleet_generator import FleetGenerator
 from tests.disruption.parity import answer, decisions, events
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
+VERSION = os.environ.get("KARPTUI_ORACLE_VERSION", "")
 RUNS = 25
 
 pytestmark = [pytest.mark.oracle, pytest.mark.skipif(not ORACLE, reason="KARPTUI_ORACLE is not set")]
@@ -27,7 +29,7 @@ def test_random_fleets_are_decided_as_karpenter_decides_them(tmp_path):
     for number in range(int(os.environ.get("KARPTUI_ORACLE_FLEETS", "300"))):
         name = f"fleet-{seed}-{number}"
         files[name] = tmp_path / f"{name}.json"
-        files[name].write_text(json.dumps(FleetGenerator(name).snapshot(name)))
+        files[name].write_text(json.dumps(FleetGenerator(name, VERSION).snapshot(name)))
     ours = {name: answer(json.loads(path.read_text())) for name, path in files.items()}
     seen = {name: [] for name in files}
     differing = list(files)
@@ -57,6 +59,7 @@ def _is_right(ours, seen):
         return True
     by_method = [decisions(one) for one in seen]
     own = decisions(ours)
-    return all(any(own[name] == one[name] for one in by_method) for name in own) and any(
+    names = own.keys() | by_method[0].keys()
+    return all(any(own.get(name) == one.get(name) for one in by_method) for name in names) and any(
         events(ours) == events(one) for one in seen
     )

@@ -15,6 +15,7 @@ from karptui.disruption.budget_calendar import open_spans
 from karptui.disruption.budgets import read_window
 from karptui.disruption.candidate import find_candidates
 from karptui.disruption.command import Method
+from karptui.disruption.deletion_costs import managed_costs
 from karptui.disruption.events import Recorder, nominations, window_ns
 from karptui.disruption.methods import MethodRun, observed_fleet, simulate, weigh_departing_pods
 from karptui.disruption.owner import OwnerIndex
@@ -23,6 +24,7 @@ from karptui.disruption.static_drift import headroom
 from karptui.disruption.termination import commanded_names, initiator_of
 from karptui.karpenter import labels
 from karptui.karpenter.nodepool import DisruptionBudget
+from karptui.karpenter.settings import parse_settings
 from karptui.kube.workload import Workload
 from tests.builders import (
     DAY_NS,
@@ -53,6 +55,16 @@ def test_a_node_with_room_for_a_buffer_is_not_empty():
     assert [one.method for one in without.methods if one.commands] == [Method.EMPTINESS]
     assert not any(one.commands for one in held.methods)
     assert 'Unconsolidatable: Node "node-1" has buffer pods' in held.events["Node/node-1"]
+
+
+def test_the_deletion_cost_of_a_pod_that_has_ended_is_written_too():
+    gates = parse_settings({"FEATURE_GATES": "PodDeletionCostManagement=true"}, "1.15.0")
+    web = a_pod(name="web", node="node-1", phase="Running", owner=an_owner())
+    done = a_pod(name="done", node="node-1", phase="Succeeded", owner=an_owner())
+    fleet = a_fleet(
+        nodes=[a_node()], nodeclaims=[a_claim(conditions=(consolidatable(),))], pods=[web, done], settings=gates
+    )
+    assert managed_costs(fleet) == {"default/done": "-1", "default/web": "-1"}
 
 
 def test_nominations_of_nodes_that_are_gone_are_passed_over():

@@ -1,7 +1,8 @@
 """Seeded comparison with Karpenter's own code, and with snapshots of one's own.
 
 Opt in with KARPTUI_ORACLE, the path of the program that runs Karpenter's code. KARPTUI_ORACLE_SCENARIOS says how many
-scenarios (200), KARPTUI_ORACLE_SEED where their seeds begin (0), and KARPTUI_ORACLE_SNAPSHOTS names folders whose
+scenarios (200), KARPTUI_ORACLE_SEED where their seeds begin (0), KARPTUI_ORACLE_VERSION which version of Karpenter the
+program runs (1.14.1), and KARPTUI_ORACLE_SNAPSHOTS names folders whose
 snapshots are compared too. Counts by kind are printed. Karpenter breaks ties at random and reports any one of several
 failing rules, so it is asked again before an answer counts as wrong. Where ours says that chance had a part we throw
 dice too, and if none of our answers is one of Karpenter's the snapshot is counted apart; at least its shape has to be
@@ -27,6 +28,7 @@ from tests.provisioning.scenario_kinds import KINDS, kinds_of
 from tests.provisioning.scenarios import scenario
 
 ORACLE = os.environ.get("KARPTUI_ORACLE", "")
+VERSION = {"karpenterVersion": found} if (found := os.environ.get("KARPTUI_ORACLE_VERSION", "")) else {}
 SEED = int(os.environ.get("KARPTUI_ORACLE_SEED", "0"))
 SCENARIOS = int(os.environ.get("KARPTUI_ORACLE_SCENARIOS", "200"))
 FOLDERS = [Path(name) for name in os.environ.get("KARPTUI_ORACLE_SNAPSHOTS", "").split(os.pathsep) if name]
@@ -93,7 +95,7 @@ def test_decides_as_karpenter_does(tmp_path: Path, capsys: pytest.CaptureFixture
         files = []
         for seed in range(begin, min(begin + BATCH, SEED + SCENARIOS)):
             files.append(tmp_path / f"{seed}.json")
-            files[-1].write_text(json.dumps(scenario(seed)))
+            files[-1].write_text(json.dumps(scenario(seed) | VERSION))
         tally.compare(files)
     with capsys.disabled():
         print(tally)  # noqa: T201 - the counts are what it is run for
